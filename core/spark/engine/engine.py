@@ -137,7 +137,7 @@ class Server:
         began = time.monotonic()
         try:
             if (self._start.master or "").startswith("sc://"):
-                from core.spark.engine.connect import connect
+                from core.spark.engine.remote.connect import connect
 
                 self._runner = connect(self._start)
             else:

@@ -77,7 +77,7 @@ class Job:
 
 class Backend(Protocol):
     """What differs between a Spark of our own (`core.spark.engine.classic`) and one that Connect reaches
-    (`core.spark.engine.connect`)."""
+    (`core.spark.engine.remote.connect`)."""
 
     @property
     def fold(self) -> TimeFolder | None:

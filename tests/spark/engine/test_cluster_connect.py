@@ -10,7 +10,7 @@ import pytest
 from core.config import Settings
 from core.errors import Unavailable
 from core.spark.client.client import Engine
-from core.spark.engine import connect
+from core.spark.engine.remote import connect
 from core.spark.protocol import StageProgress, Start
 from tests.spark.connect_server import connect_server
 from tests.spark.engine_fixture import ask, in_order, rows
