@@ -35,10 +35,12 @@ _TASK_AT = re.compile(r"\(TID \d+\) \((\S+) executor")
 _DISK_FULL = "No space left on device"
 _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
 # What a reader outside of Spark says of a file that has gone.
-_GONE = re.compile(r"^(?:.*directory: '|File )?(?P<path>.*?)(?:'| does not exist\b.*)$")
+_GONE = re.compile(
+    r"^(?:.*(?:directory: |file )'|File )?(?P<path>.*?)(?:'(?:\. Detail:.*)?| does not exist\b.*)$"
+)
 # Hadoop 3.4 on Java 24 and newer; tables of ours do not need it.
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
-_MISSING = frozenset({"FileMissing", "FileNotFoundError"})
+_MISSING = ("FileMissing", "FileNotFoundError")
 # What helps here, where Spark's own advice is about its own catalog.
 _HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": "SHOW TABLES lists what there is; write database.table where none is chosen.",
@@ -79,7 +81,9 @@ def sentences(text: str) -> tuple[str, str]:
             "Run it again; --spark-conf spark.executor.memory=4g gives them more memory.",
         )
     text = _CONDITION.sub("", text.strip())
-    if "Traceback (most recent call last)" in text and (raised := _PYTHON_ERROR.findall(text)):
+    # Connect says the last line only.
+    is_of_python = "Traceback (most recent call last)" in text or text.startswith(_MISSING)
+    if is_of_python and (raised := _PYTHON_ERROR.findall(text)):
         kind, message = raised[-1]
         if kind in _MISSING and (gone := _GONE.search(message)):
             return f"A file that this version needs is not there: {gone['path']}", LOST_FILE

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -77,11 +78,13 @@ class Views:
         tables = {place: self._table(opened[place], need) for place, need in needed.items()}
         return self.plans.with_tables(frame, tables) if tables else frame
 
-    def register(self, named: Mapping[str, OpenedTable]) -> None:
-        """Make views of the tables with all that is in them."""
+    def register(
+        self, named: Mapping[str, OpenedTable], needs: Mapping[str, ViewNeeds] = MappingProxyType({})
+    ) -> None:
+        """Make views of the tables with what is needed of them: all, of those that `needs` does not name."""
         for name, table in named.items():
             is_listed = table.scan is None
-            frame = _system_frame(self._session, table) if is_listed else self._table(table, None)
+            frame = _system_frame(self._session, table) if is_listed else self._table(table, needs.get(name))
             frame.createOrReplaceTempView(name)
 
     def drop(self, named: Mapping[str, OpenedTable]) -> None:

@@ -71,6 +71,9 @@ _NOT_WITH_ARCHIVE = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtEx
 # The exit code of a JVM under -XX:+ExitOnOutOfMemoryError, and of Spark's executor on the same.
 OUT_OF_MEMORY = frozenset({3, 52})
 _POLL_SECONDS = 0.02
+_LIBRARIES = "DYLD_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
+# Where a Hadoop that Spark does not bring has its settings and its jars.
+_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
 
 
 def class_archive(java: Java, spark: SparkHome, settings: Mapping[str, str]) -> Archive | None:
@@ -121,6 +124,8 @@ def launch(
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
     }
+    if libraries := settings.get("spark.driver.extraLibraryPath"):
+        environment[_LIBRARIES] = os.pathsep.join(filter(None, (libraries, environment.get(_LIBRARIES))))
     if _imports_pyspark_here(spark, settings):
         del environment["SPARK_HOME"]
     return subprocess.Popen(command, stdin=subprocess.PIPE, env=environment)
@@ -166,11 +171,12 @@ def _connection(scratch: Path) -> Path:
 
 def _java_options(settings: Mapping[str, str]) -> list[str]:
     names = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
-    return [word for name in names for word in shlex.split(settings.get(name, ""))]
+    given = [*(settings.get(name, "") for name in names), os.environ.get("SPARK_SUBMIT_OPTS", "")]
+    return [word for options in given for word in shlex.split(options)]
 
 
 def _class_path(spark: SparkHome, settings: Mapping[str, str], jars: Sequence[Path]) -> list[str]:
-    hadoop = [os.environ[name] for name in ("HADOOP_CONF_DIR", "YARN_CONF_DIR") if name in os.environ]
+    hadoop = [os.environ[name] for name in _HADOOP if os.environ.get(name)]
     extra = settings.get("spark.driver.extraClassPath", "")
     # Java takes an archive of classes only where directories come last; no jar of Spark's has files of the
     # names that are looked for in them.

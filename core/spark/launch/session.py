@@ -12,12 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import Unavailable
+from core.redaction import keep_secrets
 from core.spark.launch import cluster, jvm
 from core.spark.launch.cds import Archive
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import find_java
+from core.spark.launch.refused_settings import require_possible
 from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
 from core.spark.launch.settings import spark_settings
+from core.spark.launch.spark_env import load_spark_env
 from core.spark.protocol import Start
 from core.spark.stores.launching import prepared
 
@@ -61,9 +64,13 @@ def start_spark(start: Start) -> Spark:
     """Raises `Unavailable` when there is no Java, or it ends while Spark starts."""
     scratch = Path(start.scratch)
     spark = find_spark()
+    load_spark_env(spark)
     settings = spark_settings(start.master, {**spark.defaults(), **start.conf}, scratch)
     settings, environment, jars = prepared(settings, start.warehouse, start.options, spark.versions)
     os.environ.update(environment)
+    require_possible(settings)
+    # Those of files are not known yet.
+    keep_secrets("", settings)
     master = settings["spark.master"]
     joined = None
     if cluster.is_cluster(master):

@@ -24,7 +24,8 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "WARN",
-        "spark.driver.memory": f"{driver_memory(machine_memory()) >> 20}m",
+        "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY")
+        or f"{driver_memory(machine_memory()) >> 20}m",
         "spark.local.dir": str(scratch / "blocks"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",

@@ -21,11 +21,13 @@ from pyspark.errors.exceptions.base import PySparkException
 from core.errors import Refused, Unavailable
 from core.spark.arrow import ipc_stream
 from core.spark.engine.failures import sentences
+from core.spark.engine.remote.needed import UNCUT, needed
 from core.spark.engine.session_state import EngineSession
 from core.spark.engine.statement import Job, Runner
 from core.spark.engine.views import empty_frame
 from core.spark.launch.cluster import package, require_listening
 from core.spark.launch.home import pyspark_version
+from core.spark.native.needs import ViewNeeds
 from core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
 from core.spark.results.results import in_zone, tell_columns, tell_rows
 from core.spark.results.sender import SentBatch
@@ -71,7 +73,7 @@ def _connected(master: str, start: Start) -> SparkSession:
         raise Unavailable(
             f"{master} is Spark {theirs}, and PySpark here is {ours}", f"Install pyspark {theirs} here."
         )
-    settings = {"spark.sql.python.filterPushdown.enabled": "true", **start.conf}
+    settings = {"spark.sql.python.filterPushdown.enabled": "true", **UNCUT, **start.conf}
     for name, value in settings.items():
         # What is not of a session was settled when the server started.
         if name.startswith("spark.sql."):
@@ -134,8 +136,12 @@ class Connect:
 
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         limit, views = job.order.limit, self.session.views
-        views.register(job.named)
+        needs: dict[str, ViewNeeds] = {}
         try:
+            with suppress(PySparkException):
+                # What Spark says of a statement it says again below.
+                needs = needed(self.session.spark, job.text, job.named)
+            views.register(job.named, needs)
             frame = self.session.spark.sql(job.text)
             frame = tell_columns(frame if limit is None else frame.limit(limit + 1), job.tell)
             return tell_rows(self._rows(frame), job.tell, limit)

@@ -1,0 +1,40 @@
+"""Settings of Spark that this program can't do as asked: refused by name, and never left aside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from core.errors import Unavailable
+
+_KEYTAB, _PRINCIPAL = "spark.kerberos.keytab", "spark.kerberos.principal"
+# Their names of before Spark 3.
+_ONCE = {"spark.yarn.keytab": _KEYTAB, "spark.yarn.principal": _PRINCIPAL}
+
+
+def require_possible(settings: Mapping[str, str]) -> None:
+    """Raises `Unavailable`, naming one."""
+    if settings.get("spark.submit.deployMode", "client") != "client":
+        raise Unavailable(
+            "spark.submit.deployMode=cluster is not possible: rows come to this machine, Spark's driver",
+            "Leave it out, or say client.",
+        )
+    for name, value in (("spark.api.mode", "connect"), ("spark.remote", None)):
+        if name in settings and value in (None, settings[name]):
+            raise Unavailable(
+                f"{name} is not obeyed here", "Say --spark-master sc://host:15002 for Spark Connect."
+            )
+    _require_keytab(settings)
+
+
+def _require_keytab(settings: Mapping[str, str]) -> None:
+    named = {_ONCE.get(name, name) for name in (_KEYTAB, _PRINCIPAL, *_ONCE) if settings.get(name)}
+    if len(named) == 1:
+        [there] = named
+        other = _PRINCIPAL if there == _KEYTAB else _KEYTAB
+        raise Unavailable(
+            f"{there} is of no use without {other}", "Give both, or neither and a ticket of kinit."
+        )
+    keytab = settings.get(_KEYTAB) or settings.get("spark.yarn.keytab")
+    if keytab and not os.access(keytab.removeprefix("file://"), os.R_OK):
+        raise Unavailable(f"{_KEYTAB}={keytab} can't be read", "Is it there, and readable by this user?")
