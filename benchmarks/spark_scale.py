@@ -1,0 +1,255 @@
+"""A keyed table of many rows in many small files, on a small cluster (P13).
+
+`python -m benchmarks.spark_scale [--rows N] [--files F] [--buckets B] [--place DIRECTORY] [--memory M]`. In
+each bucket one big run of files and five newer ones that hide rows of it: all rows are merged. The cluster is
+a master and two executors of 1 GB on this machine; the driver has as much. Each question is asked twice.
+
+Told are times, the most memory that the driver's two processes ever held, the largest task, and of how many
+stages the part that all tasks share is over 1 MiB. A `place` keeps the table for the next time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pypaimon.data.timestamp import Timestamp
+from pypaimon.manifest.schema.data_file_meta import DataFileMeta
+from pypaimon.manifest.schema.simple_stats import SimpleStats
+from pypaimon.table.row.generic_row import GenericRow
+from pypaimon.write.commit_message import CommitMessage
+
+from core.config import Settings
+from core.spark.arrow import read_batch
+from core.spark.client.client import Engine
+from core.spark.protocol import Batch, Failed
+from tests.paimon import create_table, open_table
+from tests.spark.standalone import standalone
+
+TABLE = "bench.scale"
+_SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("version", pa.int32())])
+# Of every five keys in a row, which one a newer run has: two of them are written twice.
+_NEWER = (0, 1, 2, 0, 1)
+_STRIDE = 5
+_BIG_LEVEL = 5
+_TASK = re.compile(rb"Starting task .*?, (\d+) bytes\)")
+# What all tasks of a stage share, where it is over 1 MB.
+_LARGE = b"Broadcasting large task binary"
+_LOGGED = """
+rootLogger.level = warn
+rootLogger.appenderRef.stderr.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %m%n
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = info
+"""
+
+
+class Part(NamedTuple):
+    """A file to write: `rows` keys from `first` on, each `step` after the one before."""
+
+    bucket: int
+    version: int
+    first: int
+    step: int
+    rows: int
+
+
+def parts(rows: int, files: int, buckets: int) -> Iterator[Part]:
+    """Half of all rows are in the big runs."""
+    in_file = rows // files
+    of_run = files // buckets // 2
+    for bucket in range(buckets):
+        begin = bucket * of_run * in_file
+        for number in range(of_run):
+            yield Part(bucket, 0, begin + number * in_file, 1, in_file)
+        for version, residue in enumerate(_NEWER, 1):
+            for number in range(of_run // _STRIDE):
+                first = begin + number * in_file * _STRIDE + residue
+                yield Part(bucket, version, first, _STRIDE, in_file)
+
+
+def write_file(place: Path, part: Part) -> tuple[Part, str, int]:
+    ids = part.first + part.step * np.arange(part.rows, dtype=np.int64)
+    directory = place / "bench.db" / "scale" / f"bucket-{part.bucket}"
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"data-{part.version}-{part.first}-0.parquet"
+    table = pa.table(
+        {
+            "_KEY_id": ids,
+            "_SEQUENCE_NUMBER": _first_number(part) + np.arange(part.rows, dtype=np.int64),
+            "_VALUE_KIND": np.zeros(part.rows, np.int8),
+            "id": ids,
+            "version": np.full(part.rows, part.version, np.int32),
+        }
+    )
+    even = dict.fromkeys(("_KEY_id", "_SEQUENCE_NUMBER", "id"), "DELTA_BINARY_PACKED")
+    dictionary = ["_VALUE_KIND", "version"]
+    pq.write_table(table, path, use_dictionary=dictionary, column_encoding=even, compression="zstd")
+    return part, path.name, path.stat().st_size
+
+
+def _first_number(part: Part) -> int:
+    """Runs are of one age each."""
+    return part.version * (1 << 40) + part.first
+
+
+def write_table(place: Path, rows: int, files: int, buckets: int) -> None:
+    options = {"bucket": str(buckets), "write-only": "true"}
+    create_table(place, TABLE, _SCHEMA, primary_keys=["id"], options=options)
+    table = open_table(place, TABLE)
+    key = table.trimmed_primary_keys_fields
+    now = Timestamp.now()
+    messages = [CommitMessage((), bucket, []) for bucket in range(buckets)]
+    with ProcessPoolExecutor() as pool:
+        for part, name, size in pool.map(
+            partial(write_file, place), parts(rows, files, buckets), chunksize=100
+        ):
+            last = part.first + part.step * (part.rows - 1)
+            number = _first_number(part)
+            messages[part.bucket].new_files.append(
+                DataFileMeta.create(
+                    file_name=name,
+                    file_size=size,
+                    row_count=part.rows,
+                    min_key=GenericRow([part.first], key),
+                    max_key=GenericRow([last], key),
+                    key_stats=SimpleStats.empty_stats(),
+                    value_stats=SimpleStats.empty_stats(),
+                    min_sequence_number=number,
+                    max_sequence_number=number + part.rows - 1,
+                    schema_id=0,
+                    level=0 if part.version else _BIG_LEVEL,
+                    extra_files=[],
+                    creation_time=now,
+                    delete_row_count=0,
+                    file_source=0,
+                    value_stats_cols=[],
+                )
+            )
+    builder = table.new_batch_write_builder()
+    committer = builder.new_commit()
+    committer.commit(messages)
+    committer.close()
+
+
+def questions(rows: int, files: int, buckets: int) -> dict[str, tuple[str, Any]]:
+    """Each with its answer."""
+    keys = sum(part.rows for part in parts(rows, files, buckets) if not part.version)
+    newest = {residue: version for version, residue in enumerate(_NEWER, 1)}
+    versions = sum(newest.get(residue, 0) for residue in range(_STRIDE)) * (keys // _STRIDE)
+    point = keys // 2 // _STRIDE * _STRIDE + 1
+    return {
+        "count": (f"SELECT count(*) FROM {TABLE}", keys),
+        "aggregate": (f"SELECT sum(version) FROM {TABLE}", versions),
+        "point": (f"SELECT version FROM {TABLE} WHERE id = {point}", newest[1]),
+    }
+
+
+def answer(engine: Engine, sql: str) -> Any:
+    values = []
+    for event in engine.run(sql):
+        if isinstance(event, Failed):
+            raise SystemExit(f"{sql}: {event.message} {event.hint}")
+        if isinstance(event, Batch):
+            values += [next(iter(row.values())) for row in read_batch(event).to_pylist()]
+    [value] = values
+    return value
+
+
+def most_memory() -> dict[str, int]:
+    """The most bytes that the driver's processes ever held, by what they are."""
+    most: dict[str, int] = {}
+    for name in below(os.getpid()):
+        try:
+            words = Path(f"/proc/{name}/cmdline").read_bytes()
+            peak = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{name}/status").read_text())
+        except OSError:
+            continue
+        for word, what in {b"pyspark-shell": "Java", b"core.spark.engine": "Python"}.items():
+            if peak and word in words:
+                most[what] = max(most.get(what, 0), int(peak[1]) << 10)
+    return most
+
+
+def below(pid: int) -> Iterator[int]:
+    """The processes that a process started, and theirs."""
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = [int(each) for each in thread.read_text().split()]
+        except OSError:
+            continue
+        for child in children:
+            yield child
+            yield from below(child)
+
+
+def measure(place: Path, scratch: Path, asked: dict[str, tuple[str, Any]], memory: str) -> None:
+    log, logged = scratch / "engine.log", scratch / "log4j2.properties"
+    logged.write_text(_LOGGED)
+    with standalone(scratch / "cluster") as running:
+        conf = {
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.memory": memory,
+            "spark.executor.memory": "1g",
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logged}",
+        }
+        settings = Settings(str(place), read_only=True, spark_master=running.master, spark_conf=conf)
+        engine = Engine(settings, log)
+        try:
+            engine.wait_ready(300)
+            for (name, (sql, expected)), when in chain.from_iterable(
+                ((each, "new"), (each, "again")) for each in asked.items()
+            ):
+                began = time.perf_counter()
+                found = answer(engine, sql)
+                seconds = time.perf_counter() - began
+                if found != expected:
+                    raise SystemExit(f"{sql}: {found}, not {expected}")
+                memory_now = ", ".join(f"{what} {size >> 20} MiB" for what, size in most_memory().items())
+                print(f"{name:10}{when:6}{seconds:9.2f} s   most memory: {memory_now}", flush=True)
+        finally:
+            engine.close()
+    said = log.read_bytes()
+    task = max((int(found[1]) for found in _TASK.finditer(said)), default=0)
+    print(f"largest task {task >> 10} KiB, {said.count(_LARGE)} task binaries over 1 MiB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--rows", type=int, default=100_000_000)
+    parser.add_argument("--files", type=int, default=10_000)
+    parser.add_argument("--buckets", type=int, default=4)
+    parser.add_argument("--memory", default="1g", help="of the driver")
+    parser.add_argument("--place", type=Path, help="a directory for the table, used again if it has one")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = Path(temporary)
+        place = given.place or scratch / "warehouse"
+        shape = given.rows, given.files, given.buckets
+        if not (place / "bench.db" / "scale" / "snapshot" / "LATEST").exists():
+            shutil.rmtree(place / "bench.db", ignore_errors=True)
+            began = time.perf_counter()
+            write_table(place, *shape)
+            print(f"written in {time.perf_counter() - began:.0f} s", flush=True)
+        measure(place, scratch, questions(*shape), given.memory)
+
+
+if __name__ == "__main__":
+    main()
