@@ -12,14 +12,16 @@ from core.travel.parse.uses import Statement
 SCAN = "spark.paimark.scan"
 LOCAL_BYTES = "spark.paimark.merge.localBytes"
 TASK_ROWS = "spark.paimark.merge.taskRows"
+KEPT_KEY_BYTES = "spark.paimark.merge.keptKeyBytes"
+REUSE = "spark.paimark.reuse"
 IDLE_TIMEOUT = "spark.paimark.idle-timeout"
 EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
 
 _PREFIX = "spark.paimark."
 # The last: the Python source, and in it pypaimon alone.
-_READERS = ("auto", "python", "pypaimon")
-_NUMBERS = {LOCAL_BYTES: "bytes", TASK_ROWS: "rows"}
+_WORDS = {SCAN: ("auto", "python", "pypaimon"), REUSE: ("on", "off")}
+_NUMBERS = {LOCAL_BYTES: "bytes", KEPT_KEY_BYTES: "bytes", TASK_ROWS: "rows"}
 _OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
 
 
@@ -41,7 +43,7 @@ def check_setting(statement: Statement) -> None:
     name = text.strip().strip("`")
     if not name.startswith(_PREFIX):
         return
-    known = (SCAN, *_NUMBERS, *_OF_THE_START)
+    known = (*_WORDS, *_NUMBERS, *_OF_THE_START)
     # Tests and people may ask for what an engine was started with.
     if name not in known and (is_given or tokens[0].upper == "RESET"):
         raise StatementFailed(f"There is no setting {name}", near_names(name, known), start)
@@ -54,9 +56,8 @@ def check_setting(statement: Statement) -> None:
             f"Give it there: --spark-conf '{name}={value}'.",
             start,
         )
-    if name == SCAN and value not in _READERS:
-        raise StatementFailed(
-            f"{SCAN} is {', '.join(_READERS[:-1])} or {_READERS[-1]}, not {value}", "", start
-        )
+    if name in _WORDS and value not in _WORDS[name]:
+        *others, last = _WORDS[name]
+        raise StatementFailed(f"{name} is {', '.join(others)} or {last}, not {value}", "", start)
     if name in _NUMBERS and not value.isdecimal():
         raise StatementFailed(f"{name} is a number of {_NUMBERS[name]}, not {value}", "", start)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from threading import Lock
 
 from core.spark.merging.model import Bits, MergeGroup
+
+# Of the groups that a file was in, so many are looked at.
+_NEAR = 8
 
 
 class KeptBits:
@@ -19,26 +22,47 @@ class KeptBits:
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
         self._bytes = 0
-        self._bits: OrderedDict[Hashable, list[Bits]] = OrderedDict()
+        self._bits: OrderedDict[Hashable, tuple[MergeGroup, list[Bits]]] = OrderedDict()
+        # By how files merge and a file: the groups that it was in, the latest last.
+        self._groups_of: dict[Hashable, list[Hashable]] = {}
         self._lock = Lock()
 
     def get(self, group: MergeGroup) -> list[Bits] | None:
         """One `Bits` a file, in the order of `group.files`."""
         identity = _identity(group)
         with self._lock:
-            bits = self._bits.get(identity)
-            if bits is not None:
-                self._bits.move_to_end(identity)
-            return bits
+            if identity not in self._bits:
+                return None
+            self._bits.move_to_end(identity)
+            return self._bits[identity][1]
 
     def put(self, group: MergeGroup, bits: list[Bits]) -> None:
         identity = _identity(group)
         with self._lock:
-            self._bytes -= _bytes(self._bits.pop(identity, []))
-            self._bits[identity] = bits
+            if identity in self._bits:
+                self._remove(identity)
+            self._bits[identity] = group, bits
             self._bytes += _bytes(bits)
+            for file in _files(group):
+                self._groups_of.setdefault(file, []).append(identity)
             while self._bytes > self._most:
-                self._bytes -= _bytes(self._bits.popitem(last=False)[1])
+                self._remove(next(iter(self._bits)))
+
+    def near(self, group: MergeGroup) -> list[tuple[MergeGroup, list[Bits]]]:
+        """Groups that files of this one were in and that merge alike, each once, the latest first."""
+        with self._lock:
+            found: dict[Hashable, None] = {}
+            for file in _files(group):
+                found.update(dict.fromkeys(reversed(self._groups_of.get(file, ())[-_NEAR:])))
+            return [self._bits[identity] for identity in found]
+
+    def _remove(self, identity: Hashable) -> None:
+        group, bits = self._bits.pop(identity)
+        self._bytes -= _bytes(bits)
+        for file in _files(group):
+            self._groups_of[file].remove(identity)
+            if not self._groups_of[file]:
+                del self._groups_of[file]
 
 
 def _bytes(bits: list[Bits]) -> int:
@@ -46,7 +70,15 @@ def _bytes(bits: list[Bits]) -> int:
 
 
 def _identity(group: MergeGroup) -> Hashable:
+    return tuple(_files(group))
+
+
+def _files(group: MergeGroup) -> Iterator[Hashable]:
+    way = _way(group)
+    return ((way, file, group.rules.columns[file.schema_id]) for file in group.files)
+
+
+def _way(group: MergeGroup) -> Hashable:
     rules = group.rules
-    files = tuple((file.path, rules.columns[file.schema_id]) for file in group.files)
     deletes = rules.ignore_delete, rules.uncounted_deletes
-    return rules.key_types, rules.sequence_types, rules.descending, deletes, files
+    return rules.key_types, rules.sequence_types, rules.descending, deletes

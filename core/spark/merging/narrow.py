@@ -40,7 +40,7 @@ def shared_rows(files: Sequence[MergeFile], keys: Keys) -> list[_Indexes]:
     base = apart(files)
     base_rows = sum(files[index].row_count for index in base)
     rest = [index for index in range(len(files)) if index not in base]
-    if base_rows < _WORTH_SEARCHING * sum(files[index].row_count for index in rest):
+    if not rest or base_rows < _WORTH_SEARCHING * sum(files[index].row_count for index in rest):
         return [np.arange(file.row_count) for file in files]
     find = _searcher(keys, rest) if keys.is_one_number else _looker(keys, rest)
     return [find(index) if index in base else np.arange(file.row_count) for index, file in enumerate(files)]

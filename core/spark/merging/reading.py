@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -54,22 +54,64 @@ def read_rows(
     """All rows, or the first so many. Raises `Corrupt` for a file that is not as its manifest says."""
     check_cancelled()
     with _opened(file, open_file) as opened:
-        there = set(opened.names)
-        columns = rules.columns[file.schema_id]
-        # A file written thin holds its key as the row's own columns only.
-        key = [name if name in there else name.removeprefix(_KEY_PREFIX) for name in columns.key]
-        fields = [name if name in there else None for name in columns.sequence]
-        numbers = [_SEQUENCE] if with_numbers else []
-        may_retract = file.may_retract or rules.uncounted_deletes
-        kinds = [_KIND] if may_retract and opened.may_retract() else []
-        wanted = [*key, *(name for name in fields if name is not None), *numbers, *kinds]
-        table = opened.read(list(dict.fromkeys(wanted)), first)
-        return KeyRows(
-            key=[table.column(name) for name in key],
-            fields=[None if name is None else table.column(name) for name in fields],
-            numbers=_numbers(table) if numbers else None,
-            retracts=_retracting(table) if kinds else None,
-        )
+        return _key_rows(opened, file, rules, with_numbers, lambda names: opened.read(names, first))
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroups:
+    """An opened Parquet file, group by group. `low` and `high` are the statistics of the first key column."""
+
+    rows: Sequence[int]
+    bounds: Sequence[tuple[Any, Any] | None]
+    read: Callable[[int], KeyRows]
+
+
+@contextmanager
+def row_groups(
+    file: MergeFile, rules: MergeRules, open_file: OpenFile, *, with_numbers: bool
+) -> Iterator[RowGroups]:
+    """Raises as `read_rows`, as does what it gives."""
+    check_cancelled()
+    with _opened(file, open_file) as opened:
+        assert isinstance(opened, _ParquetReader)
+        parquet = opened
+
+        def read(group: int) -> KeyRows:
+            check_cancelled()
+            return _key_rows(opened, file, rules, with_numbers, lambda names: parquet.group(names, group))
+
+        first = _key_names(opened, file, rules)[0]
+        yield RowGroups(parquet.group_rows, parquet.bounds(first), read)
+
+
+def _key_names(opened: _Opened, file: MergeFile, rules: MergeRules) -> list[str]:
+    """A file written thin holds its key as the row's own columns only."""
+    there = set(opened.names)
+    names = rules.columns[file.schema_id].key
+    return [name if name in there else name.removeprefix(_KEY_PREFIX) for name in names]
+
+
+def _key_rows(
+    opened: _Opened,
+    file: MergeFile,
+    rules: MergeRules,
+    with_numbers: bool,
+    read: Callable[[list[str]], pa.Table],
+) -> KeyRows:
+    key = _key_names(opened, file, rules)
+    there = set(opened.names)
+    fields = [name if name in there else None for name in rules.columns[file.schema_id].sequence]
+    numbers = [_SEQUENCE] if with_numbers else []
+    may_retract = file.may_retract or rules.uncounted_deletes
+    kinds = [_KIND] if may_retract and opened.may_retract() else []
+    wanted = [*key, *(name for name in fields if name is not None), *numbers, *kinds]
+    table = read(list(dict.fromkeys(wanted)))
+    return KeyRows(
+        key=[table.column(name) for name in key],
+        fields=[None if name is None else table.column(name) for name in fields],
+        numbers=_numbers(table) if numbers else None,
+        retracts=_retracting(table) if kinds else None,
+    )
 
 
 def read_kinds(file: MergeFile, open_file: OpenFile) -> Kinds:
@@ -111,9 +153,31 @@ class _ParquetReader:
         # A batch ends with its row group.
         return pa.Table.from_batches(batches) if batches else self._file.read(columns=columns)
 
+    def group(self, columns: list[str], number: int) -> pa.Table:
+        return self._file.read_row_group(number, columns=columns)
+
+    @property
+    def group_rows(self) -> list[int]:
+        metadata = self._file.metadata
+        return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
+
+    def bounds(self, column: str) -> list[tuple[Any, Any] | None]:
+        """The least and the greatest value in each row group; None where its statistics do not say."""
+        metadata, index = self._file.metadata, self._place(column)
+        found: list[tuple[Any, Any] | None] = []
+        for group in range(metadata.num_row_groups):
+            statistics = metadata.row_group(group).column(index).statistics
+            is_told = statistics is not None and statistics.has_min_max and not statistics.null_count
+            found.append((statistics.min, statistics.max) if is_told else None)
+        return found
+
+    def _place(self, column: str) -> int:
+        metadata = self._file.metadata
+        return [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(column)
+
     def may_retract(self) -> bool:
         metadata = self._file.metadata
-        index = [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(_KIND)
+        index = self._place(_KIND)
         for group in range(metadata.num_row_groups):
             statistics = metadata.row_group(group).column(index).statistics
             if statistics is None or not statistics.has_min_max or (statistics.min, statistics.max) != (0, 0):

@@ -224,3 +224,17 @@ def _adds(rows: Sequence[KeyRows], indexes_of: Sequence[_Indexes]) -> SortKey:
 def _chosen(columns: Sequence[pa.ChunkedArray], indexes_of: Sequence[_Indexes]) -> pa.ChunkedArray:
     taken = [column.take(pa.array(indexes)) for column, indexes in zip(columns, indexes_of, strict=True)]
     return pa.chunked_array([chunk for column in taken for chunk in column.chunks], columns[0].type)
+
+
+def surviving_rows(
+    rules: MergeRules, files: Sequence[MergeFile], rows: Sequence[KeyRows]
+) -> list[NDArray[np.bool_]]:
+    """One truth a row, of some rows of each file: of a key that is among them all its versions are.
+
+    The files must not be fewer than two, and `rows` have their numbers where the ages of files overlap.
+    """
+    some = [replace(file, row_count=len(each.key[0])) for file, each in zip(files, rows, strict=True)]
+    ages = by_age(files)
+    aged = _surviving(rules, [some[index] for index in ages], [rows[index] for index in ages])
+    truths = dict(zip(ages, aged, strict=True))
+    return [truths[index] for index in range(len(files))]

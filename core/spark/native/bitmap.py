@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 from core.cancelling import map_cancellable
 from core.errors import UsageError
-from core.spark.launch.session_settings import LOCAL_BYTES, TASK_ROWS
+from core.spark.incremental.delta import earlier, survivors_since
+from core.spark.incremental.kept_keys import MOST_KEPT, KeptKeys
+from core.spark.launch.session_settings import KEPT_KEY_BYTES, LOCAL_BYTES, REUSE, TASK_ROWS
 from core.spark.merging.kept import KeptBits
 from core.spark.merging.model import Bits, MergeGroup
 from core.spark.merging.opening import file_opener
@@ -35,6 +37,7 @@ _HEADS = (1 << 12, 1 << 16)
 _MOST_HEADS = 64
 
 _kept = KeptBits(_KEPT_BYTES)
+_keys = KeptKeys(MOST_KEPT)
 
 
 def merge_bits(
@@ -47,6 +50,8 @@ def merge_bits(
     `FileMissing`, `Corrupt`, `Unavailable`, `Unmergeable`, and `UsageError` for a setting that is no number.
     """
     cached = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
+    unknown = {index: group for index, group in enumerate(groups) if index not in cached}
+    cached |= _made_from_earlier(spark, options, unknown)
     missing = [index for index in range(len(groups)) if index not in cached]
     wanted = [groups[index] for index in missing]
     if sum(map(_key_bytes, wanted)) <= _number(spark, LOCAL_BYTES, _MOST_LOCAL):
@@ -82,6 +87,29 @@ def first_bits(options: Mapping[str, str], group: MergeGroup, rows: int) -> dict
 def is_made(group: MergeGroup) -> bool:
     """Whether `merge_bits` has the group's bits already."""
     return _kept.get(group) is not None
+
+
+def is_nearly_made(group: MergeGroup) -> bool:
+    """Whether it has those of most of its files, as they were in another snapshot."""
+    return is_made(group) or earlier(group, _kept, merged_only=True) is not None
+
+
+def _made_from_earlier(
+    spark: SparkSession, options: Mapping[str, str], groups: Mapping[int, MergeGroup]
+) -> dict[int, list[Bits]]:
+    """Of those groups of which most is known already."""
+    if spark.conf.get(REUSE, "on") == "off" or not _number(spark, LOCAL_BYTES, _MOST_LOCAL):
+        return {}
+    _keys.begin_search(_number(spark, KEPT_KEY_BYTES, MOST_KEPT))
+    before = {number: begin for number, group in groups.items() if (begin := earlier(group, _kept))}
+    open_file = file_opener(options)
+    found = map_cancellable(
+        lambda number: survivors_since(groups[number], before[number], open_file, _keys), list(before)
+    )
+    made = {number: bits for number, bits in zip(before, found, strict=True) if bits is not None}
+    for number, bits in made.items():
+        _kept.put(groups[number], bits)
+    return made
 
 
 def _number(spark: SparkSession, setting: str, default: int) -> int:

@@ -17,11 +17,11 @@ from core.spark.datasource.scan import Scan, WarehouseAccess
 from core.spark.datasource.types import spark_columns
 from core.spark.incremental.live_files import KeptFiles
 from core.spark.launch.cluster import is_cluster
-from core.spark.launch.session_settings import SCAN
+from core.spark.launch.session_settings import REUSE, SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import overlap_groups
-from core.spark.native.bitmap import first_bits, is_made, merge_bits
+from core.spark.native.bitmap import first_bits, is_made, is_nearly_made, merge_bits
 from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
 from core.spark.native.first_rows import SMALL_RESULT, first_rows
@@ -250,10 +250,13 @@ class NativeScans:
         files = [file for file in state.files if file.address in needed and pruner.may_hold(file, conditions)]
         left = {file.address for file in files}
         groups = [group for group in state.merged if any(file.path in left for file in group.files)]
-        if table.key in self._whole:
-            # Their bits are there already.
+        if table.key in self._whole or (self._reuses() and all(map(is_nearly_made, groups))):
+            # Their bits are there already, or most of them.
             return files, groups
         return files, [part for group in groups for part in _narrowed(group, needed)]
+
+    def _reuses(self) -> bool:
+        return self._session.conf.get(REUSE, "on") != "off"
 
     def _counted(self, table: NativeTable, rows: int) -> DataFrame:
         """So many rows, of which nobody looks at a column."""
@@ -264,7 +267,8 @@ class NativeScans:
     def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
         schema = scan.table_schema
         snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
-        state = table_state(self._warehouse.files, root, snapshot, schema, scan.only, self._files)
+        kept = self._files if self._reuses() else None
+        state = table_state(self._warehouse.files, root, snapshot, schema, scan.only, kept)
         for address in {store_of(file.address): file.address for file in state.files}.values():
             self._stores.require_readable(address)
         types = spark_columns(scan)

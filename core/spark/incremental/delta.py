@@ -1,0 +1,163 @@
+"""The bits of a group made from earlier ones: only keys of files that came or went are looked up.
+
+A row whose key no such file has keeps its bit: of that key the same versions are there. Of all other keys all
+versions are found, and merged as `merging.survive` merges them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.cancelling import check_cancelled, map_cancellable
+from core.errors import Corrupt, FileMissing
+from core.spark.incremental.kept_keys import KeptKeys, KeyFiles
+from core.spark.incremental.packed_keys import WantedKeys
+from core.spark.merging.kept import KeptBits
+from core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup
+from core.spark.merging.narrow import ages_overlap
+from core.spark.merging.opening import OpenFile
+from core.spark.merging.reading import KeyRows
+from core.spark.merging.survive import surviving_rows
+
+# Where more rows come and go than one for so many that stay, merging all of them costs no more.
+_WORTH_SEARCHING = 4
+# What is read here to find them, in rows; more is for the executors.
+_MOST_READ = 128_000_000
+
+_Indexes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Files of a group that were in one group before: their bits then, None where that was read whole.
+
+    `gone` is what else was in it.
+    """
+
+    bits: dict[MergeFile, Bits | None]
+    gone: tuple[MergeFile, ...]
+
+    @property
+    def worth(self) -> int:
+        return sum(file.row_count for file in self.bits) - sum(file.row_count for file in self.gone)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """Where to begin: bits of files that stay, and the files that came or went since."""
+
+    bits: dict[MergeFile, Bits]
+    came: tuple[MergeFile, ...]
+    gone: tuple[MergeFile, ...]
+
+    @property
+    def is_worthwhile(self) -> bool:
+        changed = sum(file.row_count for file in (*self.came, *self.gone))
+        return changed * _WORTH_SEARCHING <= sum(file.row_count for file in self.bits)
+
+
+def earlier(group: MergeGroup, kept: KeptBits, *, merged_only: bool = False) -> Earlier | None:
+    """None where nothing is known of most of its rows.
+
+    `merged_only`: that a file was read whole, before the group was one, is not enough.
+    """
+    if not all(file.has_row_numbers for file in group.files):
+        return None
+    bits: dict[MergeFile, Bits] = {}
+    gone: list[MergeFile] = []
+    ranges: list[tuple[Any, Any]] = []
+    for piece in sorted(_pieces(group, kept, merged_only), key=lambda each: -each.worth):
+        low = min(file.min_key for file in piece.bits)
+        high = max(file.max_key for file in piece.bits)
+        place = bisect(ranges, low, key=itemgetter(0))
+        overlaps = (place and ranges[place - 1][1] >= low) or (
+            place < len(ranges) and ranges[place][0] <= high
+        )
+        # Versions of one key in two pieces were never merged with each other.
+        if not overlaps and piece.worth > 0 and bits.keys().isdisjoint(piece.bits):
+            ranges.insert(place, (low, high))
+            bits |= {file: _whole(file) if each is None else each for file, each in piece.bits.items()}
+            gone += piece.gone
+    came = tuple(file for file in group.files if file not in bits)
+    # A file that two pieces held is in one of them, and may be gone from the other.
+    found = Earlier(bits, came, tuple(dict.fromkeys(gone)))
+    return found if bits and came + found.gone and found.is_worthwhile else None
+
+
+def _pieces(group: MergeGroup, kept: KeptBits, merged_only: bool) -> list[_Piece]:
+    files, columns = set(group.files), group.rules.columns
+    pieces = []
+    for before, bits in kept.near(group):
+        # Of one schema with other columns to compare the bits would be other ones.
+        alike = {number for number, each in before.rules.columns.items() if columns.get(number) == each}
+        same: dict[MergeFile, Bits | None] = {
+            file: each
+            for file, each in zip(before.files, bits, strict=True)
+            if file in files and file.schema_id in alike
+        }
+        gone = tuple(file for file in before.files if file not in same)
+        if same and all(file.schema_id in columns for file in gone):
+            pieces.append(_Piece(same, gone))
+    if not group.rules.uncounted_deletes and not merged_only:
+        pieces += [_Piece({file: None}, ()) for file in group.files if not file.may_retract]
+    return pieces
+
+
+def _whole(file: MergeFile) -> Bits:
+    words = np.full(-(-file.row_count // WORD_BITS), -1, dtype=np.int64)
+    if rest := file.row_count % WORD_BITS:
+        words[-1] = (1 << rest) - 1
+    return Bits(file.row_count, words)
+
+
+def survivors_since(
+    group: MergeGroup, before: Earlier, open_file: OpenFile, kept: KeptKeys
+) -> list[Bits] | None:
+    """As `survive.survivors`; None where that is the better way."""
+    keys = KeyFiles(group.rules, open_file, kept, with_numbers=ages_overlap(group.files))
+    try:
+        gone = [keys.all(file) for file in before.gone]
+    except (FileMissing, Corrupt):
+        # Nobody else needs them any more.
+        return None
+    came = [keys.all(file) for file in before.came]
+    wanted = WantedKeys.of(group.rules, [*came, *gone])
+    stay = list(before.bits)
+    if sum(keys.unread_rows(file, wanted) for file in stay) > _MOST_READ:
+        return None
+    check_cancelled()
+    answers = map_cancellable(lambda file: keys.search(file, wanted), stay)
+    # Of a key that is in none of the changed files all versions were found, or none: it keeps its bits.
+    found = {file: each for file, each in zip(stay, answers, strict=True) if each is not None}
+    files = [*found, *before.came]
+    rows = [*(each for _, each in found.values()), *came]
+    truths = dict(zip(files, _surviving(group, files, rows), strict=True))
+    made = dict(before.bits)
+    for file, (places, _) in found.items():
+        made[file] = _changed(made[file], places, truths[file])
+    made |= {file: Bits.of(truths[file]) for file in before.came}
+    return [made[file] for file in group.files]
+
+
+def _surviving(
+    group: MergeGroup, files: Sequence[MergeFile], rows: Sequence[KeyRows]
+) -> list[NDArray[np.bool_]]:
+    if len(files) > 1:
+        return surviving_rows(group.rules, files, rows)
+    return [np.ones(len(each.key[0]), np.bool_) if each.retracts is None else ~each.retracts for each in rows]
+
+
+def _changed(bits: Bits, places: _Indexes, truths: NDArray[np.bool_]) -> Bits:
+    words = bits.words.copy()
+    octets = words.view(np.uint8)
+    marks = np.left_shift(1, places & 7).astype(np.uint8)
+    np.bitwise_or.at(octets, places[truths] >> 3, marks[truths])
+    np.bitwise_and.at(octets, places[~truths] >> 3, ~marks[~truths])
+    return Bits(bits.rows, words, bits.first)
