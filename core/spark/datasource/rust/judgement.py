@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from core.spark.datasource.field_types import atoms, is_wider
+from core.spark.datasource.field_types import atoms, is_wider, type_name
 from core.table.definition.column_types import ColumnType
 
 _FORMATS = ("parquet", "orc", "avro")
@@ -26,6 +26,8 @@ _KEYS = _WHOLE | _TEXTS | _BYTES | _TIMES | {"BOOLEAN", "DECIMAL"}
 _SEQUENCES = _KEYS | {"DOUBLE"}
 _PARTITIONS = _WHOLE | {"STRING", "VARCHAR", "DATE", "BOOLEAN"}
 _FINEST = 6
+# ORC fills up texts, and of times before 1678 it has no nanoseconds, which it counts in.
+_UNREAD_ORC = ("CHAR", "TIMESTAMP", "TIMESTAMP_LTZ")
 # What readers of keyed files call columns of their own.
 _SYSTEM_NAMES = ("_KEY_", "_SEQUENCE_NUMBER", "_VALUE_KIND", "_ROW_ID", "rowkind")
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
@@ -186,12 +188,11 @@ def _why_not_file(table: TableFacts, file: FileFacts) -> str:
 
 
 def _unread(file_format: str, kind: Any) -> str:
-    """What it reads wrongly in files of the format: rows in Avro are nulls, ORC pads texts."""
-    if file_format == "avro" and _has_row(kind):
-        return "ROW"
-    if file_format == "orc" and any(ColumnType.of(each).name == "CHAR" for each in atoms(kind)):
-        return "CHAR"
-    return ""
+    """What it reads wrongly in files of the format, or not all of: each ROW in Avro is null to it."""
+    if file_format == "avro":
+        return "ROW" if _has_row(kind) else ""
+    names = (type_name(each) for each in atoms(kind)) if file_format == "orc" else ()
+    return next((name for name in names if name in _UNREAD_ORC), "")
 
 
 def _has_row(kind: Any) -> bool:

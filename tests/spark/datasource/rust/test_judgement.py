@@ -121,6 +121,11 @@ def test_a_table_that_python_reads(facts: TableFacts, reason: str) -> None:
             [file("data.orc", fields=of("CHAR(5)"))],
             "column v is CHAR in orc files",
         ),
+        (
+            table(fields=of(ArrayType(True, AtomicType("TIMESTAMP(3)")))),
+            [file("data.orc", fields=of(ArrayType(True, AtomicType("TIMESTAMP(3)"))))],
+            "column v is TIMESTAMP in orc files",
+        ),
     ],
 )
 def test_a_split(facts: TableFacts, files: list[FileFacts], reason: str) -> None:
