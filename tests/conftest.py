@@ -13,10 +13,10 @@ import pytest
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse
 from tests.spark.standalone import SPARING
-from tests.storage.hdfs_fixture import hdfs
+from tests.storage.hdfs_fixture import hdfs, hdfs_in_safe_mode
 from tests.storage.stores import S3Server, s3_server
 
-__all__ = ["engine", "engine_warehouse", "hdfs"]
+__all__ = ["engine", "engine_warehouse", "hdfs", "hdfs_in_safe_mode"]
 
 pytest_plugins = ["tests.isolation", "tests.long"]
 

@@ -20,7 +20,7 @@ _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
 # Where a Java exception's message ends; some clients print it with its escapes.
 _JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
 # How the client of HDFS prints an error: its kind, for one of the NameNode's the class, and then the words.
-_OF_HDFS = re.compile(r'^[A-Z]\w+\((?:"([\w.$]+)", |[\w()| ]+, \d+, )?"')
+_OF_HDFS = re.compile(r'^[A-Z]\w+\((?:"[\w.$]+", |GssMajorCodes \{[^}]*\}, \d+, )?"')
 _SKEWED = "RequestTimeTooSkewed"
 
 
@@ -44,9 +44,14 @@ _HINTS = (
         " `s3.session-token`",
     ),
     _Hint("timetooskewed clockskew", "Set this machine's clock: a store takes no request of another time"),
+    # What a NameNode does to who does not speak of Kerberos.
     _Hint(
-        "simpleauthenticationisnotenabled authenticationisrequired",
-        "The cluster takes Kerberos tickets only: set HADOOP_CONF_DIR to its configuration and run `kinit`",
+        "simpleauthenticationisnotenabled rpclistenerdisconnected",
+        "Where the cluster takes Kerberos tickets, set HADOOP_CONF_DIR to its configuration, and run `kinit`",
+    ),
+    _Hint(
+        "failedtocompletefile",
+        "No DataNode took it: look whether they run, and whether HADOOP_CONF_DIR has their settings",
     ),
     _Hint(
         "kerberos gssapi ticketexpired saslerror nosaslmechanism",
@@ -67,9 +72,10 @@ _HINTS = (
         hdfs=", and who may read and write there",
     ),
     _Hint(
-        "connect timeout resolve endpoint refused unreachable lookup",
+        "connect timeout resolve endpoint refused unreachable lookup notknown",
         "Check the network and the address",
         s3=", and `--option s3.endpoint=...`",
+        hdfs="; a name service is known by the files of HADOOP_CONF_DIR alone",
     ),
     _Hint("slowdown reduce busy", "The store is overloaded: try again later"),
 )

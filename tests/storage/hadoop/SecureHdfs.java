@@ -15,6 +15,8 @@ import org.apache.kerby.KOptions;
 import org.apache.kerby.kerberos.kerb.client.KrbClient;
 import org.apache.kerby.kerberos.kerb.client.KrbOption;
 import org.apache.kerby.kerberos.kerb.server.SimpleKdcServer;
+import org.apache.kerby.kerberos.kerb.type.KerberosTime;
+import org.apache.kerby.kerberos.kerb.type.ticket.TgtTicket;
 
 /**
  * HDFS that takes Kerberos tickets alone, with its KDC: the name service `lake` of an active and a standby NameNode. In
@@ -42,9 +44,9 @@ public class SecureHdfs {
         File alices = new File(directory, "alice.keytab"), bobs = new File(directory, "bob.keytab");
         kdc.createAndExportPrincipals(alices, "alice");
         kdc.createAndExportPrincipals(bobs, "bob");
-        ticket(kdc, "alice", alices, "alice.cache", 0);
-        ticket(kdc, "alice", alices, "expired.cache", 2);
-        ticket(kdc, "bob", bobs, "bob.cache", 0);
+        ticket(kdc, "alice", alices, "alice.cache", false);
+        ticket(kdc, "alice", alices, "expired.cache", true);
+        ticket(kdc, "bob", bobs, "bob.cache", false);
 
         MiniDFSCluster cluster = startCluster(directory, keytab);
         int active = cluster.getNameNodePort(0), standby = cluster.getNameNodePort(1);
@@ -85,17 +87,17 @@ public class SecureHdfs {
         return kdc;
     }
 
-    static void ticket(SimpleKdcServer kdc, String principal, File keytab, String cache, int seconds) throws Exception {
+    static void ticket(SimpleKdcServer kdc, String principal, File keytab, String cache, boolean isExpired) throws Exception {
         KrbClient client = kdc.getKrbClient();
         KOptions options = new KOptions();
         options.add(KrbOption.CLIENT_PRINCIPAL, principal + "@" + REALM);
         options.add(KrbOption.USE_KEYTAB, true);
         options.add(KrbOption.KEYTAB_FILE, keytab);
-        if (seconds > 0) {
-            options.add(KrbOption.LIFE_TIME, seconds * 1000);
+        TgtTicket ticket = client.requestTgt(options);
+        if (isExpired) {
+            ticket.getEncKdcRepPart().setEndTime(new KerberosTime(System.currentTimeMillis() - 3600_000));
         }
-        File file = new File(keytab.getParentFile(), cache);
-        client.storeTicket(client.requestTgt(options), file);
+        client.storeTicket(ticket, new File(keytab.getParentFile(), cache));
     }
 
     static MiniDFSCluster startCluster(File directory, File keytab) throws Exception {

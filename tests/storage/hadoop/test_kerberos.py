@@ -1,0 +1,83 @@
+"""HDFS that takes Kerberos tickets alone: with one all works, and without one a person reads what to do."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable
+
+import pytest
+
+from core.errors import Unavailable
+from core.storage.files import Files
+from tests.storage.hadoop.secure_server import SecureHdfs
+
+User = Callable[..., Files]
+KEYTAB, PRINCIPAL = "security.kerberos.login.keytab", "security.kerberos.login.principal"
+
+
+def place(host: str = "lake") -> str:
+    return f"hdfs://{host}/lake/{uuid.uuid4().hex}"
+
+
+def test_a_ticket_from_the_cache_reads_and_writes(user: User, secure: SecureHdfs) -> None:
+    """The name service's standby NameNode is asked first, and passed over."""
+    address = place()
+    files = user(address)
+    data = bytes(range(256)) * 1000
+    assert files.create("t/branch/MAIN-BRANCH", b"old") and not files.create("t/branch/MAIN-BRANCH", b"new")
+    files.replace("t/branch/MAIN-BRANCH", data)
+    again = user(address.replace("//lake/", f"//localhost:{secure.active}/"))
+    assert list(again.read_many(["t/branch/MAIN-BRANCH", "t/none"])) == [data, None]
+    assert again.names("t/branch") == ["MAIN-BRANCH"]
+    files.delete("t/branch/MAIN-BRANCH")
+    files.prune("t/branch")
+    assert again.names("t") == []
+
+
+def test_a_keytab_does_without_a_ticket(user: User, secure: SecureHdfs) -> None:
+    keytab = {PRINCIPAL: "alice@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"}
+    assert user(place(), "no.cache", **keytab).create("t/a", b"x")
+
+
+def refused(files: Files) -> Unavailable:
+    with pytest.raises(Unavailable) as told:
+        files.create("t/a", b"x")
+    assert told.value.exit_code == 3
+    assert not re.search(r"GssMajorCodes|Error\(|org\.apache", told.value.message), told.value.message
+    return told.value
+
+
+@pytest.mark.parametrize(
+    ("cache", "why"),
+    [("no.cache", "(No Kerberos credentials available|No credentials)"), ("expired.cache", "expired")],
+)
+def test_who_has_no_ticket_any_more_is_sent_to_kinit(user: User, cache: str, why: str) -> None:
+    told = refused(user(place(), cache))
+    assert re.search(why, told.message), told.message
+    assert told.hint.startswith("Run `kinit`")
+
+
+def test_a_principal_that_the_keytab_does_not_have_is_told(user: User, secure: SecureHdfs) -> None:
+    keytab = {PRINCIPAL: "nobody@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"}
+    told = refused(user(place(), "no.cache", **keytab))
+    assert PRINCIPAL in told.hint
+
+
+def test_who_may_not_write_there_is_told_as_whom(user: User) -> None:
+    told = refused(user(place(), "bob.cache"))
+    assert "Permission denied: user=bob, access=WRITE" in told.message
+    assert told.hint == "Check the credentials, and who may read and write there."
+
+
+def test_without_the_clusters_configuration_it_is_asked_for(user: User, secure: SecureHdfs) -> None:
+    """A NameNode ends the connection of who does not speak of Kerberos; a name service is no host."""
+    for host in (f"localhost:{secure.active}", "lake"):
+        told = refused(user(place(host), configured=False))
+        assert "HADOOP_CONF_DIR" in told.hint, (told.message, told.hint)
+
+
+def test_a_standby_namenode_is_told_from_the_service(user: User, secure: SecureHdfs) -> None:
+    told = refused(user(place(f"localhost:{secure.standby}")))
+    assert "not supported in state standby" in told.message
+    assert "name service" in told.hint
