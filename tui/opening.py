@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.errors import NotFound, PaimarkError
+from core.storage.files import Denied
 from core.table.catalog import databases, tables
 from core.table.layout import TablePath
 from core.table.rows import SnapshotRow
@@ -152,7 +153,13 @@ class Opening:
         """The table to begin with, else the nearest: the first of its database, then of any."""
         first = [name for name in names if wanted is not None and name == wanted.table.database]
         for database in dict.fromkeys([*first, *names]):
-            listed = tables(self._session.files, database)
+            try:
+                listed = tables(self._session.files, database)
+            except Denied as error:
+                # Its own row says so once it is opened.
+                self._put(Noted(f"{database}: {error.message}"))
+                listed = []
+                continue
             self._put(Tables(database, listed))
             if listed:
                 break

@@ -12,7 +12,7 @@ from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import local_time, narrate, row_writer
 from core.cli.table_rows import Count
 from core.errors import PaimarkError, Unavailable
-from core.storage.files import Files
+from core.storage.files import Denied, Files
 from core.storage.open import open_files
 from core.table.catalog import databases, find_table
 from core.table.catalog import tables as tables_of
@@ -117,13 +117,13 @@ def _root(options: Given, table_name: str, branch: str | None) -> tuple[Root, Fi
 
 
 def _table_row(files: Files, table: TablePath) -> Row:
-    # One broken table must not hide the others; a store that is gone hides them all.
+    # One table that is broken or closed to this user must not hide the others; a store that is gone does.
     try:
         root = main_root(files, table)
         newest = next(iter(Lineage(files, root).newest(1)), None)
-    except Unavailable:
-        raise
     except PaimarkError as error:
+        if isinstance(error, Unavailable) and not isinstance(error, Denied):
+            raise
         narrate(f"{table.full_name}: {error.message}")
         return (table.database, table.name, None, None, None, None)
     facts = (newest.snapshot_id, newest.commit_time, newest.total_record_count) if newest else (None,) * 3

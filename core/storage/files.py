@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-from core.errors import FileMissing
+from core.errors import FileMissing, Unavailable
+
+
+class Denied(Unavailable):
+    """The store is there, and does not let this user: what lies beside may be open to them."""
 
 
 class DirectoryEntry(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from core.errors import FileMissing, Refused, Unavailable
-from core.storage.files import DirectoryEntry
+from core.storage.files import Denied, DirectoryEntry
 from core.storage.limits import NotMetadata, require_small
 from core.storage.no_follow import parent_directory
 from core.storage.paths import checked, checked_directory, is_plain, no_warehouse
@@ -275,4 +275,5 @@ def _unavailable(path: str, error: OSError) -> Unavailable:
         errno.EROFS: "It is mounted read-only.",
         errno.EMFILE: "Raise the limit of open files (`ulimit -n`).",
     }.get(error.errno or 0, "Check the disk or mount, and try again.")
-    return Unavailable(f"{path or 'The warehouse'} can't be used: {reason}", hint)
+    kind = Denied if error.errno in (errno.EACCES, errno.EPERM) else Unavailable
+    return kind(f"{path or 'The warehouse'} can't be used: {reason}", hint)

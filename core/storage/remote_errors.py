@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from core.errors import Unavailable
 from core.figures import duration
+from core.storage.files import Denied
 
 _LONGEST_REASON = 200
 # A body that ends early, as aiohttp and botocore name it. The clients try requests again, and not bodies.
@@ -22,6 +23,8 @@ _JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
 # How the client of HDFS prints an error: its kind, for one of the NameNode's the class, and then the words.
 _OF_HDFS = re.compile(r'^[A-Z]\w+\((?:"[\w.$]+", |GssMajorCodes \{[^}]*\}, \d+, )?"')
 _SKEWED = "RequestTimeTooSkewed"
+# Of what clients call a permission that is missing, the words of S3 that are about one file.
+_DENIED = ("", "AccessDenied", "AllAccessDisabled", "403")
 
 
 class _Hint(NamedTuple):
@@ -114,7 +117,9 @@ def unavailable(uri: str, error: BaseException) -> Unavailable:
     if len(reason) > _LONGEST_REASON:
         reason = f"{reason[:_LONGEST_REASON]}…"
     reason += _clocks(error)
-    return Unavailable(
+    is_denied = isinstance(error, PermissionError) and code_of(error) in _DENIED
+    is_denied = is_denied or "AccessControlException" in kind
+    return (Denied if is_denied else Unavailable)(
         f"{uri} can't be used: {reason}",
         _hint(uri, f"{type(error).__name__} {code_of(error)} {kind} {reason}"),
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.errors import NotFound
-from core.storage.files import Files
+from core.storage.files import Denied, Files, read_if_there
+from core.storage.parallel import each_of
 from core.table.layout import DATABASE_SUFFIX, TablePath
 from core.table.lineage.main_branch import branch_names
 from core.table.names import is_safe_name, near_names, parse_table_name
@@ -37,7 +40,10 @@ def require_database(files: Files, name: str) -> None:
 
 
 def tables(files: Files, database: str) -> list[TablePath]:
-    """The tables of a database, sorted. Raises `NotFound` when the database does not exist."""
+    """The tables of a database, sorted, with those that this user may not read.
+
+    Raises `NotFound` when the database does not exist, and `Denied` when it may not be listed.
+    """
     directory = database_directory(database)
     candidates = [
         TablePath(database, entry.name)
@@ -48,12 +54,28 @@ def tables(files: Files, database: str) -> list[TablePath]:
         require_database(files, database)
     candidates.sort(key=lambda table: table.name)
     # Paimon numbers schemas from 0 and keeps them all, so one read answers for nearly every table.
-    first_schemas = files.read_many(table.root().schema(0) for table in candidates)
+    first_schemas = _first_schemas(files, candidates)
     return [
         table
         for table, schema in zip(candidates, first_schemas, strict=True)
         if schema is not None or _has_roots(files, table)
     ]
+
+
+def _first_schemas(files: Files, candidates: Sequence[TablePath]) -> Sequence[bytes | None]:
+    """What `read_many` gives; empty bytes for a file that may not be read, which must not hide others."""
+    paths = [table.root().schema(0) for table in candidates]
+    try:
+        return list(files.read_many(paths))
+    except Denied:
+        return list(each_of(lambda path: _unless_denied(files, path), paths))
+
+
+def _unless_denied(files: Files, path: str) -> bytes | None:
+    try:
+        return read_if_there(files, path)
+    except Denied:
+        return b""
 
 
 def table_exists(files: Files, table: TablePath) -> bool:

@@ -63,8 +63,9 @@ class PretendingServer:
         self.conflicts = 0
         self.meanwhile: Callable[[str, bytes, str], object] = lambda key, data, mark: None
         self.marks: dict[str, str] = {}
-        # What is wrong with a request, by its method and key; and how far the server's clock is ahead.
+        # What is wrong with a request, by its method and key, or what a listing is of.
         self.fault: Callable[[str, str], Fault | None] = lambda method, key: None
+        # How far the server's clock is ahead.
         self.clock_ahead = timedelta()
         self._lock = Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -134,7 +135,8 @@ class PretendingServer:
 
             def _is_refused(self) -> bool:
                 """Whether this request is answered without being carried out."""
-                self._fault = server.fault(self.command, self._key()) or self._skewed()
+                asked = parse_qs(urlsplit(self.path).query).get("prefix", [""])[0]
+                self._fault = server.fault(self.command, self._key() or asked) or self._skewed()
                 if self._fault is None:
                     return False
                 time.sleep(self._fault.seconds)

@@ -13,7 +13,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from core.errors import PaimarkError, Unavailable
-from core.storage.files import Files
+from core.storage.files import Denied, Files
 from core.table.catalog import database_directory, databases, tables
 from core.table.layout import TablePath
 from tui.messages import LogLineAdded
@@ -291,6 +291,8 @@ def list_tables(
     for name in names:
         try:
             report((name, tables(files, name)))
+        except Denied as error:
+            report((name, error))
         except Unavailable:
             raise
         except PaimarkError as error:

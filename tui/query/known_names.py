@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.errors import PaimarkError, Unavailable
-from core.storage.files import Files
+from core.storage.files import Denied, Files
 from core.table.catalog import databases, tables
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
@@ -29,6 +29,8 @@ def read_known(files: Files, sql: str, database: str | None) -> Known:
 def _tables(files: Files, database: str) -> Iterator[TablePath]:
     try:
         yield from tables(files, database)
+    except Denied:
+        return
     except Unavailable:
         raise
     except PaimarkError:
