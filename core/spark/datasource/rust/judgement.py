@@ -32,6 +32,8 @@ _UNREAD_ORC = ("CHAR", "TIMESTAMP", "TIMESTAMP_LTZ")
 _SYSTEM_NAMES = ("_KEY_", "_SEQUENCE_NUMBER", "_VALUE_KIND", "_ROW_ID", "rowkind")
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
 _AGGREGATES = ("sum", "max", "min", "last_non_null_value")
+# A sum too long for its DECIMAL is null to it and a longer number to stock Paimon; NaN is not tried.
+_NOT_AGGREGATED = {"sum": ("DECIMAL",), "max": ("FLOAT", "DOUBLE"), "min": ("FLOAT", "DOUBLE")}
 
 _Matters = Callable[[str], bool]
 
@@ -83,6 +85,13 @@ class TableFacts:
     @property
     def engine(self) -> str:
         return self.options.get("merge-engine", "deduplicate").strip().lower()
+
+    def aggregate(self, column: str) -> str:
+        """The function by which values of one key become one; empty where none does."""
+        if self.engine != "aggregation" or column in self.keys:
+            return ""
+        default = self.options.get("fields.default-aggregate-function", "")
+        return self.options.get(f"fields.{column}.aggregate-function", default).strip().lower()
 
     @property
     def skips_new(self) -> bool:
@@ -161,6 +170,9 @@ def _unfit_columns(table: TableFacts) -> Iterator[str]:
             is_fine = kind.name.startswith("TIMESTAMP") and kind.fraction > _FINEST
             if kind.name not in _VALUES or is_fine:
                 yield f"column {field.name} is {each}"
+        function = table.aggregate(field.name)
+        if type_name(str(field.type)) in _NOT_AGGREGATED.get(function, ()):
+            yield f"column {field.name} is the {function} of {field.type}"
         for role, names, kinds in roles:
             if field.name in names and ColumnType.of(str(field.type)).name not in kinds:
                 yield f"{role} column {field.name} is {field.type}"

@@ -56,6 +56,7 @@ def of(kind: Any) -> tuple[DataField, ...]:
         table(),
         table({"merge-engine": "partial-update", "bucket": "-1", "write-only": "true"}),
         table({"merge-engine": "aggregation", "fields.v.aggregate-function": "last_non_null_value"}),
+        table({"fields.default-aggregate-function": "sum"}, fields=of("DECIMAL(9, 2)")),
         table({"sequence.field": "v", "sequence.field.sort-order": "ascending"}),
         table({"rowkind.field": "v"}),
         table(fields=of(ArrayType(True, row("TIMESTAMP_LTZ(6)", "DECIMAL(38, 10)")))),
@@ -77,6 +78,20 @@ def test_a_table_that_it_reads(facts: TableFacts) -> None:
         (
             table({"rowkind.field": "v", "merge-engine": "partial-update"}),
             "rowkind.field, by which nobody counts deletes, and merge-engine partial-update",
+        ),
+        (
+            table(
+                {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum"},
+                fields=of("DECIMAL(9, 2)"),
+            ),
+            "column v is the sum of DECIMAL(9, 2)",
+        ),
+        (
+            table(
+                {"merge-engine": "aggregation", "fields.default-aggregate-function": "max"},
+                fields=of("DOUBLE"),
+            ),
+            "column v is the max of DOUBLE",
         ),
         (table(fields=of("TIMESTAMP(9)")), "column v is TIMESTAMP(9)"),
         (table(fields=of("VARIANT")), "column v is VARIANT"),
