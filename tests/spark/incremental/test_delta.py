@@ -278,3 +278,18 @@ def test_packed_numbers_are_found_where_they_are(some: set[int], many: int) -> N
     assert packed.find(wanted).tolist() == np.flatnonzero(np.isin(values, wanted)).tolist()
     if len(some) == 1 and abs(next(iter(some))) <= 3_000:
         assert packed.nbytes <= 3 * len(values) + 16 * 6
+
+
+def test_what_is_kept_does_not_grow_with_the_snapshots() -> None:
+    numbers = Numbers()
+    big, room = numbers.file(range(6_400), level=5), 4_000
+    tables = Tables(numbers.open, room)
+    tables.bits = KeptBits(room)
+    sizes = []
+    for number in range(200):
+        small = numbers.file([number, number + 700], first=10_000 + 10 * number)
+        tables.check(RULES, [big, small])
+        sizes.append((tables.keys.nbytes, tables.bits._bytes, len(tables.bits._groups_of)))
+    assert tables.reused == 200
+    keys, bits, files = map(max, zip(*sizes, strict=True))
+    assert 0 < keys <= room and 0 < bits <= room and files <= 6
