@@ -121,7 +121,7 @@ def unavailable(uri: str, error: BaseException) -> Unavailable:
     is_denied = is_denied or "AccessControlException" in kind
     return (Denied if is_denied else Unavailable)(
         f"{uri} can't be used: {reason}",
-        _hint(uri, f"{type(error).__name__} {code_of(error)} {kind} {reason}"),
+        hint_for(uri, f"{type(error).__name__} {code_of(error)} {kind} {reason}"),
     )
 
 
@@ -142,7 +142,8 @@ def _clocks(error: BaseException) -> str:
     return ""
 
 
-def _hint(uri: str, reason: str) -> str:
+def hint_for(uri: str, reason: str) -> str:
+    """What to do about an error of these words, on the store at `uri`."""
     plain = reason.lower().replace(" ", "")
     for hint in _HINTS:
         if any(word in plain for word in hint.words.split()):

@@ -30,7 +30,7 @@ from core.table.lineage.main_branch import main_root
 def on_paper(settings: Settings) -> Iterator[Verdict]:
     """Whether the jars are there. Starts nothing; nothing for a warehouse on the local disk."""
     store, spark = store_of(settings.warehouse), find_spark()
-    hadoop = spark.versions["hadoop"]
+    hadoop = spark.hadoop
     if store.kind == "hdfs":
         yield Verdict("ok", f"Spark brings the client of HDFS, of Hadoop {hadoop}")
     elif store.kind in jar_sets():
@@ -83,7 +83,7 @@ def _kept(store: Store, spark: SparkHome) -> Verdict:
             )
     except Unavailable as error:
         return Verdict("warning", error.message, error.hint)
-    line = how_to_add(store, spark.versions["hadoop"])
+    line = how_to_add(store, spark.hadoop)
     return Verdict(
         "warning", f"Spark has no client for {store.scheme}, {SLOWLY}", f"{line[0].upper()}{line[1:]}."
     )

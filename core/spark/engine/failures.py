@@ -16,6 +16,7 @@ from core.spark.datasource.table_rows import LOST_FILE
 from core.spark.launch.cluster import WAS_ENDED
 from core.spark.launch.session_settings import RESULT_PORT
 from core.spark.protocol import Failed
+from core.spark.stores.failures import told_of_read
 from core.table.lineage.commits import Overwritten
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
@@ -41,6 +42,7 @@ _GONE = re.compile(
 # Hadoop 3.4 on Java 24 and newer; tables of ours do not need it.
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
 _MISSING = ("FileMissing", "FileNotFoundError")
+_FAILED_READ = "FAILED_READ_FILE"
 # What helps here, where Spark's own advice is about its own catalog.
 _HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": "SHOW TABLES lists what there is; write database.table where none is chosen.",
@@ -62,7 +64,10 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
     if _HADOOP_ON_NEW_JAVA in text:
         return Failed("Hadoop's file systems do not work on this Java", "Point JAVA_HOME to Java 17 or 21.")
     message, hint = sentences(text)
-    hint = _HINTS.get(_condition_of(java), hint)
+    condition = _condition_of(java)
+    hint = _HINTS.get(condition, hint)
+    if condition.startswith(_FAILED_READ) and (of_store := told_of_read(redacted(_causes(java)))):
+        message, hint = of_store
     for ours, theirs in names.items():
         message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)
     if _OVERWRITTEN in text:
@@ -138,6 +143,15 @@ def _condition_of(java: Any) -> str:
     if java is None or not _is_a(java, "org.apache.spark.SparkThrowable"):
         return ""
     return str(java.getCondition() or "")
+
+
+def _causes(java: Any) -> str:
+    """What it says and all that it came of."""
+    told = []
+    while java is not None:
+        told.append(str(java.toString()))
+        java = java.getCause()
+    return "\n".join(told)
 
 
 def _text(error: Exception, java: Any) -> str:

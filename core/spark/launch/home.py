@@ -14,7 +14,6 @@ from pathlib import Path
 from core.errors import Unavailable
 
 _CORE_JAR = re.compile(r"spark-core_([0-9.]+)-([0-9][^/]*)\.jar")
-_VERSIONED = {"hadoop": "hadoop-client-api", "spark": "spark-core_*"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 # A key ends at the first of these that no backslash is before.
@@ -44,10 +43,10 @@ class SparkHome:
         return jar[1] if jar else ""
 
     @property
-    def versions(self) -> dict[str, str]:
-        """Of `hadoop` and `spark`, as its jars are called; empty for one that is not there."""
-        found = {name: next(self.home.glob(f"jars/{jar}-*.jar"), None) for name, jar in _VERSIONED.items()}
-        return {name: jar.stem.rpartition("-")[2] if jar else "" for name, jar in found.items()}
+    def hadoop(self) -> str:
+        """The version of Hadoop that it brings; empty for none."""
+        jar = next(self.home.glob("jars/hadoop-client-api-*.jar"), None)
+        return jar.stem.rpartition("-")[2] if jar else ""
 
     def defaults(self) -> dict[str, str]:
         """The settings of spark-defaults.conf, empty when there is none. Raises `Unavailable`."""

@@ -66,7 +66,7 @@ def start_spark(start: Start) -> Spark:
     spark = find_spark()
     load_spark_env(spark)
     settings = spark_settings(start.master, {**spark.defaults(), **start.conf}, scratch)
-    settings, environment, jars = prepared(settings, start.warehouse, start.options, spark.versions)
+    settings, environment, jars = prepared(settings, start.warehouse, start.options, spark.hadoop)
     os.environ.update(environment)
     require_possible(settings)
     # Those of files are not known yet.

@@ -6,11 +6,12 @@ become wider since. Anything else is left to the Python source, with the reason.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pyspark.sql.types import StructType
+from pyspark.sql.types import ByteType, IntegerType, ShortType, StructField, StructType
 
 from core.errors import StatementFailed
 from core.spark.datasource.field_types import atoms, is_wider
@@ -23,6 +24,17 @@ _UNREAD = frozenset({"TIME", "VARIANT", "BLOB", "MULTISET", "VECTOR"})
 # ORC has types of its own for these: Spark reads times in the machine's zone, and ORC pads texts. What
 # becomes of old dates is in `old_dates`.
 _UNREAD_ORC = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ", "CHAR"})
+# Paimon's writers give times each other's words in Avro, and its words for nested values are its own.
+_READ_AVRO = frozenset(
+    {
+        *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"),
+        *("CHAR", "VARCHAR", "STRING", "BYTES", "BINARY", "VARBINARY", "DATE"),
+    }
+)
+# What Avro has for both, and Spark takes for neither.
+_SMALL = (ByteType, ShortType)
+# Avro knows no other names, and writers make what they like of them.
+_AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class NotNative(Exception):
@@ -61,7 +73,19 @@ def file_columns(
         if in_file is not None:
             _check(field, in_file, file_format)
             read.append(in_file)
-    return FileColumns(table_types(read), tuple(made))
+    return FileColumns(_as_stored(table_types(read), file_format), tuple(made))
+
+
+def _as_stored(types: StructType, file_format: str) -> StructType:
+    """The types by which Spark is to read the columns: what is made of them has the table's."""
+    if file_format != "avro":
+        return types
+    return StructType(
+        [
+            StructField(each.name, IntegerType() if isinstance(each.dataType, _SMALL) else each.dataType)
+            for each in types.fields
+        ]
+    )
 
 
 def table_types(fields: Sequence[Any]) -> StructType:
@@ -84,7 +108,9 @@ def _check(wanted: Any, in_file: Any, file_format: str) -> None:
     for each in atoms(in_file.type):
         kind = ColumnType.of(each)
         is_unread = kind.name in _UNREAD_ORC or (is_nested and kind.name == "DATE")
-        if kind.name in _UNREAD or (file_format == "orc" and is_unread):
+        if file_format == "avro":
+            is_unread = is_nested or kind.name not in _READ_AVRO or not _AVRO_NAME.fullmatch(in_file.name)
+        if kind.name in _UNREAD or (file_format != "parquet" and is_unread):
             raise NotNative(f"column {wanted.name} of type {each} in {file_format} files")
     if not is_wider(wanted.type, in_file.type):
         raise NotNative(

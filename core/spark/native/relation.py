@@ -96,6 +96,8 @@ class _PlainFormats:
         formats = jvm.org.apache.spark.sql.execution.datasources
         self.parquet = formats.parquet.ParquetFileFormat
         self.orc = formats.orc.OrcFileFormat
+        # Of Spark 4.1 and later it is a part of its own.
+        self.avro = jvm.org.apache.spark.sql.avro.AvroFileFormat
 
 
 def _texts(listed: Iterable[ListedFile]) -> Iterator[str]:

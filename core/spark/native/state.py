@@ -171,7 +171,7 @@ def _file_maker(places: FileLocations, partitions: _PartitionTexts) -> Callable[
 
 def _check_file(entry: ManifestEntry, name: str) -> None:
     file_format = name.rpartition(".")[2].lower()
-    if file_format not in ("parquet", "orc"):
+    if file_format not in ("parquet", "orc", "avro"):
         raise NotNative(f"Spark has no reader here for {file_format} files")
     if name.startswith(("_", ".")):
         raise NotNative(f"Spark passes over files that are called like {name}")
@@ -218,6 +218,8 @@ def _merged(
     if all(file_format == "parquet" for _, file_format in live.kinds):
         return merged
     for file in (file for group in merged for file in group.files if not file.has_row_numbers):
+        if file.format == "avro":
+            raise NotNative("rows of overlapping avro files are merged by Python alone")
         if file.is_sparse:
             raise NotNative(f"few rows are left of the many that an {file.format} file was made of")
     return merged

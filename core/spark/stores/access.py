@@ -15,7 +15,14 @@ from core.spark.stores.addresses import Store, hadoop_address, store_of
 from core.spark.stores.failures import told
 from core.spark.stores.identity import s3_identity
 from core.spark.stores.lacks import missing_class, no_client, of_other_hadoop
-from core.spark.stores.settings import WHO, HadoopSettings, Identity, bucket_setting, hadoop_settings
+from core.spark.stores.settings import (
+    WHO,
+    HadoopSettings,
+    Identity,
+    bucket_setting,
+    hadoop_settings,
+    not_taken,
+)
 
 # A class without which the first read of some stores fails, for all that their client is there.
 _NEEDED = {"s3": "software.amazon.awssdk.transfer.s3.S3TransferManager"}
@@ -53,6 +60,9 @@ class HadoopStores:
         store = store_of(address)
         if store in self._readable:
             return
+        if option := not_taken(store, self._warehouse.options):
+            # It would be read as somebody else.
+            raise StoreUnread(f"Spark's client for {store.scheme} takes no {option}", lasts=True)
         if store not in self._prepared:
             self._prepare(store)
             self._prepared.add(store)
@@ -90,7 +100,7 @@ class HadoopStores:
                 return
             if why := missing_class(store, kind, said, self._hadoop):
                 raise StoreUnread(why, lasts=True) from error
-            raise StoreUnread(": ".join(told(store, f"{kind}: {said}")), lasts=False) from error
+            raise StoreUnread(". ".join(told(store, f"{kind}: {said}")), lasts=False) from error
 
     @property
     def _hadoop(self) -> str:

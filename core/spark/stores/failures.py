@@ -3,80 +3,58 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from core.spark.stores.addresses import Store, store_of
+from core.storage.remote_errors import hint_for
 
-_KEYS = "Check the credentials, in the environment or as `--option s3.access-key=...` and `s3.secret-key`."
-_LATER = "Is it running, and is the network there? Run the statement again."
-
-
-class _Rule(NamedTuple):
-    """Words of the client's, any of which mean this."""
-
-    words: str
-    message: str
-    hint: str
-
-
-# The first that fits, so what says more comes first.
-_RULES = (
-    _Rule(
-        r"ExpiredToken|RequestExpired|token (?:has|is) expired|TokenRefreshRequired",
+# What the words of a client mean; the first that fit, so what says more comes first.
+_MEANINGS = {
+    r"ExpiredToken|RequestExpired|[Tt]oken (?:has|is) expired|TokenRefreshRequired": (
         "the session token has expired",
-        "Get new credentials and start again: Spark keeps those that it started with.",
+        "ExpiredToken",
     ),
-    _Rule(r"RequestTimeTooSkewed", "this machine's clock is off", "Set the clock right."),
-    _Rule(
-        r"NoSuchBucket|UnknownStoreException|Bucket does not exist|does not exist in account",
-        "there is no such bucket",
-        "Check the address, and `--option s3.endpoint=...`.",
+    r"RequestTimeTooSkewed": ("this machine's clock is off", "RequestTimeTooSkewed"),
+    r"NoSuchBucket|UnknownStoreException|Bucket does not exist": (
+        "there is no such bucket, or the endpoint is another store's",
+        "endpoint",
     ),
-    _Rule(
-        r"NoAwsCredentials|NoAuthWithAWS|Unable to load credentials|CredentialInitialization",
+    r"NoAwsCredentials|NoAuthWithAWS|Unable to load credentials|CredentialInitialization": (
         "Spark found no credentials",
-        "Give them in the environment, or as `--option s3.access-key=...` and `s3.secret-key`.",
+        "credential",
     ),
-    _Rule(
-        r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|AccessDenied|Forbidden|AuthenticationFail"
-        r"|Status Code: 40[13]|HTTP 40[13]|Unauthorized",
+    # An answer without a body has no word for it, as when only the size of a file was asked for.
+    r"Bad Request.*Status Code: 400|HTTP 400": (
+        "the store refuses the request, as it does a token that has expired",
+        "ExpiredToken",
+    ),
+    r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|AccessDenied|AccessControlException"
+    r"|Status Code: 40[13]|HTTP 40[13]|Unauthorized|AuthenticationFail|Permission denied": (
         "the store refuses the credentials",
-        _KEYS,
+        "credential",
     ),
-    _Rule(
-        r"SlowDown|AWSServiceThrottledException|Status Code: 503|ServerBusy",
-        "the store is overloaded",
-        "Run the statement again later.",
-    ),
-    _Rule(
-        r"ConnectException|Connection refused|UnknownHostException|NoRouteToHost|ConnectTimeout"
-        r"|SocketTimeout|Unable to execute HTTP request|Connect to .* failed|Connection reset"
-        r"|ApiCallTimeout|Call From .* to .* failed",
-        "the store does not answer",
-        _LATER,
-    ),
-)
-_ADDRESS = re.compile(r"\b(?:s3[an]?|gs|oss|abfss?|hdfs)://[^\s:,'\"]+")
+    r"SlowDown|AWSServiceThrottled|Status Code: 503|ServerBusy": ("the store is overloaded", "SlowDown"),
+    r"safe ?mode": ("the NameNode is in safe mode", "safemode"),
+    r"BlockMissing|Could not obtain block": ("blocks of its files are on no DataNode", ""),
+    r"ConnectException|Connection (?:refused|reset)|UnknownHost|NoRouteToHost|ConnectTimeout|SocketTimeout"
+    r"|Unable to execute HTTP request|[Cc]onnect to .* failed|ApiCallTimeout|Call From .* failed|EOFException"
+    r"|failed to respond|Status Code: 5\d\d": ("the store does not answer", "connect"),
+}
+_ADDRESS = re.compile(r"\b(?:s3[an]?|gs|oss|abfss?|hdfs)://[^\s,'\"\]]+")
 _LONGEST = 200
 
 
 def told(store: Store, text: str) -> tuple[str, str]:
     """A sentence and a hint; where the words are not known they are in the sentence."""
-    if (known := store_failure(text)) is not None:
-        return f"{store} can't be read by Spark: {known[0]}", known[1]
+    for words, (message, reason) in _MEANINGS.items():
+        if re.search(words, text):
+            return f"Spark can't read {store}: {message}", hint_for(str(store), reason)
     said = " ".join(text.split())[:_LONGEST].rstrip(".")
-    return f"{store} can't be read by Spark: {said}", "See the engine's log."
+    return f"Spark can't read {store}: {said}", hint_for(str(store), "")
 
 
-def store_failure(text: str) -> tuple[str, str] | None:
-    """What is wrong and what to do; None for words of no store's client."""
-    for rule in _RULES:
-        if re.search(rule.words, text):
-            return rule.message, rule.hint
-    return None
-
-
-def store_in(text: str) -> Store | None:
-    """The store that a message names."""
-    found = _ADDRESS.search(text)
-    return store_of(found[0]) if found else None
+def told_of_read(text: str) -> tuple[str, str] | None:
+    """What a reading that failed says, with all its causes; None where it is no store's fault."""
+    address = _ADDRESS.search(text)
+    if address is None or not any(re.search(words, text) for words in _MEANINGS):
+        return None
+    return told(store_of(address[0]), text)

@@ -17,6 +17,7 @@ from core.spark.stores.settings import hadoop_settings
 
 # Spark's own list of what it shows to nobody lacks Azure's keys.
 _SECRETS = "(?i)secret|password|passphrase|token|access[.]?key|account[.]?key|credential"
+_JARS = "spark.jars"
 _CONF_DIR = "hdfs.conf-dir"
 _KERBEROS = {
     "security.kerberos.login.principal": "spark.kerberos.principal",
@@ -25,7 +26,7 @@ _KERBEROS = {
 
 
 class Prepared(NamedTuple):
-    """`environment` is for Java; `jars` are for its class path, and where `ships` for executors elsewhere."""
+    """`environment` is for Java, and `jars` for its class path."""
 
     settings: dict[str, str]
     environment: dict[str, str]
@@ -33,9 +34,9 @@ class Prepared(NamedTuple):
 
 
 def prepared(
-    settings: Mapping[str, str], warehouse: str, options: Mapping[str, str], versions: Mapping[str, str]
+    settings: Mapping[str, str], warehouse: str, options: Mapping[str, str], hadoop: str
 ) -> Prepared:
-    """`settings` are those of the start so far, which win; `versions` those of `hadoop` and `spark`."""
+    """`settings` are those of the start so far, which win; `hadoop` is the version that Spark brings."""
     more = {"spark.redaction.regex": _SECRETS}
     environment = {}
     store = store_of(warehouse)
@@ -49,12 +50,19 @@ def prepared(
     jars = [
         jar
         for each in jar_sets().values()
-        if each.name in (store.kind, "avro")
-        and versions[each.product] == each.version
-        and not _is_named(each, settings)
+        if each.name == store.kind and each.version == hadoop and not _is_named(each, settings)
         for jar in _fetched(each)
     ]
-    return Prepared({**more, **settings}, environment, jars)
+    made = {**more, **settings}
+    if jars and _goes_elsewhere(settings.get("spark.master", "local")):
+        made[_JARS] = ",".join([*filter(None, [settings.get(_JARS)]), *map(str, jars)])
+        jars = []
+    return Prepared(made, environment, jars)
+
+
+def _goes_elsewhere(master: str) -> bool:
+    """Whether tasks run in other processes, which get jars by Spark's setting."""
+    return not (master == "local" or master.startswith("local["))
 
 
 def _is_named(jars: JarSet, settings: Mapping[str, str]) -> bool:

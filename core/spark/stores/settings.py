@@ -28,7 +28,13 @@ _S3 = {
 }
 _S3_KEYS = {"key": "access.key", "secret": "secret.key", "token": "session.token"}
 # A store that is gone is given up in seconds; Hadoop's own patience is many minutes.
-_S3_PATIENCE = {"attempts.maximum": "3", "retry.limit": "2", "connection.establish.timeout": "15s"}
+_S3_PATIENCE = {
+    "attempts.maximum": "3",
+    "connection.establish.timeout": "15s",
+    "retry.limit": "2",
+    "retry.throttle.limit": "4",
+    "retry.throttle.interval": "500ms",
+}
 # Requests are signed for some region; a store of one's own seldom has a name for it.
 _SOME_REGION = "us-east-1"
 _S3_PROVIDER = "aws.credentials.provider"
@@ -37,6 +43,7 @@ WHO = (*_S3_KEYS.values(), _S3_PROVIDER)
 # What Hadoop has under Paimon's own names.
 _OSS = ("fs.oss.endpoint", "fs.oss.accessKeyId", "fs.oss.accessKeySecret", "fs.oss.securityToken")
 _OSS_CLIENT = "org.apache.hadoop.fs.aliyun.oss.AliyunOSSFileSystem"
+_GOOGLE_TOKEN = "gcs.access-token"
 _GOOGLE_CLIENT = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
 _HADOOPS_OWN = ("dfs.", "fs.", "hadoop.", "ipc.", "io.")
 _HDFS_PREFIX = "hdfs.config."
@@ -84,6 +91,11 @@ def hadoop_settings(store: Store, options: Mapping[str, str], identity: Identity
         case "hdfs":
             return HadoopSettings(_of_hdfs(options))
     return HadoopSettings()
+
+
+def not_taken(store: Store, options: Mapping[str, str]) -> str:
+    """An option that says who reads, and that Hadoop's client has no setting for; empty for none."""
+    return _GOOGLE_TOKEN if store.kind == "gcs" and _GOOGLE_TOKEN in options else ""
 
 
 def _of_s3(store: Store, options: Mapping[str, str], identity: Identity) -> HadoopSettings:

@@ -22,9 +22,12 @@ from core.spark.stores.jars.fetching import fetch
 from core.spark.stores.jars.lists import jar_sets
 from core.storage.open import open_files
 from tests.actions.acting import contents
+from tests.spark.stores.faulty import Door
 from tests.storage.stores import BUCKET, S3Server
 
 _SETS = ("s3",)
+# Long enough to be looked for.
+SECRET = "a-secret-key-of-s3"
 
 
 @pytest.fixture(scope="session")
@@ -73,13 +76,25 @@ def upload(warehouse: Path, settings: Settings) -> None:
 
 
 @pytest.fixture(scope="session")
+def door(s3: S3Server) -> Iterator[Door]:
+    """The way that the engine takes to the S3 of the suite."""
+    with Door(s3.endpoint) as door:
+        yield door
+
+
+@pytest.fixture(scope="session")
 def on_s3(
-    s3: S3Server, store_jars: Path, warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory
+    s3: S3Server,
+    door: Door,
+    store_jars: Path,
+    warehouse_template: Path,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Engine]:
     """Spark on the S3 of the suite."""
     uri = f"s3://{BUCKET}/warehouse-{uuid.uuid4().hex[:6]}"
     conf = {"spark.driver.memory": "1g"}
-    settings = Settings(uri, options=s3.options(), spark_master="local[2]", spark_conf=conf)
+    options = {**s3.options(door.endpoint), "s3.secret-key": SECRET}
+    settings = Settings(uri, options=options, spark_master="local[2]", spark_conf=conf)
     with engine_on(settings, warehouse_template, tmp_path_factory.mktemp("log") / "engine.log") as engine:
         yield engine
 

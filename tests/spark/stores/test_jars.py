@@ -19,7 +19,6 @@ from core.spark.stores.launching import prepared
 BYTES = b"not really a jar"
 PLACE = "org.example:thing:1.0"
 RIGHT = Jar(PLACE, hashlib.sha256(BYTES).hexdigest())
-VERSIONS = {"hadoop": "3.4.2", "spark": "4.1.4"}
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +40,7 @@ def repository(tmp_path: Path) -> dict[str, str]:
 
 
 def jars(*some: Jar) -> JarSet:
-    return JarSet("s3", "hadoop", find_spark().versions["hadoop"], "a test", some)
+    return JarSet("s3", find_spark().hadoop, "a test", some)
 
 
 def java() -> Path:
@@ -70,15 +69,18 @@ def test_a_jar_that_was_changed_later_is_not_used(
 ) -> None:
     known = jars(RIGHT)
     monkeypatch.setattr("core.spark.stores.launching.jar_sets", lambda: {"s3": known})
-    versions = {"hadoop": known.version, "spark": ""}
+    hadoop = known.version
     place = fetch(known, find_spark(), repository, java)
-    assert prepared({}, "s3://lake/w", {}, versions).jars == [place / "thing-1.0.jar"]
-    assert prepared({}, "hdfs://n:1/w", {}, versions).jars == []
-    assert prepared({}, "s3://lake/w", {}, {"hadoop": "3.3.6", "spark": ""}).jars == []
+    assert prepared({}, "s3://lake/w", {}, hadoop).jars == [place / "thing-1.0.jar"]
+    assert prepared({}, "hdfs://n:1/w", {}, hadoop).jars == []
+    assert prepared({}, "s3://lake/w", {}, "3.3.6").jars == []
+    # Executors elsewhere get them by Spark.
+    shipped = prepared({"spark.jars": "/mine.jar", "spark.master": "yarn"}, "s3://lake/w", {}, hadoop)
+    assert (shipped.jars, shipped.settings["spark.jars"]) == ([], f"/mine.jar,{place / 'thing-1.0.jar'}")
     # A user's own are not doubled.
-    assert prepared({"spark.jars": "/opt/thing-2.jar"}, "s3://lake/w", {}, versions).jars == []
+    assert prepared({"spark.jars": "/opt/thing-2.jar"}, "s3://lake/w", {}, hadoop).jars == []
     (place / "thing-1.0.jar").write_bytes(b"else")
-    assert prepared({}, "s3://lake/w", {}, versions).jars == []
+    assert prepared({}, "s3://lake/w", {}, hadoop).jars == []
     assert "thing-1.0.jar is not the jar that it should be" in capsys.readouterr().err
     fetch(known, find_spark(), repository, java)
     assert fetched(known)
@@ -134,7 +136,7 @@ def test_kerberos_and_the_directory_of_hadoops_files_are_there_before_java_start
         "security.kerberos.login.keytab": "/k",
         "hadoop.security.authentication": "kerberos",
     }
-    found = prepared({"spark.kerberos.keytab": "/mine"}, "hdfs://n:1/w", options, VERSIONS)
+    found = prepared({"spark.kerberos.keytab": "/mine"}, "hdfs://n:1/w", options, "3.4.2")
     assert found.environment == {"HADOOP_CONF_DIR": "/etc/hadoop"}
     assert (
         found.settings.items()

@@ -31,7 +31,7 @@ class OwnSpark(Protocol):
     """The Spark that the jars are for, as `core.spark.launch.home` finds it."""
 
     @property
-    def versions(self) -> Mapping[str, str]: ...
+    def hadoop(self) -> str: ...
 
     @property
     def jars(self) -> Sequence[Path]: ...
@@ -66,7 +66,7 @@ def fetch(jars: JarSet, spark: OwnSpark, settings: Mapping[str, str], find_java:
 
 def require_fitting(jars: JarSet, spark: OwnSpark) -> None:
     """Raises `Unavailable` for jars of another Hadoop, or another Spark, than this one's."""
-    theirs = spark.versions[jars.product]
+    theirs = spark.hadoop
     if theirs != jars.version:
         artifact = jars.jars[0].place.rpartition(":")[0]
         raise Unavailable(

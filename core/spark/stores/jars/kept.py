@@ -13,7 +13,7 @@ from core.spark.stores.jars.lists import Jar, JarSet
 
 def directory_of(jars: JarSet) -> Path:
     """Where the set is kept, whether or not it is there."""
-    return cache_directory() / "jars" / f"{jars.name}-{jars.product}-{jars.version}"
+    return cache_directory() / "jars" / f"{jars.name}-hadoop-{jars.version}"
 
 
 def fetched(jars: JarSet) -> list[Path]:

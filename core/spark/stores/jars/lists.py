@@ -1,4 +1,4 @@
-"""Sets of jars by name: `s3`, `avro`. A set fits one version of Hadoop or of Spark."""
+"""Sets of jars, called like the kinds of stores: `s3`. A set fits one version of Hadoop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from importlib.resources import files as resources
 from typing import NamedTuple
 
-_HEAD = re.compile(r"# for (hadoop|spark) (\S+): (.+)")
+_HEAD = re.compile(r"# for Hadoop (\S+): (.+)")
 
 
 class Jar(NamedTuple):
@@ -23,10 +23,9 @@ class Jar(NamedTuple):
 
 
 class JarSet(NamedTuple):
-    """`product` is `hadoop` or `spark`, and `version` the one whose classes these jars fit."""
+    """`version` is that of the Hadoop whose classes these jars fit. The client of the store comes first."""
 
     name: str
-    product: str
     version: str
     purpose: str
     jars: tuple[Jar, ...]
@@ -34,13 +33,13 @@ class JarSet(NamedTuple):
     @property
     def label(self) -> str:
         """`Hadoop 3.4.2`."""
-        return f"{self.product.capitalize()} {self.version}"
+        return f"Hadoop {self.version}"
 
 
 @cache
 def jar_sets() -> dict[str, JarSet]:
     """All that are known, by name."""
-    found = (each for each in (resources(__package__) / "lists").iterdir() if each.name.endswith(".txt"))
+    found = (each for each in (resources(__package__) / "checksums").iterdir() if each.name.endswith(".txt"))
     sets = [_read(each.name.removesuffix(".txt"), each.read_text(encoding="utf-8")) for each in found]
     return {each.name: each for each in sorted(sets)}
 
@@ -49,4 +48,4 @@ def _read(name: str, text: str) -> JarSet:
     head, *lines = text.splitlines()
     match = _HEAD.fullmatch(head)
     assert match is not None, head
-    return JarSet(name, match[1], match[2], match[3], tuple(Jar(*line.split()) for line in lines))
+    return JarSet(name, match[1], match[2], tuple(Jar(*line.split()) for line in lines))
