@@ -41,3 +41,19 @@ def require_conditions(files: Files) -> None:
 
         if isinstance(files, RemoteFiles):
             files.require_conditions()
+
+
+def options_for_others(files: Files, options: Mapping[str, str]) -> dict[str, str]:
+    """The options, and what their client found in the environment or a profile, where others do not look.
+
+    Arrow's client takes credentials of a profile, but not its endpoint. Nothing is asked of a store.
+    """
+    if not files.uri.startswith(("s3://", "s3a://")):
+        return dict(options)
+    from core.storage.s3 import S3Files
+
+    if not isinstance(files, S3Files):
+        return dict(options)
+    endpoint, region, _ = files.found()
+    found = {"s3.endpoint": endpoint, "s3.region": region}
+    return {name: value for name, value in found.items() if value} | dict(options)

@@ -6,12 +6,13 @@ import socket
 import subprocess
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from core.errors import Corrupt, NotFound, Unavailable, UsageError
 from core.storage.files import Files
-from core.storage.open import open_files, require_conditions
+from core.storage.open import open_files, options_for_others, require_conditions
 from core.storage.s3 import s3_arguments
 from tests.storage.stores import BUCKET, Proxy, S3Server
 
@@ -236,3 +237,20 @@ def test_an_object_larger_than_metadata_can_be_is_damaged_and_never_read(
     with pytest.raises(Corrupt, match=r"^t/large has 1001 bytes: no metadata is as large$"):
         files.read("t/large")
     assert list(files.read_many(["t/large", "t/small"])) == [b"", bytes(1000)]
+
+
+def test_other_clients_are_told_the_endpoint_of_a_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrow's finds the credentials of one by itself, and goes to Amazon with them."""
+    (tmp_path / "config").write_text(
+        "[profile lake]\nregion = eu-north-1\nendpoint_url = http://127.0.0.1:9\n"
+    )
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    monkeypatch.setenv("AWS_PROFILE", "lake")
+    given = {"s3.path.style.access": "true"}
+    told = {"s3.endpoint": "http://127.0.0.1:9", "s3.region": "eu-north-1", **given}
+    assert options_for_others(open_files("s3://lake/warehouse", given), given) == told
+    own = {"s3.endpoint": "http://127.0.0.1:8", "s3.region": "us-east-1"}
+    assert options_for_others(open_files("s3://lake/warehouse", own), own) == own
+    assert options_for_others(open_files(str(tmp_path)), {}) == {}

@@ -11,6 +11,7 @@ import msgspec
 from core.redaction import HidesSecrets
 from core.spark.datasource.table_options import Asked, require_obeyed
 from core.storage.files import Files
+from core.storage.open import options_for_others
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot, TableSchema
@@ -89,15 +90,20 @@ class Scan(TableAddress, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WarehouseAccess:
-    """Where tables are: the files, and what pypaimon needs to open them."""
+    """Where tables are: the files, and the catalog's options that they were opened by."""
 
     files: Files
     uri: str
     options: Mapping[str, str] = field(repr=False)
 
+    @property
+    def told_options(self) -> dict[str, str]:
+        """What pypaimon's clients are told."""
+        return options_for_others(self.files, self.options)
+
     def address(self, root: Root) -> tuple[str, dict[str, str], str, str, str | None]:
         """What a `TableAddress` of the root begins with."""
-        return self.uri, dict(self.options), root.table.database, root.table.name, root.branch
+        return self.uri, self.told_options, root.table.database, root.table.name, root.branch
 
     def scan(self, root: Root, snapshot: str, schema: str) -> Scan:
         """Both are records' JSON."""

@@ -169,7 +169,7 @@ class NativeScans:
         if wanted.limit is not None and wanted.columns:
             return self._limited(table, wanted.columns, wanted.limit)
         files, groups = self._chosen(table, wanted.conditions)
-        bits = merge_bits(self._session, self._warehouse.options, groups)
+        bits = merge_bits(self._session, self._warehouse.told_options, groups)
         filled = [file for file in files if file.address not in bits or bits[file.address].popcount()]
         if wanted.columns == frozenset():
             rows = sum(_rows(file, bits) for file in filled)
@@ -185,7 +185,7 @@ class NativeScans:
     def _unlike(self, table: NativeTable, other: OtherState) -> _Kept:
         """Without the rows of files that both hold and that are in both."""
         mine, theirs = (
-            merge_bits(self._session, self._warehouse.options, each.state.merged)
+            merge_bits(self._session, self._warehouse.told_options, each.state.merged)
             for each in (table, other.table)
         )
         bits = dict(mine)
@@ -202,7 +202,7 @@ class NativeScans:
             files, bits = self._enough(table.state, limit, by_heads=False)
         if limit > SMALL_RESULT or not _are_quick(files):
             return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
-        open_file = file_opener(self._warehouse.options)
+        open_file = file_opener(self._warehouse.told_options)
         rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
         return _Kept(self._session.createDataFrame(rows, table.types), rows.nbytes)
 
@@ -232,10 +232,10 @@ class NativeScans:
     def _enough_of(self, group: MergeGroup, rows: int | None) -> dict[str, Bits]:
         """A group's bits; of first rows of its files only, where those show so many `rows`."""
         if rows is not None and group.row_count > _WORTH_HEADS and not is_made(group):
-            bits = first_bits(self._warehouse.options, group, rows)
+            bits = first_bits(self._warehouse.told_options, group, rows)
             if bits:
                 return bits
-        return merge_bits(self._session, self._warehouse.options, [group])
+        return merge_bits(self._session, self._warehouse.told_options, [group])
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
@@ -277,7 +277,7 @@ class NativeScans:
         if numbered := [group for group in state.merged if _by_number(group)]:
             # Only their rows show whether these can be merged so.
             try:
-                merge_bits(self._session, self._warehouse.options, numbered)
+                merge_bits(self._session, self._warehouse.told_options, numbered)
             except (Unmergeable, Corrupt, FileMissing) as reason:
                 raise NotNative(str(reason)) from reason
             self._whole.add(key)
