@@ -1,0 +1,45 @@
+"""Quotas and safe mode: what a NameNode lets nobody write is named, and nothing half-written stays."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+
+import pytest
+
+from core.errors import Unavailable
+from core.storage.open import open_files
+
+
+def test_a_quota_of_names_is_told_and_what_was_there_stays(hdfs: str) -> None:
+    files = open_files(f"{hdfs}/few/{uuid.uuid4().hex}")
+    files.create("t/branch/MAIN-BRANCH", b"old")
+    with pytest.raises(Unavailable, match="NameSpace quota") as told:
+        for number in itertools.count():
+            files.create(f"t/n-{number}", b"x")
+    assert told.value.hint == "Free some space there, or ask for a larger quota."
+    full = sorted(files.names("t"))
+    # A replacement needs a name of its own for a moment.
+    with pytest.raises(Unavailable, match="NameSpace quota"):
+        files.replace("t/branch/MAIN-BRANCH", b"new")
+    assert files.read("t/branch/MAIN-BRANCH") == b"old"
+    assert files.names("t/branch") == ["MAIN-BRANCH"] and sorted(files.names("t")) == full
+    files.delete("t/n-0")
+    files.replace("t/branch/MAIN-BRANCH", b"new")
+    assert files.read("t/branch/MAIN-BRANCH") == b"new"
+
+
+def test_a_quota_of_bytes_is_told_and_leaves_nothing(hdfs: str) -> None:
+    files = open_files(f"{hdfs}/small/{uuid.uuid4().hex}")
+    with pytest.raises(Unavailable, match=r"(?i)space ?quota") as told:
+        files.create("t/a", b"x")
+    assert told.value.hint == "Free some space there, or ask for a larger quota."
+    assert files.names("t") == []
+
+
+def test_safe_mode_is_told(hdfs_in_safe_mode: str) -> None:
+    files = open_files(f"{hdfs_in_safe_mode}/lake")
+    assert files.names("t") == []
+    with pytest.raises(Unavailable, match="safe mode") as told:
+        files.create("t/a", b"x")
+    assert told.value.hint.startswith("The NameNode takes no change until it leaves safe mode")
