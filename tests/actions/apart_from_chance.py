@@ -14,7 +14,8 @@ import fastavro
 
 _CHANCE = re.compile(
     r"-20\d{6}T\d{6}(?:-[0-9a-f]{6})?|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}"
-    r"|\"(?:timeMillis|token|time|since|saveTime|savedAt|verifiedAt|tagCreateTime|pid|processStart)\" ?: ?[^,}]*"
+    r"|\"(?:timeMillis|token|time|since|saveTime|savedAt|verifiedAt|tagCreateTime)\" ?: ?[^,}]*"
+    r"|\"(?:pid|processStart)\" ?: ?[^,}]*"
 )
 
 
