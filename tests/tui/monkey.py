@@ -1,8 +1,8 @@
 """Random keys at the real console, in a real terminal, on tables that others write to.
 
-`python -m tests.tui.monkey [--minutes N] [--seed S]`. The seed gives the keys; how the console answers
-them depends on the machine. Nothing may fail: no traceback, no fault that nobody foresaw, no lost engine,
-no change that was on no plan first. A read-only console may change nothing at all.
+`python -m tests.tui.monkey [--minutes N] [--seed S] [--writing]`. The seed gives the keys; how the console
+answers them depends on the machine. Nothing may fail: no traceback, no fault that nobody foresaw, no lost
+engine, no change that was on no plan first. A read-only console may change nothing at all.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import hashlib
 import json
 import os
 import random
+import re
 import signal
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
@@ -71,6 +72,7 @@ _SIZES = [(24, 80), (40, 120), (40, 120), (12, 40), (50, 200)]
 # On the screen only when something failed that nobody foresaw.
 _FAULTS = ("Traceback", "a fault of Paimark")
 _QUIT = 0.0005
+_MOST_HEARD = 20_000
 
 
 class Monkey:
@@ -97,11 +99,13 @@ class Monkey:
         self._answer()
 
     def close(self) -> None:
-        self._terminal.close()
+        with suppress(ProcessLookupError):
+            self._terminal.close()
 
     def _start(self) -> None:
         self.starts += 1
-        self._terminal = Terminal(self._command, self._environment)
+        self._heard = b""
+        self._terminal = Terminal(self._command, self._environment, heard=self._hear)
         self._terminal.wait_for("Spark")
 
     def _next(self) -> Iterator[tuple[str, str]]:
@@ -137,11 +141,16 @@ class Monkey:
         if os.waitid(os.P_PID, self._terminal.pid, os.WSTOPPED | os.WNOHANG) is not None:
             os.kill(self._terminal.pid, signal.SIGCONT)
 
+    def _hear(self, data: bytes) -> None:
+        self._heard = (self._heard + data)[-_MOST_HEARD:]
+
     def _left(self) -> None:
         """The console has ended: it may only have been left."""
         _, status = os.waitpid(self._terminal.pid, 0)
         code = os.waitstatus_to_exitcode(status)
-        self._require(code == 0, f"it ended with {code}")
+        # Its last words are on no screen: the terminal went back to what was there before.
+        last = re.sub("\x1b\\[[0-9;?<>=]*[ -/]*[@-~]", "", self._heard.decode(errors="replace"))
+        self._require(code == 0, f"it ended with {code}: {last}")
         self._start()
 
     def _look(self) -> None:
@@ -248,6 +257,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--writing", action="store_true", help="leave out the quarter that is read-only")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
@@ -255,8 +265,9 @@ def main() -> None:
         (place / "here").mkdir()
         os.chdir(place / "here")
         build_demo(place / "demo", lambda line: None)
-        print(looked_only(place, given.seed, given.minutes * 15), flush=True)
-        print(worked(place, given.seed + 1, given.minutes * 45), flush=True)
+        if not given.writing:
+            print(looked_only(place, given.seed, given.minutes * 15), flush=True)
+        print(worked(place, given.seed + 1, given.minutes * (60 if given.writing else 45)), flush=True)
 
 
 if __name__ == "__main__":
