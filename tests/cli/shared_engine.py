@@ -16,6 +16,7 @@ class Shared:
     """The suite's engine in place of one of the command's own: `close` leaves it running."""
 
     state = "ready"
+    begins_anew = False
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -199,7 +199,7 @@ def test_no_record_shows_its_options() -> None:
     """Each kind of record that has options, whatever else it holds."""
     shown = {}
     # Not the catalog's: those of a table are in its schema, for every reader of the table.
-    of_tables = {"TableSchema", "_Draft"}
+    of_tables = {"TableSchema", "TableFacts", "_Draft"}
     for kind in _kinds():
         values: dict[str, Any] = dict.fromkeys(_names(kind))
         values |= {name: {"plain": SECRET} for name in HELD & set(values)}
