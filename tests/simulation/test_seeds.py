@@ -41,8 +41,8 @@ def test_every_action_is_killed_in_some_way() -> None:
 
 
 def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:
-    """With somebody else doing something before it is; every 31st of all the ways."""
-    simulated("--crashes", "--every", "31", seconds=280)
+    """With somebody else doing something before it is; every 61st of all the ways."""
+    simulated("--crashes", "--every", "61", seconds=280)
 
 
 @pytest.mark.long

@@ -48,6 +48,7 @@ def stored(engine: Engine, name: str) -> list[dict[str, Any]]:
     return read
 
 
+@pytest.mark.long
 def test_rows_are_inserted_on_s3(on_s3: Engine, context: Context) -> None:
     done(context, "create-branch", name="fix", tag="v2")
     insert = "INSERT INTO shop.`orders$branch_fix` SELECT order_id, 'fixed', 0 FROM shop.orders LIMIT 3"

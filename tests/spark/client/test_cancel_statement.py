@@ -42,6 +42,7 @@ def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_
     assert starting._process is process
 
 
+@pytest.mark.long
 def test_a_slow_cancel_kills_only_where_it_may(
     engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

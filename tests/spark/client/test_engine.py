@@ -185,7 +185,7 @@ def test_only_one_statement_runs_at_a_time(engine: Engine) -> None:
     assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
 
 
-@pytest.mark.parametrize("victim", ["engine", "java"])
+@pytest.mark.parametrize("victim", ["engine", pytest.param("java", marks=pytest.mark.long)])
 def test_a_death_during_a_statement_ends_it_and_the_next_one_runs(engine: Engine, victim: str) -> None:
     with running(engine) as events:
         assert engine._process is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from itertools import islice
 from pathlib import Path
 from random import Random
 
@@ -20,7 +19,7 @@ from tests.spark.stores.faulty import Door
 from tests.spark.test_differential import agree
 
 __all__ = ["door", "judge", "on_hdfs", "on_s3", "store_jars"]
-# Generated tables: a number, and which kind of them; only the first where time is short.
+# Generated tables, which take a minute a store: a number, and which kind of them.
 _GENERATED = {2001: ("deduplicate", "parquet"), 2003: ("deduplicate", "orc")}
 
 
@@ -41,7 +40,7 @@ def test_stores_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path, 
     explained = ask(engine, "EXPLAIN SELECT * FROM shop.events").explained
     assert explained.startswith("scan: native shop.events")
     native = 0
-    for seed, kind in islice(_GENERATED.items(), None if is_long else 1):
+    for seed, kind in _GENERATED.items() if is_long else ():
         table, place = Generated(seed, kind), tmp_path / f"w{seed}"
         generate(table, place, judge)
         upload(place, engine.settings)
@@ -50,7 +49,7 @@ def test_stores_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path, 
         except Exception as error:
             error.add_note("\n".join([f"seed {seed}", *table.story]))
             raise
-    assert native
+    assert native or not is_long
 
 
 def test_a_store_that_refuses_or_is_gone_is_told_in_a_sentence(

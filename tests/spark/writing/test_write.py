@@ -293,6 +293,7 @@ def set_interval(warehouse: Path, table: str, text: str) -> None:
     path.write_bytes(msgspec.json.encode(schema))
 
 
+@pytest.mark.long
 def test_a_program_writes_through_the_data_source(warehouse: Path, tmp_path: Path, judge: Judge) -> None:
     """Where the table wants savepoints, the commit is followed by one; where that fails, it is told."""
     set_interval(warehouse, "orders", "1 h")

@@ -70,6 +70,7 @@ def test_who_may_not_write_there_is_told_as_whom(user: User) -> None:
     assert told.hint == "Check the credentials, and who may read and write there."
 
 
+@pytest.mark.long
 def test_without_the_clusters_configuration_it_is_asked_for(user: User, secure: SecureHdfs) -> None:
     """A NameNode ends the connection of who does not speak of Kerberos; a name service is no host."""
     for host in (f"localhost:{secure.active}", "lake"):
@@ -77,6 +78,7 @@ def test_without_the_clusters_configuration_it_is_asked_for(user: User, secure: 
         assert "HADOOP_CONF_DIR" in told.hint, (told.message, told.hint)
 
 
+@pytest.mark.long
 def test_a_standby_namenode_is_told_from_the_service(user: User, secure: SecureHdfs) -> None:
     told = refused(user(place(f"localhost:{secure.standby}")))
     assert "not supported in state standby" in told.message
