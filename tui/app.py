@@ -36,6 +36,7 @@ def _sit(settings: Settings) -> Console:
     opening.start()
 
     from tui.console import Console
+    from tui.terminal.lending import leave_for_good
 
     console = Console(session, opening)
     if settings.keys or settings.commands:
@@ -44,6 +45,7 @@ def _sit(settings: Settings) -> Console:
     try:
         console.run(mouse=settings.mouse)
     finally:
+        leave_for_good()
         session.memory.save()
         session.room.close()
     return console

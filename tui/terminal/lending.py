@@ -40,3 +40,12 @@ def why_to_stay(*, is_changing: bool) -> str:
         # As with `ssh -t host paimark`: no shell has put it into a group, and none could bring it back.
         return "ctrl+z needs a shell that brings Paimark back, and there is none here"
     return ""
+
+
+def leave_for_good() -> None:
+    """The console has ended, and this process soon does: ctrl+z stops it as it does any other.
+
+    Textual's answers to it need the application, and leaving may take a moment, as Spark ends.
+    """
+    for number in (signal.SIGTSTP, signal.SIGCONT):
+        signal.signal(number, signal.SIG_DFL)

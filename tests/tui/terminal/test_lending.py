@@ -38,3 +38,11 @@ def test_ctrl_z_is_for_where_a_shell_brings_the_console_back() -> None:
 
     assert told(process_group=0) == ""
     assert told(start_new_session=True).startswith("ctrl+z needs a shell")
+
+
+def test_nothing_of_the_console_answers_to_ctrl_z_once_it_has_ended() -> None:
+    left = "import signal; from tui.terminal.lending import leave_for_good\n"
+    left += "for each in (signal.SIGTSTP, signal.SIGCONT): signal.signal(each, lambda *_: print('asked'))\n"
+    left += "leave_for_good(); signal.raise_signal(signal.SIGCONT); print('on')"
+    ran = subprocess.run([sys.executable, "-c", left], check=True, capture_output=True, text=True)
+    assert ran.stdout == "on\n"
