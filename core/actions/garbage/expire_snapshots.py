@@ -66,8 +66,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     rules = _rules(context, root, arguments)
     lineage = Lineage(files, root)
     ids = lineage.snapshot_ids()
-    consumer = smallest_consumer(files, root)
-    end = _end(lineage, ids, rules, consumer)
+    consumers = _consumers(files, root)
+    end = _end(lineage, ids, rules, min(consumers.values(), default=None))
     gone = ids[: bisect_left(ids, end)]
     where = f"{root.label} of {table.full_name}"
     resolved: dict[str, Any] = {"branch": root.branch, "first": gone[0] if gone else None, "end": end}
@@ -75,7 +75,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         return Plan(
             summary=f"No snapshot of {where} is to expire",
             arguments=resolved,
-            warnings=tuple(_why_none(lineage, ids, rules, consumer, context.clock())),
+            warnings=tuple(_why_none(lineage, ids, rules, consumers, context.clock())),
             empty=True,
         )
     refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
@@ -94,7 +94,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("delete", _range_said(gone), "oldest first"),
         ),
         kept=(*kept_by(table, freed), f"{counted(len(ids) - len(gone), 'snapshot')} from {end} on"),
-        warnings=tuple(_limits(lineage, ids, end, rules, consumer, context.clock())),
+        warnings=tuple(_limits(lineage, ids, end, rules, consumers, context.clock())),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=total,
@@ -302,13 +302,13 @@ def _how_many_older(lineage: Lineage, ids: Sequence[int], since: int) -> int:
 
 
 def _limits(
-    lineage: Lineage, ids: list[int], end: int, rules: Rules, consumer: int | None, now_ms: int
+    lineage: Lineage, ids: list[int], end: int, rules: Rules, consumers: Mapping[str, int], now_ms: int
 ) -> list[str]:
     """Why the snapshot `end` and later ones stay, where it is not for their number or their time."""
     if end > ids[-1] - rules.at_least:
         return []
-    if consumer == end:
-        readers = [name for name, first in _consumers(lineage.files, lineage.root).items() if first == end]
+    if end == min(consumers.values(), default=None):
+        readers = [name for name, first in consumers.items() if first == end]
         named = (
             f"Consumer {readers[0]} still reads"
             if len(readers) == 1
@@ -324,10 +324,12 @@ def _limits(
     ]
 
 
-def _why_none(lineage: Lineage, ids: list[int], rules: Rules, consumer: int | None, now_ms: int) -> list[str]:
+def _why_none(
+    lineage: Lineage, ids: list[int], rules: Rules, consumers: Mapping[str, int], now_ms: int
+) -> list[str]:
     if rules.at_least >= _FOREVER:
         return ["The branch's own options keep every snapshot: give --retain-last or --older-than"]
-    return _limits(lineage, ids, ids[0], rules, consumer, now_ms) if ids else []
+    return _limits(lineage, ids, ids[0], rules, consumers, now_ms) if ids else []
 
 
 def _range_said(ids: Sequence[int]) -> str:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from core.actions.change.journal import new_token
 from core.actions.change.operations import Operation, Undoable, append
 from core.actions.checks import fingerprint
@@ -63,38 +61,33 @@ def log(
 
     A redo holds the same `snapshot`, where the newest was asked for then. With a `token` it is idempotent.
     """
-    operation = Operation(
-        number=0,
-        token=token or new_token(),
-        action=plan.action,
-        request={**plan.request, "snapshot": snapshot},
-        user=context.user,
-        host=context.host,
-        time=context.clock(),
-        summary=outcome.message,
-        before="",
-        after=outcome.message,
-        redoes=plan.redoes,
-        group=plan.group,
-    )
-    log_made(context, table, operation, inverse, arguments)
-
-
-def log_made(
-    context: Context, table: TablePath, operation: Operation, inverse: str, arguments: dict[str, Any]
-) -> None:
-    """Log an operation with the inverse action that takes away what it made. Idempotent by its token."""
+    name, now = token or new_token(), context.clock()
     try:
-        way_back = Undoable(
-            token=operation.token,
-            action=operation.action,
-            user=operation.user,
-            time=operation.time,
+        entry = Undoable(
+            token=name,
+            action=plan.action,
+            user=context.user,
+            time=now,
             inverse=inverse,
             arguments=arguments,
             holds=holds(context.files, table, inverse, arguments),
         )
     except NotFound:
         # Main is another root by now, and has not what was made: it is done, and an undo can't find it.
-        way_back = None
-    append(context, table, replace(operation, way_back=way_back))
+        entry = None
+    operation = Operation(
+        number=0,
+        token=name,
+        action=plan.action,
+        request={**plan.request, "snapshot": snapshot},
+        user=context.user,
+        host=context.host,
+        time=now,
+        summary=outcome.message,
+        before="",
+        after=outcome.message,
+        way_back=entry,
+        redoes=plan.redoes,
+        group=plan.group,
+    )
+    append(context, table, operation)
