@@ -7,7 +7,6 @@ versions are found, and merged as `merging.survive` merges them.
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
@@ -23,7 +22,6 @@ from core.spark.merging.kept import KeptBits
 from core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup
 from core.spark.merging.narrow import ages_overlap
 from core.spark.merging.opening import OpenFile
-from core.spark.merging.reading import KeyRows
 from core.spark.merging.survive import surviving_rows
 
 # Where more rows come and go than one for so many that stay, merging all of them costs no more.
@@ -138,20 +136,12 @@ def survivors_since(
     found = {file: each for file, each in zip(stay, answers, strict=True) if each is not None}
     files = [*found, *before.came]
     rows = [*(each for _, each in found.values()), *came]
-    truths = dict(zip(files, _surviving(group, files, rows), strict=True))
+    truths = dict(zip(files, surviving_rows(group.rules, files, rows), strict=True))
     made = dict(before.bits)
     for file, (places, _) in found.items():
         made[file] = _changed(made[file], places, truths[file])
     made |= {file: Bits.of(truths[file]) for file in before.came}
     return [made[file] for file in group.files]
-
-
-def _surviving(
-    group: MergeGroup, files: Sequence[MergeFile], rows: Sequence[KeyRows]
-) -> list[NDArray[np.bool_]]:
-    if len(files) > 1:
-        return surviving_rows(group.rules, files, rows)
-    return [np.ones(len(each.key[0]), np.bool_) if each.retracts is None else ~each.retracts for each in rows]
 
 
 def _changed(bits: Bits, places: _Indexes, truths: NDArray[np.bool_]) -> Bits:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.spark.merging.model import MergeRules
 from core.spark.merging.reading import KeyRows
-from core.spark.merging.sort_keys import SortKey, is_text, sort_keys_of, text_values
+from core.spark.merging.sort_keys import SortKey, end_to_end, is_text, sort_keys_of, text_values
 from core.table.definition.column_types import ColumnType
 
 _BLOCK = 1024
@@ -126,7 +126,7 @@ class WantedKeys:
         parts: list[SortKey | pa.Array] = []
         for same in zip(*each_parts, strict=True):
             if isinstance(same[0], pa.ChunkedArray):
-                parts.append(pa.chunked_array([chunk for part in same for chunk in part.chunks]).unique())
+                parts.append(end_to_end(same).unique())
             else:
                 parts.append(np.unique(np.concatenate(same)))
         return cls(rules, parts, _first_values(rules.key_types[0], parts))
@@ -177,12 +177,11 @@ def together(parts: Sequence[KeyRows]) -> KeyRows:
         return parts[0]
     first = parts[0]
     has_retracts = any(part.retracts is not None for part in parts)
+    keys = [[part.key[index] for part in parts] for index in range(len(first.key))]
+    fields = [[part.fields[index] for part in parts] for index in range(len(first.fields))]
     return KeyRows(
-        [_concatenated([part.key[index] for part in parts]) for index in range(len(first.key))],
-        [
-            None if column is None else _concatenated([_given(part.fields[index]) for part in parts])
-            for index, column in enumerate(first.fields)
-        ],
+        [end_to_end(each, each[0].type) for each in keys],
+        [None if each[0] is None else end_to_end(map(_given, each), each[0].type) for each in fields],
         None if first.numbers is None else np.concatenate([_given(part.numbers) for part in parts]),
         np.concatenate([_retracts(part) for part in parts]) if has_retracts else None,
     )
@@ -196,10 +195,6 @@ def _given(column: T | None) -> T:
 
 def _retracts(rows: KeyRows) -> NDArray[np.bool_]:
     return np.zeros(len(rows.key[0]), dtype=np.bool_) if rows.retracts is None else rows.retracts
-
-
-def _concatenated(columns: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
-    return pa.chunked_array([chunk for each in columns for chunk in each.chunks], columns[0].type)
 
 
 def _parts(rules: MergeRules, rows: KeyRows) -> list[SortKey | pa.ChunkedArray]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from core.spark.merging.model import MergeFile
-from core.spark.merging.sort_keys import SortKey
+from core.spark.merging.sort_keys import SortKey, end_to_end
 
 # So many times more rows than in all other files together, and searching pays: sorting a row costs several
 # times what passing over it does.
@@ -110,7 +110,7 @@ def _looker(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Indexes]:
         for sort_key in range(len(keys.numbers[0]))
     ]
     texts = [
-        pa.chunked_array([chunk for index in rest for chunk in keys.texts[index][column].chunks]).unique()
+        end_to_end(keys.texts[index][column] for index in rest).unique()
         for column in range(len(keys.texts[0]))
     ]
 

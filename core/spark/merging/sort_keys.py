@@ -6,7 +6,7 @@ are until rows are few enough to number them (`numbered`, `ranked`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,11 @@ def is_text(type_text: str) -> bool:
 def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A text column as bytes: Paimon compares them byte for byte, unsigned."""
     return column.cast(pa.large_binary())
+
+
+def end_to_end(columns: Iterable[pa.ChunkedArray], kind: pa.DataType | None = None) -> pa.ChunkedArray:
+    """Columns one after the other, as one. `kind` is its type: without chunks nothing else tells it."""
+    return pa.chunked_array([chunk for column in columns for chunk in column.chunks], kind)
 
 
 def sort_keys_of(column: pa.ChunkedArray, type_text: str) -> list[SortKey]:

@@ -16,6 +16,7 @@ from core.spark.merging.opening import OpenFile
 from core.spark.merging.reading import KeyRows, read_kinds, read_rows
 from core.spark.merging.sort_keys import (
     SortKey,
+    end_to_end,
     is_text,
     numbered,
     packed,
@@ -58,13 +59,7 @@ def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[
     files, rules = group.files, group.rules
     with_numbers = ages_overlap(files)
     rows = [read_rows(file, rules, open_file, with_numbers=with_numbers, first=first) for file in files]
-    heads = [replace(file, row_count=len(each.key[0])) for file, each in zip(files, rows, strict=True)]
-    ages = by_age(files)
-    if len(files) == 1:
-        aged = [_living(heads[0], rows[0].retracts)]
-    else:
-        aged = _surviving(rules, [heads[index] for index in ages], [rows[index] for index in ages])
-    truths = dict(zip(ages, aged, strict=True))
+    truths = surviving_rows(rules, files, rows)
     ranks = _ranks(rules, rows)
     if not all((each[1:] > each[:-1]).all() for each in ranks):
         return None
@@ -86,7 +81,7 @@ def _ranks(rules: MergeRules, rows: Sequence[KeyRows]) -> list[NDArray[np.int64]
     for index, type_text in enumerate(rules.key_types):
         if is_text(type_text):
             texts = [text_values(each.key[index]) for each in rows]
-            sort_keys += ranked(pa.chunked_array([chunk for each in texts for chunk in each.chunks]))
+            sort_keys += ranked(end_to_end(texts))
         else:
             parts = [sort_keys_of(each.key[index], type_text) for each in rows]
             sort_keys += [np.concatenate(part) for part in zip(*parts, strict=True)]
@@ -223,7 +218,7 @@ def _adds(rows: Sequence[KeyRows], indexes_of: Sequence[_Indexes]) -> SortKey:
 
 def _chosen(columns: Sequence[pa.ChunkedArray], indexes_of: Sequence[_Indexes]) -> pa.ChunkedArray:
     taken = [column.take(pa.array(indexes)) for column, indexes in zip(columns, indexes_of, strict=True)]
-    return pa.chunked_array([chunk for column in taken for chunk in column.chunks], columns[0].type)
+    return end_to_end(taken, columns[0].type)
 
 
 def surviving_rows(
@@ -231,9 +226,11 @@ def surviving_rows(
 ) -> list[NDArray[np.bool_]]:
     """One truth a row, of some rows of each file: of a key that is among them all its versions are.
 
-    The files must not be fewer than two, and `rows` have their numbers where the ages of files overlap.
+    `rows` have their numbers where the ages of files overlap.
     """
     some = [replace(file, row_count=len(each.key[0])) for file, each in zip(files, rows, strict=True)]
+    if len(files) < 2:
+        return [_living(file, each.retracts) for file, each in zip(some, rows, strict=True)]
     ages = by_age(files)
     aged = _surviving(rules, [some[index] for index in ages], [rows[index] for index in ages])
     truths = dict(zip(ages, aged, strict=True))

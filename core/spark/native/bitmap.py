@@ -51,10 +51,12 @@ def merge_bits(
     """
     cached = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
     unknown = {index: group for index, group in enumerate(groups) if index not in cached}
-    cached |= _made_from_earlier(spark, options, unknown)
+    most_local = _number(spark, LOCAL_BYTES, _MOST_LOCAL)
+    if unknown and most_local:
+        cached |= _made_from_earlier(spark, options, unknown)
     missing = [index for index in range(len(groups)) if index not in cached]
     wanted = [groups[index] for index in missing]
-    if sum(map(_key_bytes, wanted)) <= _number(spark, LOCAL_BYTES, _MOST_LOCAL):
+    if sum(map(_key_bytes, wanted)) <= most_local:
         made = _made_here(options, wanted)
     else:
         made = _made_by_tasks(spark, options, wanted)
@@ -98,7 +100,7 @@ def _made_from_earlier(
     spark: SparkSession, options: Mapping[str, str], groups: Mapping[int, MergeGroup]
 ) -> dict[int, list[Bits]]:
     """Of those groups of which most is known already."""
-    if spark.conf.get(REUSE, "on") == "off" or not _number(spark, LOCAL_BYTES, _MOST_LOCAL):
+    if spark.conf.get(REUSE, "on") == "off":
         return {}
     _keys.begin_search(_number(spark, KEPT_KEY_BYTES, MOST_KEPT))
     before = {number: begin for number, group in groups.items() if (begin := earlier(group, _kept))}
