@@ -6,8 +6,8 @@ from typing import Any
 
 from core.table.definition.column_types import ColumnType
 
-_INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}
-_TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
+INTEGERS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "INTEGER": 10, "BIGINT": 19}
+TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 
 def type_name(text: str) -> str:
@@ -36,11 +36,11 @@ def is_wider(wanted: Any, in_file: Any) -> bool:
     new, old = ColumnType.of(wanted.type), ColumnType.of(in_file.type)
     if new == old:
         return True
-    if old.name in _TEXTS and new.name in ("VARCHAR", "STRING"):
+    if old.name in TEXTS and new.name in ("VARCHAR", "STRING"):
         is_longer = old.first is not None and new.first is not None and old.first <= new.first
         return new.name == "STRING" or is_longer
-    if old.name in _INTEGERS and new.name in _INTEGERS:
-        return _INTEGERS[old.name] <= _INTEGERS[new.name]
+    if old.name in INTEGERS and new.name in INTEGERS:
+        return INTEGERS[old.name] <= INTEGERS[new.name]
     if old.name == "DECIMAL" and new.name == "DECIMAL":
         (digits, scale), (new_digits, new_scale) = old.decimal, new.decimal
         return scale <= new_scale and digits - scale <= new_digits - new_scale

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from core.spark.stores.settings import Identity
 from core.storage.files import Files
-
-if TYPE_CHECKING:
-    pass
 
 # What Java's own search for credentials finds as well, on the same machine.
 _FOUND_BY_JAVA = frozenset(

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from core.spark.datasource.field_types import atoms, is_wider, type_name
+from core.spark.datasource.field_types import INTEGERS, TEXTS, atoms, is_wider, type_name
 from core.table.definition.column_types import ColumnType
+from core.table.definition.kind_signs import is_on
 
 _FORMATS = ("parquet", "orc", "avro")
-_WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT"})
-_TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
+_WHOLE = frozenset(INTEGERS)
 _BYTES = frozenset({"BINARY", "VARBINARY", "BYTES"})
 _TIMES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ"})
-_VALUES = _WHOLE | _TEXTS | _BYTES | _TIMES | {"BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL"}
+_VALUES = _WHOLE | TEXTS | _BYTES | _TIMES | {"BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL"}
 # Rows are merged in the order of these.
-_KEYS = _WHOLE | _TEXTS | _BYTES | _TIMES | {"BOOLEAN", "DECIMAL"}
+_KEYS = _WHOLE | TEXTS | _BYTES | _TIMES | {"BOOLEAN", "DECIMAL"}
 _SEQUENCES = _KEYS | {"DOUBLE"}
 _PARTITIONS = _WHOLE | {"STRING", "VARCHAR", "DATE", "BOOLEAN"}
 _FINEST = 6
@@ -96,7 +96,7 @@ class TableFacts:
     @property
     def skips_new(self) -> bool:
         """Whether readers leave out what no compaction has looked at yet."""
-        has_vectors = _is_true(self.options.get("deletion-vectors.enabled", ""))
+        has_vectors = is_on(self.options, "deletion-vectors.enabled")
         return bool(self.keys) and (has_vectors or self.engine == "first-row")
 
 
