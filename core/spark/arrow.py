@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from core.spark.protocol import Batch
+from core.table.system_tables import Column, Row
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,6 +39,31 @@ def cells_batch(columns: Mapping[str, str], rows: Sequence[Sequence[str | int | 
     cells = zip(*rows, strict=True)
     arrays = [pa.array(each, arrow[kind]) for each, kind in zip(cells, columns.values(), strict=True)]
     return Batch(ipc_stream(pa.RecordBatch.from_arrays(arrays, names=list(columns))))
+
+
+def listed_rows(columns: Iterable[Column], rows: Sequence[Row]) -> pa.Table:
+    """Rows of a system table, in these columns."""
+    import pyarrow as pa
+
+    types = {
+        "BIGINT": pa.int64(),
+        "INT": pa.int32(),
+        "BOOLEAN": pa.bool_(),
+        "STRING": pa.string(),
+        "TIMESTAMP(3)": pa.timestamp("ms", "UTC"),
+    }
+    schema = pa.schema([(column.name, types[column.type]) for column in columns])
+    values = zip(*rows, strict=True) if rows else [()] * len(schema)
+    arrays = [pa.array(cells, field.type) for cells, field in zip(values, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def in_zone(field: pa.Field, zone: str) -> pa.Field:
+    """A column of moments as one of that zone."""
+    import pyarrow as pa
+
+    is_moment = pa.types.is_timestamp(field.type) and field.type.tz is not None
+    return field.with_type(pa.timestamp("us", zone)) if is_moment else field
 
 
 def fit_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

@@ -26,6 +26,9 @@ _BATCH = 1
 PARTITIONS = "__paimark_partitions"
 COMMON = "__paimark_common"
 
+# How a system table is read, in a `Reading`.
+LISTED = "metadata"
+
 Cause = Literal["statement", "cancelled", "engine", "overwritten"]
 _ERRORS: Mapping[Cause, type[PaimarkError]] = {
     "cancelled": Cancelled,

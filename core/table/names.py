@@ -23,6 +23,12 @@ class SystemName(NamedTuple):
     branch: str | None
     system: str | None
 
+    @property
+    def suffix(self) -> str:
+        """What stands behind the table's own name."""
+        parts = (None if self.branch is None else f"{_BRANCH_PART}{self.branch}", self.system)
+        return "".join(f"${part}" for part in parts if part is not None)
+
 
 def is_safe_name(name: str) -> bool:
     """Whether a name can be one part of a path and nothing more."""

@@ -31,6 +31,11 @@ Read = Callable[[Files, Root, Unreadable], Iterable[Row]]
 ReadSnapshot = Callable[[Files, Root, Snapshot], Iterable[Row]]
 
 
+def left_out(unreadable: Unreadable) -> str:
+    """What is told of them beside the rows; empty for none."""
+    return " ".join(f"Left out: {sentence}." for sentence in unreadable.values())
+
+
 class Column(NamedTuple):
     """`type` is SQL's word for it."""
 

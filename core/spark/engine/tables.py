@@ -16,10 +16,10 @@ from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.datasource.table_options import Asked
 from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans, NativeTable
-from core.spark.protocol import Reading
+from core.spark.protocol import LISTED, Reading
 from core.table.layout import MAIN, Root
 from core.table.lineage.main_branch import branch_root
-from core.table.system_tables import Row, SystemTable, system_table
+from core.table.system_tables import Row, SystemTable, left_out, system_table
 from core.travel.parse.uses import TableUse
 from core.travel.resolving import resolve_name
 from core.travel.source import TimeFolder, TravelSource
@@ -28,7 +28,6 @@ from core.travel.version import Resolved
 
 NATIVE = "native"
 SCANNED = "python source"
-LISTED = "metadata"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +106,8 @@ class Opener:
             return None
         table, name = named
         root = branch_root(files, table, name.branch)
-        label = table.full_name + (f"$branch_{name.branch}" if name.branch else "")
+        label = table.full_name + name.suffix
         if name.system is not None:
-            label = f"{label}${name.system}"
             return self._system(sql, use, root, label, system_table(name.system), name.branch)
         resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
         snapshot = resolved.snapshot if resolved is not None else None
@@ -140,8 +138,8 @@ class Opener:
             )
         unreadable: dict[str, str] = {}
         listed = tuple(system.read(self.warehouse.files, root, unreadable))
-        left_out = " ".join(f"Left out: {sentence}." for sentence in unreadable.values())
-        return OpenedTable(use, label, Reading(label, "now", LISTED, left_out), None, system, listed)
+        reading = Reading(label, "now", LISTED, left_out(unreadable))
+        return OpenedTable(use, label, reading, None, system, listed)
 
     def _version(self, resolved: Resolved | None, root: Root, written_branch: str | None) -> str:
         if resolved is None:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import pyarrow as pa
 from msgspec.structs import replace
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructField, StructType
 
+from core.spark.arrow import listed_rows
 from core.spark.datasource.paimon import open_table
 from core.spark.datasource.scan import NO_TABLE, Scan
 from core.spark.datasource.types import spark_columns
@@ -27,13 +27,6 @@ from core.travel.statements.shows import GLOBAL_VIEWS
 
 PREFIX = "__paimark_"
 _KEPT = 64
-_ARROW_TYPES: Mapping[str, pa.DataType] = {
-    "BIGINT": pa.int64(),
-    "INT": pa.int32(),
-    "BOOLEAN": pa.bool_(),
-    "STRING": pa.string(),
-    "TIMESTAMP(3)": pa.timestamp("ms", "UTC"),
-}
 
 
 class Views:
@@ -165,7 +158,4 @@ def _source(session: SparkSession, scan: str, schema: StructType | str) -> DataF
 
 def _system_frame(session: SparkSession, table: OpenedTable) -> DataFrame:
     assert table.system is not None
-    schema = pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in table.system.columns])
-    values = zip(*table.rows, strict=True) if table.rows else [()] * len(schema)
-    arrays = [pa.array(column, field.type) for column, field in zip(values, schema, strict=True)]
-    return session.createDataFrame(pa.Table.from_arrays(arrays, schema=schema))
+    return session.createDataFrame(listed_rows(table.system.columns, table.rows))

@@ -18,7 +18,7 @@ from pyspark.sql import functions as sql_functions
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import CalendarIntervalType, VariantType, YearMonthIntervalType
 
-from core.spark.arrow import ipc_stream
+from core.spark.arrow import in_zone, ipc_stream
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
 from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.protocol import Batch, Columns
@@ -62,12 +62,6 @@ def is_small(optimized: Any) -> bool:
     """Whether an optimised plan can't give more rows than are worth collecting."""
     most = optimized.maxRows()
     return bool(most.isDefined()) and int(str(most.get())) <= SMALL_RESULT
-
-
-def in_zone(field: pa.Field, zone: str) -> pa.Field:
-    """A column of moments as one of that zone."""
-    is_moment = pa.types.is_timestamp(field.type) and field.type.tz is not None
-    return field.with_type(pa.timestamp("us", zone)) if is_moment else field
 
 
 class Results:

@@ -9,22 +9,18 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.errors import NotFound, failing_at
-from core.spark.protocol import Batch, Columns, Event, Finished, Reading
-from core.statements.listing.selection import Condition, Order, Selection, read_selection
+from core.spark.protocol import LISTED, Batch, Columns, Event, Finished, Reading
+from core.statements.listing.selection import Condition, Item, Order, Selection, read_selection
 from core.storage.files import Files
 from core.table.lineage.main_branch import branch_root
 from core.table.names import is_safe_name
-from core.table.system_tables import Column, Row, SystemTable, system_table
-from core.travel.parse.uses import Statement
+from core.table.system_tables import Column, Row, SystemTable, Unreadable, left_out, system_table
+from core.travel.parse.uses import Statement, TableUse
 from core.travel.resolving import resolve_name
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-LISTED = "metadata"
 _ROWS_A_BATCH = 20_000
 _SPARK_TYPES = {
     "BIGINT": "bigint",
@@ -46,16 +42,18 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a selection asks of a system table: the columns of the answer are `names`, taken from `places`."""
+    """What a selection asks of a system table, whose columns go by their places.
 
-    selection: Selection
+    The answer has `columns`, taken from `places`; where these are None it is the number of rows.
+    """
+
+    use: TableUse
     system: SystemTable
-    names: tuple[str, ...]
-    places: tuple[int, ...]
-
-    @property
-    def columns(self) -> tuple[Column, ...]:
-        return tuple(self.system.columns[place] for place in self.places)
+    columns: tuple[Column, ...]
+    places: tuple[int, ...] | None
+    conditions: tuple[tuple[int, Condition], ...]
+    orders: tuple[tuple[int, Order], ...]
+    limit: int | None
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -77,36 +75,50 @@ def read_listing(statement: Statement) -> Listing | None:
     except NotFound:
         return None
     # With a past of its own it takes a version, and pypaimon's eyes.
-    if system.of_snapshot is not None:
-        return None
-    places = {column.name.lower(): place for place, column in enumerate(system.columns)}
-    orders = [_order_column(selection, order) for order in selection.orders]
-    wanted = [item.column for item in selection.items if item.column not in ("", "*")]
-    asked = [*wanted, *(condition.column for condition in selection.conditions), *orders]
-    if any(name is None or name.lower() not in places for name in asked):
-        return None
-    if not all(
-        _is_comparable(system.columns[places[each.column.lower()]], each) for each in selection.conditions
-    ):
-        return None
-    names: list[str] = []
-    chosen: list[int] = []
-    for item in selection.items:
-        if item.column == "*":
-            names += [column.name for column in system.columns]
-            chosen += range(len(system.columns))
-        elif item.column:
-            names.append(item.title)
-            chosen.append(places[item.column.lower()])
-    return Listing(selection, system, tuple(names), tuple(chosen))
+    return _listing(selection, system) if system.of_snapshot is None else None
 
 
-def _order_column(selection: Selection, order: Order) -> str | None:
-    """The table's column that a name behind ORDER BY means: a title comes first. None for one of several."""
-    titled = {item.column.lower() for item in selection.items if item.title.lower() == order.column.lower()}
-    if len(titled) > 1:
+def _listing(selection: Selection, system: SystemTable) -> Listing | None:
+    known = {column.name.lower(): place for place, column in enumerate(system.columns)}
+    try:
+        chosen = [each for item in selection.items for each in _chosen(item, system, known)]
+        conditions = tuple((known[each.column.lower()], each) for each in selection.conditions)
+        orders = tuple((_ordered_by(each, chosen, known), each) for each in selection.orders)
+    except KeyError:
         return None
-    return next(iter(titled), order.column)
+    if not all(_is_comparable(system.columns[place], each) for place, each in conditions):
+        return None
+    count = Column(selection.items[0].title, "BIGINT")
+    return Listing(
+        selection.use,
+        system,
+        (count,) if selection.counts else tuple(column for column, _ in chosen),
+        None if selection.counts else tuple(place for _, place in chosen),
+        conditions,
+        orders,
+        selection.limit,
+    )
+
+
+def _chosen(item: Item, system: SystemTable, known: Mapping[str, int]) -> Iterator[tuple[Column, int]]:
+    """The columns of the answer, and where they are in the table. Raises `KeyError` for an unknown one."""
+    if item.column == "*":
+        yield from zip(system.columns, range(len(system.columns)), strict=True)
+    elif item.column:
+        place = known[item.column.lower()]
+        yield Column(item.title, system.columns[place].type), place
+
+
+def _ordered_by(order: Order, chosen: Sequence[tuple[Column, int]], known: Mapping[str, int]) -> int:
+    """Where the column is that a name behind ORDER BY means: one of the answer comes first.
+
+    Raises `KeyError` for an unknown one, and for one of several.
+    """
+    named = order.column.lower()
+    places = {place for column, place in chosen if column.name.lower() == named} or {known[named]}
+    if len(places) > 1:
+        raise KeyError(named)
+    return places.pop()
 
 
 def _is_comparable(column: Column, condition: Condition) -> bool:
@@ -117,38 +129,29 @@ def events(
     files: Files, listing: Listing, database: str | None, limit: int | None, zone: str
 ) -> Iterator[Event]:
     """As the engine tells them. `zone` is the session's. Raises `StatementFailed` at the table's position."""
-    use = listing.selection.use
-    with failing_at(use.position):
-        resolved = resolve_name(files, use, database)
+    with failing_at(listing.use.position):
+        resolved = resolve_name(files, listing.use, database)
         assert resolved is not None
         table, name = resolved
         root = branch_root(files, table, name.branch)
-    label = table.full_name + (f"$branch_{name.branch}" if name.branch else "") + f"${listing.system.name}"
-    unreadable: dict[str, str] = {}
+    unreadable: Unreadable = {}
     rows = _rows(listing, listing.system.read(files, root, unreadable))
-    left_out = " ".join(f"Left out: {sentence}." for sentence in unreadable.values())
-    yield Reading(label, "now", LISTED, left_out)
-    if listing.selection.counts:
-        yield Columns((listing.selection.items[0].title,), ("bigint",))
-    else:
-        yield Columns(listing.names, listing.types)
+    yield Reading(table.full_name + name.suffix, "now", LISTED, left_out(unreadable))
+    yield Columns(tuple(column.name for column in listing.columns), listing.types)
     shown = rows if limit is None else rows[:limit]
-    for start in range(0, len(shown), _ROWS_A_BATCH):
-        yield _batch(listing, shown[start : start + _ROWS_A_BATCH], zone)
+    yield from _batches(listing, shown, zone)
     yield Finished(len(shown), len(shown) < len(rows))
 
 
 def _rows(listing: Listing, read: Iterable[Row]) -> list[Row]:
     """The rows of the answer."""
-    selection = listing.selection
-    places = {column.name.lower(): place for place, column in enumerate(listing.system.columns)}
-    tests = [_test(places[each.column.lower()], each) for each in selection.conditions]
+    tests = [_test(*each) for each in listing.conditions]
     rows = [row for row in read if all(test(row) for test in tests)]
-    if selection.counts:
-        return [(len(rows),)][: selection.limit]
-    for order in reversed(selection.orders):
-        _sort(rows, places[(_order_column(selection, order) or "").lower()], order)
-    return [tuple(row[place] for place in listing.places) for row in islice(rows, selection.limit)]
+    if listing.places is None:
+        return [(len(rows),)][: listing.limit]
+    for place, order in reversed(listing.orders):
+        _sort(rows, place, order)
+    return [tuple(row[place] for place in listing.places) for row in islice(rows, listing.limit)]
 
 
 def _test(place: int, condition: Condition) -> Callable[[Row], bool]:
@@ -175,25 +178,13 @@ def _comparable(value: Any) -> Any:
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value
 
 
-def _batch(listing: Listing, rows: Sequence[Row], zone: str) -> Batch:
+def _batches(listing: Listing, rows: Sequence[Row], zone: str) -> Iterator[Batch]:
     import pyarrow as pa
 
-    from core.spark.arrow import ipc_stream
+    from core.spark.arrow import in_zone, ipc_stream, listed_rows
 
-    kinds = ["BIGINT"] if listing.selection.counts else [column.type for column in listing.columns]
-    names = [listing.selection.items[0].title] if listing.selection.counts else list(listing.names)
-    values = zip(*rows, strict=True)
-    arrays = [_array(pa, cells, kind, zone) for cells, kind in zip(values, kinds, strict=True)]
-    return Batch(ipc_stream(pa.RecordBatch.from_arrays(arrays, names=names)))
-
-
-def _array(arrow: Any, cells: Sequence[Any], kind: str, zone: str) -> pa.Array:
-    if kind == "TIMESTAMP(3)":
-        return arrow.array(cells, arrow.timestamp("ms", zone)).cast(arrow.timestamp("us", zone))
-    types = {
-        "BIGINT": arrow.int64(),
-        "INT": arrow.int32(),
-        "BOOLEAN": arrow.bool_(),
-        "STRING": arrow.string(),
-    }
-    return arrow.array(cells, types[kind])
+    table = listed_rows(listing.columns, rows)
+    table = table.cast(pa.schema([in_zone(field, zone) for field in table.schema]))
+    for batch in table.to_batches(_ROWS_A_BATCH):
+        if batch.num_rows:
+            yield Batch(ipc_stream(batch))

@@ -6,10 +6,11 @@ whatever is more than that is Spark's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.tokens import Token
 from core.travel.parse.uses import Statement, TableUse
 
@@ -70,56 +71,45 @@ def read_selection(statement: Statement) -> Selection | None:
     if use.clause is not None or use.alias is not None or "$" not in use.parts[-1]:
         return None
     try:
-        return _Reader(statement.tokens, use).selection()
+        return _Reader.of(statement).selection(use)
     except _Another:
         return None
 
 
-class _Reader:
-    def __init__(self, tokens: Sequence[Token], use: TableUse) -> None:
-        self._tokens = tokens
-        self._use = use
-        self._at = 0
-
-    def selection(self) -> Selection:
+class _Reader(TokenCursor):
+    def selection(self, use: TableUse) -> Selection:
         self._expect("SELECT")
         items = self._several(self._item)
         self._expect("FROM")
-        self._table()
-        conditions = self._several(self._condition, "AND") if self._takes("WHERE") else ()
-        orders: tuple[Order, ...] = ()
-        if self._takes("ORDER"):
-            self._expect("BY")
-            orders = self._several(self._order)
-        limit = self._number() if self._takes("LIMIT") else None
+        self._pass_table(use)
+        conditions = self._several(self._condition, "AND") if self.takes("WHERE") else ()
+        orders = self._several(self._order) if self.takes("ORDER", "BY") else ()
+        limit = self._number() if self.takes("LIMIT") else None
         counts = items[0].column == ""
-        if self._at < len(self._tokens) or (counts and (len(items) > 1 or orders)):
+        if self.index < len(self.tokens) or (counts and (len(items) > 1 or orders)):
             raise _Another
-        return Selection(self._use, items, counts, conditions, orders, limit)
+        return Selection(use, items, counts, conditions, orders, limit)
 
-    def _table(self) -> None:
-        start, end = self._use.name_span
-        if self._peek is None or self._peek.start != start:
+    def _pass_table(self, use: TableUse) -> None:
+        if self.position != use.position or not self.is_name(self.index):
             raise _Another
-        while self._peek is not None and self._peek.start < end:
-            self._at += 1
+        _, self.index = self.read_name(self.index)
 
     def _item(self) -> Item:
-        if self._takes("*"):
+        if self.takes("*"):
             return Item("*", "*")
-        if self._peek is not None and self._peek.upper == "COUNT" and self._follows("(", "*", ")"):
-            self._at += 4
+        if self.takes("COUNT", "(", "*", ")"):
             return Item("", self._title() or "count(1)")
         name = self._name()
         return Item(name, self._title() or name)
 
     def _title(self) -> str:
-        return self._name() if self._takes("AS") else ""
+        return self._name() if self.takes("AS") else ""
 
     def _condition(self) -> Condition:
         column = self._name()
-        if self._takes("IS"):
-            comparison = "!=" if self._takes("NOT") else "="
+        if self.takes("IS"):
+            comparison = "!=" if self.takes("NOT") else "="
             self._expect("NULL")
             return Condition(column, comparison, None)
         token = self._next()
@@ -129,30 +119,22 @@ class _Reader:
 
     def _literal(self) -> int | str:
         token = self._next()
-        if token.kind == "string":
-            return token.value
-        return self._digits(token)
+        return token.value if token.kind == "string" else _digits(token)
 
     def _order(self) -> Order:
         column = self._name()
-        descending = self._takes("DESC")
+        descending = self.takes("DESC")
         if not descending:
-            self._takes("ASC")
-        if not self._takes("NULLS"):
+            self.takes("ASC")
+        if not self.takes("NULLS"):
             return Order(column, descending, not descending)
-        if self._takes("FIRST"):
+        if self.takes("FIRST"):
             return Order(column, descending, True)
         self._expect("LAST")
         return Order(column, descending, False)
 
     def _number(self) -> int:
-        return self._digits(self._next())
-
-    @staticmethod
-    def _digits(token: Token) -> int:
-        if not (token.text.isascii() and token.text.isdigit() and len(token.text) <= _MOST_DIGITS):
-            raise _Another
-        return int(token.text)
+        return _digits(self._next())
 
     def _name(self) -> str:
         token = self._next()
@@ -162,30 +144,22 @@ class _Reader:
 
     def _several(self, read: Callable[[], _T], separator: str = ",") -> tuple[_T, ...]:
         found = [read()]
-        while self._takes(separator):
+        while self.takes(separator):
             found.append(read())
         return tuple(found)
 
-    @property
-    def _peek(self) -> Token | None:
-        return self._tokens[self._at] if self._at < len(self._tokens) else None
-
     def _next(self) -> Token:
-        if self._peek is None:
+        if self.index == len(self.tokens):
             raise _Another
-        self._at += 1
-        return self._tokens[self._at - 1]
-
-    def _follows(self, *texts: str) -> bool:
-        behind = self._tokens[self._at + 1 : self._at + 1 + len(texts)]
-        return tuple(token.text for token in behind) == texts
-
-    def _takes(self, word: str) -> bool:
-        """Go past a keyword or symbol, if it is next."""
-        found = self._peek is not None and word in (self._peek.upper, self._peek.text)
-        self._at += found
-        return found
+        self.index += 1
+        return self.tokens[self.index - 1]
 
     def _expect(self, word: str) -> None:
-        if not self._takes(word):
+        if not self.takes(word):
             raise _Another
+
+
+def _digits(token: Token) -> int:
+    if not (token.text.isascii() and token.text.isdigit() and len(token.text) <= _MOST_DIGITS):
+        raise _Another
+    return int(token.text)

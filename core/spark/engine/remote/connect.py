@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.errors.exceptions.base import PySparkException
 
 from core.errors import Refused, Unavailable
-from core.spark.arrow import ipc_stream
+from core.spark.arrow import in_zone, ipc_stream
 from core.spark.engine.failures import sentences
 from core.spark.engine.remote.needed import UNCUT, needed
 from core.spark.engine.session_state import EngineSession
@@ -29,7 +29,7 @@ from core.spark.launch.cluster import package, require_listening
 from core.spark.launch.home import pyspark_version
 from core.spark.native.needs import ViewNeeds
 from core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
-from core.spark.results.results import in_zone, tell_columns, tell_rows
+from core.spark.results.results import tell_columns, tell_rows
 from core.spark.results.sender import SentBatch
 from core.travel.parse.uses import Statement
 from core.travel.statements.inserts import Insert
