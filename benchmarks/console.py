@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.metadata import write_warehouse
-from benchmarks.peers import peer_python
+from benchmarks.peers.environments import peer_python
 from benchmarks.terminal import time_start
 
 HARLEQUIN = "harlequin==2.17.0"

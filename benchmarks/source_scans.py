@@ -1,23 +1,28 @@
 """Queries through the Python source, with and without pypaimon-rust, beside stock Paimon for Java (P8c).
 
-`python -m benchmarks.source_scans [--rows N] [--rounds R] [--slow-rounds R] [--keep PLACE]`. The questions
-of `spark_scans` to tables that Spark's own readers don't read, which stock Paimon writes. Rounds are
-interleaved, times are medians, and CPU is that of all processes. The first round of each way warms up. It
-needs a JDK and Maven.
+`python -m benchmarks.source_scans [--rows N] [--rounds R] [--tables T ...] [--questions Q ...]` asks the
+questions of `benchmarks.spark_scans` to tables that Spark's own readers don't read; stock Paimon writes them.
+Rounds are interleaved, times are medians, and CPU is that of all processes. The first round of each way warms
+up. It needs a JDK, Maven and pypaimon-rust, and takes the stock connector as the peer where it is to be had,
+else the bare library.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 
-from benchmarks.spark_scans import MEMORY, QUESTIONS, Cost, Costs, Stock, arguments, report, run, timed
-from core.config import Settings
+from benchmarks.measuring.asking import run
+from benchmarks.measuring.cells import QUESTIONS, report
+from benchmarks.measuring.costs import Cost, Costs, timed
+from benchmarks.peers.library import Library
+from benchmarks.spark_scans import Asked, Sides, arguments, sides_of
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import SCAN
 
@@ -38,15 +43,15 @@ WAYS = {"python source": "python", "python alone": "pypaimon"}
 _SMALL_RUNS = 4
 
 
-def write_tables(stock: Stock, rows: int) -> None:
+def write_tables(library: Library, warehouse: Path, rows: int) -> None:
     small = max(rows // 100, 1)
     for table, (kind, options, after) in TABLES.items():
         print(f"writing {table}", file=sys.stderr)
-        stock.ask("create", "bench", table, kind, options)
-        stock.ask("write", "bench", table, 0, 1, rows, "keep" if kind == "plain" else "compact")
+        library.do("create", "bench", table, kind, options)
+        library.do("write", "bench", table, 0, 1, rows, "keep" if kind == "plain" else "compact")
         for number in range(_SMALL_RUNS):
             # A hundredth of the keys anew, over the whole range.
-            stock.ask("write", "bench", table, number, rows // small, small, after)
+            library.do("write", "bench", table, number, rows // small, small, after)
 
 
 def by(engine: Engine, reader: str, text: str) -> Cost:
@@ -57,18 +62,23 @@ def by(engine: Engine, reader: str, text: str) -> Cost:
         run(engine, f"RESET {SCAN}")
 
 
-def measure(engine: Engine, stock: Stock, rows: int, rounds: int, slow: int) -> Costs:
+def ways_of(sides: Sides, asked: Asked) -> dict[str, Callable[[], Cost]]:
+    ours = {way: partial(by, sides.engine, reader, asked.sql) for way, reader in WAYS.items()}
+    library = partial(sides.library.cost, asked.question, "bench", asked.table, asked.key)
+    others = {
+        way: partial(timed, partial(peer.rows, asked.sql), peer.pid) for way, peer in sides.others.items()
+    }
+    return {**ours, "library": library, **others}
+
+
+def measure(sides: Sides, given: argparse.Namespace) -> Costs:
     costs: Costs = defaultdict(list)
-    for table, number, (question, sql) in product(TABLES, range(rounds + 1), QUESTIONS.items()):
-        key = rows // 3 + number
-        text = sql.format(table=f"bench.{table}", key=key)
-        ways: dict[str, Callable[[], Cost]] = {
-            way: partial(by, engine, reader, text) for way, reader in WAYS.items()
-        }
-        ways["stock"] = partial(stock.cost, question, "bench", table, key)
+    for table, number, question in product(given.tables, range(given.rounds + 1), given.questions):
+        key = given.rows // 3 + number
+        asked = Asked(table, question, QUESTIONS[question].format(table=f"bench.{table}", key=key), key)
         # The first to read something pays for what the others find ready.
-        for way, work in sorted(ways.items(), reverse=bool(number % 2)):
-            if way != "python alone" or number <= slow:
+        for way, work in sorted(ways_of(sides, asked).items(), reverse=bool(number % 2)):
+            if way != "python alone" or number <= given.slow_rounds:
                 cost = work()
                 print(f"{table} {question} {way}: {cost.wall:.0f} ms", file=sys.stderr)
                 if number:
@@ -77,21 +87,15 @@ def measure(engine: Engine, stock: Stock, rows: int, rounds: int, slow: int) -> 
 
 
 def main() -> None:
-    given = arguments(__doc__)
-    with tempfile.TemporaryDirectory() as place:
-        warehouse = given.keep or Path(place) / "warehouse"
-        (Path(place) / "stock").mkdir()
-        stock = Stock(Path(place) / "stock", warehouse)
-        if not (warehouse / "bench.db").exists():
-            write_tables(stock, given.rows)
-        conf = {"spark.driver.memory": MEMORY}
-        engine = Engine(Settings(str(warehouse), read_only=True, spark_conf=conf), Path(place) / "log")
-        try:
-            costs = measure(engine, stock, given.rows, given.rounds, given.slow_rounds)
-            report(costs, list(TABLES), (*WAYS, "stock"))
-        finally:
-            engine.close()
-            stock.close()
+    parser = arguments(__doc__)
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    given = parser.parse_args()
+    if find_spec("pypaimon_rust") is None:
+        raise SystemExit("pypaimon-rust is not in this environment: pip install '.[fast]'")
+    with sides_of(given, ["connector"], write_tables) as sides:
+        costs = measure(sides, given)
+        peer = "connector" if sides.others else "library"
+        report(costs, given.tables, given.questions, (*WAYS, "library", *sides.others), peer)
 
 
 if __name__ == "__main__":

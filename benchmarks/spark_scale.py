@@ -11,7 +11,6 @@ stages the part that all tasks share is over 1 MiB. A `place` keeps the table fo
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shutil
 import tempfile
@@ -26,16 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pypaimon.data.timestamp import Timestamp
-from pypaimon.manifest.schema.data_file_meta import DataFileMeta
-from pypaimon.manifest.schema.simple_stats import SimpleStats
-from pypaimon.table.row.generic_row import GenericRow
-from pypaimon.write.commit_message import CommitMessage
 
+from benchmarks.measuring.asking import answer
+from benchmarks.measuring.data_files import BIG_LEVEL, DataFile, commit
+from benchmarks.measuring.processes import told_memory
 from core.config import Settings
-from core.spark.arrow import read_batch
 from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Failed
 from tests.paimon import create_table, open_table
 from tests.spark.standalone import standalone
 
@@ -44,7 +39,6 @@ _SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("version", pa.
 # Of every five keys in a row, which one a newer run has: two of them are written twice.
 _NEWER = (0, 1, 2, 0, 1)
 _STRIDE = 5
-_BIG_LEVEL = 5
 _TASK = re.compile(rb"Starting task .*?, (\d+) bytes\)")
 # What all tasks of a stage share, where it is over 1 MB.
 _LARGE = b"Broadcasting large task binary"
@@ -85,7 +79,7 @@ def parts(rows: int, files: int, buckets: int) -> Iterator[Part]:
                 yield Part(bucket, version, first, _STRIDE, in_file)
 
 
-def write_file(place: Path, part: Part) -> tuple[Part, str, int]:
+def write_file(place: Path, part: Part) -> DataFile:
     ids = part.first + part.step * np.arange(part.rows, dtype=np.int64)
     directory = place / "bench.db" / "scale" / f"bucket-{part.bucket}"
     directory.mkdir(parents=True, exist_ok=True)
@@ -102,7 +96,9 @@ def write_file(place: Path, part: Part) -> tuple[Part, str, int]:
     even = dict.fromkeys(("_KEY_id", "_SEQUENCE_NUMBER", "id"), "DELTA_BINARY_PACKED")
     dictionary = ["_VALUE_KIND", "version"]
     pq.write_table(table, path, use_dictionary=dictionary, column_encoding=even, compression="zstd")
-    return part, path.name, path.stat().st_size
+    last = part.first + part.step * (part.rows - 1)
+    level = 0 if part.version else BIG_LEVEL
+    return DataFile(part.bucket, path, part.rows, part.first, last, _first_number(part), level)
 
 
 def _first_number(part: Part) -> int:
@@ -113,40 +109,9 @@ def _first_number(part: Part) -> int:
 def write_table(place: Path, rows: int, files: int, buckets: int) -> None:
     options = {"bucket": str(buckets), "write-only": "true"}
     create_table(place, TABLE, _SCHEMA, primary_keys=["id"], options=options)
-    table = open_table(place, TABLE)
-    key = table.trimmed_primary_keys_fields
-    now = Timestamp.now()
-    messages = [CommitMessage((), bucket, []) for bucket in range(buckets)]
     with ProcessPoolExecutor() as pool:
-        for part, name, size in pool.map(
-            partial(write_file, place), parts(rows, files, buckets), chunksize=100
-        ):
-            last = part.first + part.step * (part.rows - 1)
-            number = _first_number(part)
-            messages[part.bucket].new_files.append(
-                DataFileMeta.create(
-                    file_name=name,
-                    file_size=size,
-                    row_count=part.rows,
-                    min_key=GenericRow([part.first], key),
-                    max_key=GenericRow([last], key),
-                    key_stats=SimpleStats.empty_stats(),
-                    value_stats=SimpleStats.empty_stats(),
-                    min_sequence_number=number,
-                    max_sequence_number=number + part.rows - 1,
-                    schema_id=0,
-                    level=0 if part.version else _BIG_LEVEL,
-                    extra_files=[],
-                    creation_time=now,
-                    delete_row_count=0,
-                    file_source=0,
-                    value_stats_cols=[],
-                )
-            )
-    builder = table.new_batch_write_builder()
-    committer = builder.new_commit()
-    committer.commit(messages)
-    committer.close()
+        written = pool.map(partial(write_file, place), parts(rows, files, buckets), chunksize=100)
+        commit(open_table(place, TABLE), written)
 
 
 def questions(rows: int, files: int, buckets: int) -> dict[str, tuple[str, Any]]:
@@ -160,44 +125,6 @@ def questions(rows: int, files: int, buckets: int) -> dict[str, tuple[str, Any]]
         "aggregate": (f"SELECT sum(version) FROM {TABLE}", versions),
         "point": (f"SELECT version FROM {TABLE} WHERE id = {point}", newest[1]),
     }
-
-
-def answer(engine: Engine, sql: str) -> Any:
-    values = []
-    for event in engine.run(sql):
-        if isinstance(event, Failed):
-            raise SystemExit(f"{sql}: {event.message} {event.hint}")
-        if isinstance(event, Batch):
-            values += [next(iter(row.values())) for row in read_batch(event).to_pylist()]
-    [value] = values
-    return value
-
-
-def most_memory() -> dict[str, int]:
-    """The most bytes that the driver's processes ever held, by what they are."""
-    most: dict[str, int] = {}
-    for name in below(os.getpid()):
-        try:
-            words = Path(f"/proc/{name}/cmdline").read_bytes()
-            peak = re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{name}/status").read_text())
-        except OSError:
-            continue
-        for word, what in {b"pyspark-shell": "Java", b"core.spark.engine": "Python"}.items():
-            if peak and word in words:
-                most[what] = max(most.get(what, 0), int(peak[1]) << 10)
-    return most
-
-
-def below(pid: int) -> Iterator[int]:
-    """The processes that a process started, and theirs."""
-    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = [int(each) for each in thread.read_text().split()]
-        except OSError:
-            continue
-        for child in children:
-            yield child
-            yield from below(child)
 
 
 def measure(place: Path, scratch: Path, asked: dict[str, tuple[str, Any]], memory: str) -> None:
@@ -222,8 +149,7 @@ def measure(place: Path, scratch: Path, asked: dict[str, tuple[str, Any]], memor
                 seconds = time.perf_counter() - began
                 if found != expected:
                     raise SystemExit(f"{sql}: {found}, not {expected}")
-                memory_now = ", ".join(f"{what} {size >> 20} MiB" for what, size in most_memory().items())
-                print(f"{name:10}{when:6}{seconds:9.2f} s   most memory: {memory_now}", flush=True)
+                print(f"{name:10}{when:6}{seconds:9.2f} s   most memory: {told_memory('VmHWM')}", flush=True)
         finally:
             engine.close()
     said = log.read_bytes()

@@ -55,14 +55,14 @@ FLAGS = (
 )
 # A start runs little code often, and the second compiler would take a third of its CPU time. What a scan runs
 # goes round loops so often that these are reached at once all the same.
-_LATE_SECOND_COMPILER = (
+LATE_SECOND_COMPILER = (
     "-XX:Tier4InvocationThreshold=20000",
     "-XX:Tier4MinInvocationThreshold=2500",
     "-XX:Tier4CompileThreshold=50000",
     "-XX:Tier4BackEdgeThreshold=160000",
 )
 # Scans make much that is garbage at once: Java's own choice takes a tenth more CPU, and threads of its own.
-_COLLECTOR = "-XX:+UseParallelGC"
+COLLECTOR = "-XX:+UseParallelGC"
 _A_COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 # Where Java itself looks for options, beside its command line.
 _OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
@@ -105,7 +105,7 @@ def launch(
         os.pathsep.join(_class_path(spark, settings, jars)),
         f"-Xmx{settings['spark.driver.memory']}",
         *FLAGS,
-        *_LATE_SECOND_COMPILER,
+        *LATE_SECOND_COMPILER,
         *collector(_java_options(settings), os.environ),
         *(archive.start_flags(scratch) if archive is not None else ()),
         f"-Djava.io.tmpdir={scratch}",
@@ -134,7 +134,7 @@ def launch(
 def collector(options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
     """The option for the garbage collector, none where one was chosen: with two Java does not start."""
     given = [*options, *(environment.get(name, "") for name in _OPTION_VARIABLES)]
-    return () if any(map(_A_COLLECTOR.search, given)) else (_COLLECTOR,)
+    return () if any(map(_A_COLLECTOR.search, given)) else (COLLECTOR,)
 
 
 def _imports_pyspark_here(spark: SparkHome, settings: Mapping[str, str]) -> bool:

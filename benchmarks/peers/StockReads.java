@@ -34,13 +34,13 @@ import org.apache.paimon.table.source.TableRead;
 import org.apache.paimon.types.DataTypes;
 
 /**
- * Stock Paimon answering the questions of {@code spark_scans.py}, a thread for each processor, no engine around.
+ * Stock Paimon answering the questions of {@code benchmarks.spark_scans}, a thread for each processor, no engine around.
  *
  * <p>A line on stdin is a command, words apart by tabs; the answer is a line: the result, wall and CPU ms.
  */
 public final class StockReads {
     private static final int THREADS = Runtime.getRuntime().availableProcessors();
-    private static final ExecutorService POOL = Executors.newFixedThreadPool(THREADS);
+    private static final ExecutorService POOL = Executors.newFixedThreadPool(THREADS, StockReads::daemon);
 
     private final Catalog catalog;
 
@@ -64,6 +64,13 @@ public final class StockReads {
             answers.flush();
         }
         POOL.shutdown();
+    }
+
+    /** A thread that keeps no process alive whose main thread failed: the asker would wait for ever. */
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(work);
+        thread.setDaemon(true);
+        return thread;
     }
 
     private static long cpu() {

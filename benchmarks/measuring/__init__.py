@@ -1,0 +1,1 @@
+"""What several measurements share: costs and ratios, processes, Java's settings, generated files."""

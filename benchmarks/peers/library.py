@@ -1,0 +1,29 @@
+"""Stock Paimon for Java as a bare library, with threads of its own and no engine around."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.measuring.costs import Cost
+from benchmarks.measuring.java import JAVA_OPTIONS, MEMORY
+from benchmarks.peers.process import PeerProcess
+from tests.interop.stock import build_command
+
+_SOURCE = Path(__file__).parent / "StockReads.java"
+
+
+class Library(PeerProcess):
+    """Reads and writes a warehouse. Raises `ToolMissing` without a JDK, Maven and the jar."""
+
+    def __init__(self, workspace: Path, warehouse: Path) -> None:
+        workspace.mkdir()
+        command = build_command(workspace, [str(_SOURCE)], [f"-Xmx{MEMORY}", *JAVA_OPTIONS])
+        super().__init__("stock Paimon", [*command, str(warehouse)], workspace / "log")
+
+    def do(self, *words: object) -> None:
+        self.ask("\t".join(map(str, words)))
+
+    def cost(self, *words: object) -> Cost:
+        """What a command costs by its own account."""
+        _, wall, cpu = self.ask("\t".join(map(str, words))).split("\t")
+        return Cost(float(wall), float(cpu))

@@ -1,0 +1,25 @@
+"""pypaimon-rust answering SQL. Runs in the environment that has it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+from benchmarks.peers.sql_session import answer_lines
+
+
+def main() -> None:
+    # In the peer's environment only, so nothing here knows its types.
+    context = importlib.import_module("pypaimon_rust.datafusion").SQLContext()
+    context.register_catalog("paimon", {"warehouse": sys.argv[1]}, default_database="")
+    context.set_current_catalog("paimon")
+
+    def query(sql: str) -> list[tuple[Any, ...]]:
+        return [tuple(row.values()) for batch in context.sql(sql) for row in batch.to_pylist()]
+
+    answer_lines(query)
+
+
+if __name__ == "__main__":
+    main()
