@@ -47,7 +47,8 @@ bench: setup ## measure this console beside its peers
 	@$(python) -m benchmarks
 
 lock: setup ## pin again after a change of dependencies (UPGRADE=--upgrade takes newer versions)
-	@$(python) -m piptools compile --quiet $(UPGRADE) --all-extras --strip-extras --allow-unsafe \
+	@$(python) -m piptools compile --quiet $(UPGRADE) --strip-extras --allow-unsafe \
+		$(addprefix --extra=,s3 hdfs connect fast java dev) \
 		--generate-hashes --no-annotate --no-header --no-emit-options \
 		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host \
 		--output-file requirements.txt pyproject.toml

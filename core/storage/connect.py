@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from core.errors import Unavailable, UsageError
@@ -11,21 +12,17 @@ from core.storage.files import Files
 from core.storage.remote import RemoteFiles
 from core.storage.remote_errors import unavailable
 
-# The clients that create a file by one conditional request; whether the store keeps it is raced for.
-_CONDITIONAL = frozenset({"memory", "gs", "gcs", "abfs", "abfss", "az"})
 _S3 = frozenset({"s3", "s3a", "s3n"})
-# The part before the @ of other addresses is for their clients.
-_WITHOUT_PASSWORDS = _S3 | {"gs", "gcs", "abfs", "abfss", "az", "oss", "hdfs"}
-_PACKAGES = {"gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs", "oss": "ossfs"}
-_GOOGLE = {"gcs.project-id": "project", "gcs.access-token": "token"}
-_ALIBABA = {
-    "fs.oss.endpoint": "endpoint",
-    "fs.oss.accessKeyId": "key",
-    "fs.oss.accessKeySecret": "secret",
-    "fs.oss.securityToken": "token",
+_GOOGLE = frozenset({"gs", "gcs"})
+_AZURE = frozenset({"abfs", "abfss", "az"})
+_WHOLE_AZURE = "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"
+_PACKAGES = {
+    **dict.fromkeys(_GOOGLE, "paimark[gcs]"),
+    **dict.fromkeys(_AZURE, "paimark[azure]"),
+    "oss": "paimark[oss]",
 }
-_OPTIONS = {"gs": _GOOGLE, "gcs": _GOOGLE, "oss": _ALIBABA}
-_AZURE_KEY = "fs.azure.account.key."
+# The part before the @ of other addresses is for their clients.
+_WITHOUT_PASSWORDS = _S3 | _GOOGLE | _AZURE | {"oss", "hdfs"}
 
 
 def open_remote(uri: str, options: Mapping[str, str]) -> Files:
@@ -46,10 +43,33 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
         from core.storage.hadoop.hdfs import open_hdfs
 
         return open_hdfs(location, shown, options)
-    filesystem, root = _connect(uri, _other_arguments(scheme, options), _PACKAGES.get(scheme, ""), shown)
+    arguments, kind = _other(uri, scheme, options)
+    filesystem, root = _connect(uri, arguments, _PACKAGES.get(scheme, ""), shown)
+    return kind(filesystem, root, shown)
+
+
+def _other(
+    uri: str, scheme: str, options: Mapping[str, str]
+) -> tuple[dict[str, object], Callable[[Any, str, str], Files]]:
+    """What the store's client takes, and what becomes of it with the path and the shown address."""
+    if scheme in _GOOGLE:
+        from core.storage.clouds.google import GoogleFiles
+        from core.storage.clouds.google_options import google_arguments
+
+        return google_arguments(options), GoogleFiles
+    if scheme in _AZURE:
+        from core.storage.clouds.azure import AzureFiles
+        from core.storage.clouds.azure_account import account_of, azure_arguments
+
+        return azure_arguments(account_of(uri, options)), AzureFiles
+    if scheme == "oss":
+        from core.storage.clouds.alibaba import AlibabaFiles
+        from core.storage.clouds.alibaba_options import alibaba_arguments
+
+        return alibaba_arguments(options), AlibabaFiles
     # Files in this process's own memory are no store that others write to.
-    must_prove = scheme != "memory"
-    return RemoteFiles(filesystem, root, shown, can_create=scheme in _CONDITIONAL, must_prove=must_prove)
+    is_memory = scheme == "memory"
+    return {}, partial(RemoteFiles, can_create=is_memory, must_prove=not is_memory)
 
 
 def _require_no_passwords(uri: str) -> None:
@@ -75,24 +95,11 @@ def _connect(uri: str, arguments: Mapping[str, object], package: str, shown: str
             f"Install it: pip install '{package}'." if package else str(error),
         ) from error
     except ValueError as error:
-        raise UsageError(
-            f"{shown} can't be opened: {error}", "Use a path, or s3://, hdfs://, gs:// or abfs://."
-        ) from error
+        hint = "Use a path, or s3://, hdfs://, gs:// or abfs://."
+        if uri.partition("://")[0] in _AZURE:
+            hint = f"Name the account: {_WHOLE_AZURE}, or AZURE_STORAGE_ACCOUNT_NAME and _KEY."
+        raise UsageError(f"{shown} can't be opened: {error}", hint) from error
     # The edge to other people's clients: each store's library has a family of errors of its own.
     except Exception as error:
         raise unavailable(shown, error) from error
     return filesystem, root
-
-
-def _other_arguments(scheme: str, options: Mapping[str, str]) -> dict[str, object]:
-    """Paimon's options for Google, Alibaba and Azure, as gcsfs, ossfs and adlfs name them."""
-    if scheme in _OPTIONS:
-        return {name: options[option] for option, name in _OPTIONS[scheme].items() if option in options}
-    if scheme in ("abfs", "abfss", "az"):
-        for option, value in options.items():
-            if option.startswith(_AZURE_KEY):
-                return {
-                    "account_name": option.removeprefix(_AZURE_KEY).partition(".")[0],
-                    "account_key": value,
-                }
-    return {}

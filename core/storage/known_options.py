@@ -1,8 +1,8 @@
 """The catalog options of stores that a client of ours, or pypaimon, obeys.
 
 The names of most stores are few, and known. Open by nature are Hadoop's settings, which the client of HDFS
-takes whatever they are called, those of Jindo for `oss://`, and Azure's, which hold an account's name: of
-these only the beginning is known, and a misspelled rest is not told.
+takes whatever they are called, and those of Jindo for `oss://`: of these only the beginning is known, and a
+misspelled rest is not told. Azure's may end in an account's name.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ SPELLED = (
     *("fs.oss.server-side-encryption", "fs.oss.server-side-encryption-key-id"),
     *("fs.oss.server-side-data-encryption", "fs.oss.server-side-encryption-algorithm"),
     *("gcs.project-id", "gcs.access-token", "gcs.access-token.expiration"),
+    *("fs.gs.project.id", "fs.gs.storage.root.url"),
+    *("fs.gs.auth.type", "fs.gs.auth.service.account.json.keyfile"),
+    *("fs.azure.abfs.endpoint", "fs.azure.always.use.https"),
+    *("fs.azure.account.hns.enabled", "fs.azure.fns.account.service.type"),
     *("hdfs.conf-dir", "hdfs.client.impl", "hdfs.client.fallback-to-pyarrow"),
     *("security.kerberos.login.principal", "security.kerberos.login.keytab"),
     *("security.kerberos.login.use-ticket-cache", "security.principal", "security.keytab"),
@@ -48,17 +52,25 @@ VERIFY_WAIT_OPTION = "paimark.verify-wait"
 LOCK_ENABLED, METASTORE = "lock.enabled", "metastore"
 _OWN = (VERIFY_WAIT_OPTION, LOCK_ENABLED, METASTORE)
 _KNOWN = frozenset(map(str.lower, SPELLED))
-_AZURE = "fs.azure.account.key."
+_OF_ACCOUNTS = tuple(
+    f"fs.azure.{name}."
+    for name in (
+        *("account.key", "sas.fixed.token", "account.auth.type", "account.oauth.provider.type"),
+        *(f"account.oauth2.client.{part}" for part in ("id", "secret", "endpoint")),
+    )
+)
 _HADOOP = ("dfs.", "fs.", "hadoop.", "ipc.", "io.", "hdfs.config.")
 _JINDO = ("fs.", "logger.")
-# By scheme; elsewhere only what an account of Azure's needs, as one session may read several stores.
-_OPEN = {"hdfs": (*_HADOOP, _AZURE), "viewfs": (*_HADOOP, _AZURE), "oss": (*_JINDO, _AZURE)}
+_OPEN = {"hdfs": _HADOOP, "viewfs": _HADOOP, "oss": _JINDO}
 
 
 def is_known(option: str, warehouse: str) -> bool:
     """Whether somebody obeys the option, in any case, or may: `warehouse` tells whose client there is."""
     name, scheme = option.lower(), warehouse.partition("://")[0].lower()
-    return name in _KNOWN or s3_name(name) in _S3_NAMES or name.startswith(_OPEN.get(scheme, (_AZURE,)))
+    if name in _KNOWN or s3_name(name) in _S3_NAMES or name.startswith(_OPEN.get(scheme, ())):
+        return True
+    # Anywhere, as one session may read several stores.
+    return f"{name}.".startswith(_OF_ACCOUNTS)
 
 
 def require_known(options: Iterable[str], warehouse: str) -> None:

@@ -46,14 +46,11 @@ def require_conditions(files: Files) -> None:
 def options_for_others(files: Files, options: Mapping[str, str]) -> dict[str, str]:
     """The options, and what their client found in the environment or a profile, where others do not look.
 
-    Arrow's client takes credentials of a profile, but not its endpoint. Nothing is asked of a store.
+    May hold secrets. Nothing is asked of a store.
     """
-    if not files.uri.startswith(("s3://", "s3a://")):
+    if "://" not in files.uri:
         return dict(options)
-    from core.storage.s3 import S3Files
+    from core.storage.remote import RemoteFiles
 
-    if not isinstance(files, S3Files):
-        return dict(options)
-    endpoint, region, _ = files.found()
-    found = {"s3.endpoint": endpoint, "s3.region": region}
-    return {name: value for name, value in found.items() if value} | dict(options)
+    found = files.found_options() if isinstance(files, RemoteFiles) else {}
+    return found | dict(options)

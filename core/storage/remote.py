@@ -25,7 +25,7 @@ from core.storage.remote_errors import is_missing, is_passing, unavailable
 IN_FLIGHT = 32
 _DEADLINE_SECONDS = 10.0
 # fsspec asks for all the pages of a listing in one call.
-_LISTING_SECONDS = 60.0
+LISTING_SECONDS = 60.0
 # What a write may take on top: slow enough for a bad link.
 _BYTES_A_SECOND = 250_000
 # Files asked for ahead of the reader: enough to keep every connection busy, few enough to hold in memory.
@@ -66,6 +66,15 @@ class RemoteFiles:
     @property
     def uri(self) -> str:
         return self._uri
+
+    @property
+    def filesystem(self) -> Any:
+        """fsspec's, for others that read from the same store."""
+        return self._filesystem
+
+    def found_options(self) -> dict[str, str]:
+        """What the client found for itself, as catalog options that other clients know. Asks no store."""
+        return {}
 
     def entries(self, directory: str) -> list[DirectoryEntry]:
         path = self._directory(directory)
@@ -173,7 +182,7 @@ class RemoteFiles:
 
     def _list(self, full: str) -> list[DirectoryEntry]:
         entries = []
-        for item in self._call("ls", full, detail=True, deadline=_LISTING_SECONDS):
+        for item in self._call("ls", full, detail=True, deadline=LISTING_SECONDS):
             name = item["name"].rstrip("/")
             # The listing of a file is that file; and some stores list a directory's own marker.
             if name.lstrip("/") != full.lstrip("/"):
@@ -202,7 +211,11 @@ class RemoteFiles:
         self._put(full, data)
 
     def _put(self, full: str, data: bytes, **how: object) -> None:
-        self._call("pipe_file", full, data, deadline=self._deadline + len(data) / _BYTES_A_SECOND, **how)
+        self._call("pipe_file", full, data, deadline=self._patience(data), **how)
+
+    def _patience(self, data: bytes) -> float:
+        """How many seconds a write of them may take."""
+        return self._deadline + len(data) / _BYTES_A_SECOND
 
     def _call(self, method: str, *arguments: object, deadline: float | None = None, **named: object) -> Any:
         """One of the file system's methods, given up at the deadline: some clients wait for ever."""

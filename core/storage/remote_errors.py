@@ -17,6 +17,8 @@ from core.storage.files import Denied
 _LONGEST_REASON = 200
 # A body that ends early, as aiohttp and botocore name it. The clients try requests again, and not bodies.
 _BROKEN_OFF = ("ClientPayloadError", "IncompleteRead", "IncompleteReadError", "ResponseStreamingError")
+# What Azure's client is answered by a store that is overloaded.
+_BUSY = (429, 500, 503)
 _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
 # Where a Java exception's message ends; some clients print it with its escapes.
 _JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
@@ -94,6 +96,7 @@ def is_missing(error: BaseException) -> bool:
 def is_passing(error: BaseException) -> bool:
     """Whether to ask again in a moment: the store wants to be asked less often, or a body broke off."""
     busy = isinstance(error, OSError) and error.errno == errno.EBUSY
+    busy = busy or getattr(error, "status_code", None) in _BUSY
     return busy or type(error).__name__ in _BROKEN_OFF
 
 

@@ -105,6 +105,11 @@ class S3Files(RemoteFiles):
         region = "" if meta.region_name == "aws-global" else meta.region_name or ""
         return Found("" if is_amazon else meta.endpoint_url, region, bool(self._filesystem.anon))
 
+    def found_options(self) -> dict[str, str]:
+        """Arrow's client takes credentials of a profile, but not its endpoint."""
+        endpoint, region, _ = self.found()
+        return {name: value for name, value in (("s3.endpoint", endpoint), ("s3.region", region)) if value}
+
     def race(self, race: Race) -> Conditions:
         """Raises `Refused` where the installed client drops the condition by itself."""
         if not self._can_ask():

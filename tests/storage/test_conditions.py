@@ -128,13 +128,20 @@ class LooksFirst(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
         super().pipe_file(path, value)
 
 
-@pytest.mark.parametrize("scheme", ["gs", "abfs"])
-def test_google_and_azure_are_raced_as_well(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(import_module("fsspec.registry")._registry, scheme, LooksFirst)
-    files = open_files(f"{scheme}://{uuid.uuid4().hex}/warehouse")
-    with pytest.raises(Refused, match=rf"{scheme}://.* can't be changed safely: of 4 writers .* won"):
+def test_google_is_raced_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(import_module("fsspec.registry")._registry, "gs", LooksFirst)
+    files = open_files(f"gs://{uuid.uuid4().hex}/warehouse")
+    with pytest.raises(Refused, match=r"gs://.* can't be changed safely: of 4 writers .* won"):
         files.create("t/a", b"x")
     assert not [path for path in LooksFirst.store if "scratch" in path]
+
+
+def test_oss_takes_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clients know a condition, and nobody has tried whether the store keeps it."""
+    monkeypatch.setitem(import_module("fsspec.registry")._registry, "oss", LooksFirst)
+    files = open_files("oss://lake/warehouse")
+    with pytest.raises(Refused, match=r"oss://.* can't be changed safely: .*x-oss-forbid-overwrite"):
+        files.create("t/a", b"x")
 
 
 def test_what_races_left_that_were_killed_is_swept_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:

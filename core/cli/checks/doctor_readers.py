@@ -60,7 +60,7 @@ def one_file(settings: Settings, table: str | None) -> Iterator[Verdict]:
 
 def _named(store: Store, conf: dict[str, str], hadoop: str) -> Verdict | None:
     """On the jars that the user names; None without the client among them."""
-    client = jar_sets()[store.kind].jars[0].place.split(":")[1]
+    client = jar_sets()[store.kind].jars[0].parts[1]
     files, packages = named_files(conf), named_packages(conf)
     for jar in (*files, *packages):
         if jar.startswith(f"{client}-"):

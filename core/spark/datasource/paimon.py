@@ -8,10 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pypaimon.common.file_io import FileIO
 from pypaimon.common.identifier import Identifier
 from pypaimon.common.json_util import JSON
-from pypaimon.common.options import Options
 from pypaimon.common.options.config import CatalogOptions
 from pypaimon.schema.table_schema import TableSchema
 from pypaimon.snapshot.snapshot import Snapshot
@@ -20,6 +18,7 @@ from pypaimon.table.file_store_table import FileStoreTable
 from core.errors import Corrupt, Refused
 from core.spark.datasource.conditions import PypaimonCondition, predicate
 from core.spark.datasource.field_types import atoms, type_name
+from core.spark.datasource.file_io import file_io
 from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
@@ -41,11 +40,10 @@ _SAY_WHERE_TO_READ = ("scan.", "incremental-")
 
 def open_table(scan: Scan) -> Any:
     """pypaimon's table whose every scan reads the scan's snapshot. Touches no storage."""
-    options = Options({**scan.options, CatalogOptions.WAREHOUSE.key(): scan.warehouse})
     schema = JSON.from_json(scan.schema, TableSchema)
     kept = {name: value for name, value in schema.options.items() if not name.startswith(_SAY_WHERE_TO_READ)}
     table = FileStoreTable(
-        FileIO.get(scan.warehouse, options),
+        file_io(scan.warehouse, {**scan.options, CatalogOptions.WAREHOUSE.key(): scan.warehouse}),
         Identifier.create(scan.database, scan.table, branch=scan.branch),
         f"{scan.warehouse.rstrip('/')}/{scan.database}.db/{scan.table}",
         schema.copy(new_options=kept | _OPTIONS),

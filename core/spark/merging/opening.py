@@ -38,7 +38,6 @@ def file_opener(options: Mapping[str, str]) -> OpenFile:
 
 def _remote(store: str, options: Mapping[str, str]) -> Any:
     """pypaimon's own file system: it takes the options as every other part of the read does."""
-    from pypaimon.common.file_io import FileIO
-    from pypaimon.common.options import Options
+    from core.spark.datasource.file_io import file_io
 
-    return FileIO.get(store, Options(dict(options)))
+    return file_io(store, options)

@@ -47,20 +47,22 @@ class HadoopStores:
         self._session = session
         self._jvm: Any = getattr(session, "_jvm", None)
         self._warehouse = warehouse
+        # What S3's client found only fills what a user's own settings leave open.
+        self._options = warehouse.options if store_of(warehouse.uri).kind == "s3" else warehouse.told_options
         self._elsewhere = elsewhere
         self._prepared: set[Store] = set()
         self._readable: set[Store] = set()
 
     def address(self, address: str) -> str:
         """The same file, as Hadoop calls it."""
-        return hadoop_address(address, self._warehouse.options)
+        return hadoop_address(address, self._options)
 
     def require_readable(self, address: str) -> None:
         """Open the file as Spark would, unless its store was read before. Raises `StoreUnread`."""
         store = store_of(address)
         if store in self._readable:
             return
-        if option := not_taken(store, self._warehouse.options):
+        if option := not_taken(store, self._options):
             # It would be read as somebody else.
             raise StoreUnread(f"Spark's client for {store.scheme} takes no {option}", lasts=True)
         if store not in self._prepared:
@@ -109,7 +111,7 @@ class HadoopStores:
 
     def _prepare(self, store: Store) -> None:
         """Tell Hadoop how to reach it. Secrets go to Java's memory, and into no setting that Spark shows."""
-        settings = hadoop_settings(store, self._warehouse.options, self._identity(store))
+        settings = hadoop_settings(store, self._options, self._identity(store))
         keep_secrets("", settings.given, settings.found)
         context: Any = self._session.sparkContext
         conf = context._jsc.hadoopConfiguration()

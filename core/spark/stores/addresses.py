@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-AZURE_KEY = "fs.azure.account.key."
-AZURE_HOST = "dfs.core.windows.net"
+from core.storage.clouds.azure_account import account_of
+
 # Other words for a store, and the one that its Hadoop client answers to.
 _SAME = {"gcs": "gs", "az": "abfs"}
 # By scheme, the kind of store: the name of its jars and of its settings.
@@ -53,8 +53,5 @@ def hadoop_address(address: str, options: Mapping[str, str]) -> str:
 
 
 def _with_account(container: str, options: Mapping[str, str]) -> str:
-    accounts = [name.removeprefix(AZURE_KEY) for name in options if name.startswith(AZURE_KEY)]
-    if "@" in container or not accounts:
-        return container
-    account, _, host = accounts[0].partition(".")
-    return f"{container}@{account}.{host or AZURE_HOST}"
+    account = account_of(f"abfs://{container}", options)
+    return f"{container.partition('@')[0]}@{account.name}.{account.host}" if account.name else container

@@ -57,6 +57,6 @@ def how_to_add(store: Store, hadoop: str) -> str:
         return ""
     if jars.version == hadoop:
         return f"run `paimark jars fetch {jars.name}`, or give them with --spark-conf 'spark.jars=/dir/*.jar'"
-    group, artifact, _ = jars.jars[0].place.split(":")
-    version = hadoop if artifact.startswith("hadoop-") else _
+    group, artifact, listed, _ = jars.jars[0].parts
+    version = hadoop if artifact.startswith("hadoop-") else listed
     return f"give it with --spark-conf spark.jars.packages={group}:{artifact}:{version}"

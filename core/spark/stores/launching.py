@@ -67,7 +67,7 @@ def _goes_elsewhere(master: str) -> bool:
 
 def _is_named(jars: JarSet, settings: Mapping[str, str]) -> bool:
     """Whether the user brings the client himself, of whatever version."""
-    client = jars.jars[0].place.split(":")[1]
+    client = jars.jars[0].parts[1]
     return any(name.startswith(f"{client}-") for name in (*named_files(settings), *named_packages(settings)))
 
 

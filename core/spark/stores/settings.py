@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from core.spark.stores.addresses import AZURE_HOST, AZURE_KEY, Store
+from core.spark.stores.addresses import Store
+from core.spark.stores.cloud_settings import of_alibaba, of_azure, of_google
+from core.storage.clouds.google_options import TOKEN as GOOGLE_TOKEN
 from core.storage.known_options import S3_CREDENTIALS, s3_name
 
 # The client of S3 reads under all names of the scheme.
@@ -40,11 +42,6 @@ _SOME_REGION = "us-east-1"
 _S3_PROVIDER = "aws.credentials.provider"
 # Settings that say who reads.
 WHO = (*_S3_KEYS.values(), _S3_PROVIDER)
-# What Hadoop has under Paimon's own names.
-_OSS = ("fs.oss.endpoint", "fs.oss.accessKeyId", "fs.oss.accessKeySecret", "fs.oss.securityToken")
-_OSS_CLIENT = "org.apache.hadoop.fs.aliyun.oss.AliyunOSSFileSystem"
-_GOOGLE_TOKEN = "gcs.access-token"
-_GOOGLE_CLIENT = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
 _HADOOPS_OWN = ("dfs.", "fs.", "hadoop.", "ipc.", "io.")
 _HDFS_PREFIX = "hdfs.config."
 
@@ -78,16 +75,19 @@ class HadoopSettings:
 
 
 def hadoop_settings(store: Store, options: Mapping[str, str], identity: Identity = _NOBODY) -> HadoopSettings:
-    """The settings by which Hadoop reads the store as the same identity as the rest of the program."""
+    """The settings by which Hadoop reads the store as the same identity as the rest of the program.
+
+    `options` hold what the metadata's client found for itself, but for S3, where `identity` has that.
+    """
     match store.kind:
         case "s3":
             return _of_s3(store, options, identity)
         case "oss":
-            return HadoopSettings(_picked(options, _OSS), {"fs.oss.impl": _OSS_CLIENT})
+            return HadoopSettings(*of_alibaba(options))
         case "abfs":
-            return HadoopSettings(_azure_keys(options))
+            return HadoopSettings(*of_azure(store, options))
         case "gcs":
-            return _of_google(options)
+            return HadoopSettings(*of_google(options))
         case "hdfs":
             return HadoopSettings(_of_hdfs(options))
     return HadoopSettings()
@@ -95,7 +95,7 @@ def hadoop_settings(store: Store, options: Mapping[str, str], identity: Identity
 
 def not_taken(store: Store, options: Mapping[str, str]) -> str:
     """An option that says who reads, and that Hadoop's client has no setting for; empty for none."""
-    return _GOOGLE_TOKEN if store.kind == "gcs" and _GOOGLE_TOKEN in options else ""
+    return GOOGLE_TOKEN if store.kind == "gcs" and GOOGLE_TOKEN in options else ""
 
 
 def _of_s3(store: Store, options: Mapping[str, str], identity: Identity) -> HadoopSettings:
@@ -147,30 +147,6 @@ def _keys(values: Mapping[str, str]) -> dict[str, str]:
 def _provider(keys: Mapping[str, str]) -> str:
     has_token = _S3_KEYS["token"] in keys
     return f"{_S3A}.{'Temporary' if has_token else 'Simple'}AWSCredentialsProvider"
-
-
-def _picked(options: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """Options of these names, in whatever case they were written."""
-    known = {name.lower(): name for name in names}
-    return {known[name.lower()]: value for name, value in options.items() if name.lower() in known}
-
-
-def _azure_keys(options: Mapping[str, str]) -> dict[str, str]:
-    """Hadoop wants the whole host behind the account's name."""
-    keys = {}
-    for name, value in options.items():
-        if name.startswith(AZURE_KEY):
-            account, _, host = name.removeprefix(AZURE_KEY).partition(".")
-            keys[f"{AZURE_KEY}{account}.{host or AZURE_HOST}"] = value
-    return keys
-
-
-def _of_google(options: Mapping[str, str]) -> HadoopSettings:
-    project = options.get("gcs.project-id")
-    return HadoopSettings(
-        {"fs.gs.project.id": project} if project else {},
-        {"fs.gs.impl": _GOOGLE_CLIENT, "fs.gs.auth.type": "APPLICATION_DEFAULT"},
-    )
 
 
 def _of_hdfs(options: Mapping[str, str]) -> dict[str, str]:

@@ -18,7 +18,9 @@ from core.spark.stores.launching import prepared
 
 BYTES = b"not really a jar"
 PLACE = "org.example:thing:1.0"
-RIGHT = Jar(PLACE, hashlib.sha256(BYTES).hexdigest())
+RIGHT = Jar(PLACE, hashlib.sha256(BYTES + b"thing-1.0.jar").hexdigest())
+# One of two jars of the same name and version.
+WHOLE = Jar(f"{PLACE}:whole", hashlib.sha256(BYTES + b"thing-1.0-whole.jar").hexdigest())
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +33,8 @@ def repository(tmp_path: Path) -> dict[str, str]:
     """Spark's setting that names a repository with one jar."""
     place = tmp_path / "repository/org/example/thing/1.0"
     place.mkdir(parents=True)
-    (place / "thing-1.0.jar").write_bytes(BYTES)
+    for name in ("thing-1.0.jar", "thing-1.0-whole.jar"):
+        (place / name).write_bytes(BYTES + name.encode())
     (place / "thing-1.0.pom").write_text(
         "<project><modelVersion>4.0.0</modelVersion><groupId>org.example</groupId>"
         "<artifactId>thing</artifactId><version>1.0</version></project>"
@@ -48,12 +51,14 @@ def java() -> Path:
 
 
 def test_what_was_fetched_is_there_for_good(repository: dict[str, str]) -> None:
-    assert fetched(jars(RIGHT)) == []
-    directory = fetch(jars(RIGHT), find_spark(), repository, java)
-    assert [path.read_bytes() for path in fetched(jars(RIGHT))] == [BYTES]
-    assert [path.name for path in directory.iterdir()] == ["thing-1.0.jar"]
+    both = jars(RIGHT, WHOLE)
+    assert fetched(both) == []
+    directory = fetch(both, find_spark(), repository, java)
+    names = ["thing-1.0.jar", "thing-1.0-whole.jar"]
+    assert [path.read_bytes() for path in fetched(both)] == [BYTES + name.encode() for name in names]
+    assert {path.name for path in directory.iterdir()} == {*names}
     # Once is enough: no repository is asked again.
-    assert fetch(jars(RIGHT), find_spark(), {REPOSITORIES: "file:/nowhere"}, java) == directory
+    assert fetch(both, find_spark(), {REPOSITORIES: "file:/nowhere"}, java) == directory
     assert not [path for path in directory.parent.iterdir() if path != directory]
 
 

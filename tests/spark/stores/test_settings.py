@@ -113,16 +113,7 @@ def test_a_users_own_settings_stand() -> None:
     assert left("fs.s3a.secret.key") == left() - {"aws.credentials.provider"}
 
 
-def test_other_stores_have_settings_of_their_own() -> None:
-    assert dict(
-        hadoop_settings(
-            Store("oss", "b"), {"fs.oss.accesskeyid": "k", "fs.oss.impl": "jindo", "fs.oss.endpoint": "e"}
-        ).given
-    ) == {"fs.oss.accessKeyId": "k", "fs.oss.endpoint": "e"}
-    assert dict(hadoop_settings(Store("abfs", "c"), {"fs.azure.account.key.acc": "k"}).given) == {
-        "fs.azure.account.key.acc.dfs.core.windows.net": "k"
-    }
-    assert dict(hadoop_settings(Store("gs", "b"), {"gcs.project-id": "p"}).given) == {"fs.gs.project.id": "p"}
+def test_hdfs_has_settings_of_its_own() -> None:
     assert dict(
         hadoop_settings(
             Store("hdfs", "n:1"),

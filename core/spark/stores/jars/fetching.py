@@ -24,6 +24,7 @@ from core.spark.stores.jars.lists import JarSet
 IVY_SETTINGS, REPOSITORIES = "spark.jars.ivySettings", "spark.jars.repositories"
 _LONGEST = 300
 _SAYS_WHY = re.compile(r"\[ERROR\]|#\S+;\S+: |Exception: ")
+_MAVEN = 'xmlns:m="http://ant.apache.org/ivy/maven"'
 _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
 
 
@@ -68,7 +69,7 @@ def require_fitting(jars: JarSet, spark: OwnSpark) -> None:
     """Raises `Unavailable` for jars of another Hadoop, or another Spark, than this one's."""
     theirs = spark.hadoop
     if theirs != jars.version:
-        artifact = jars.jars[0].place.rpartition(":")[0]
+        artifact = ":".join(jars.jars[0].parts[:2])
         raise Unavailable(
             f"The jars for {jars.name} are listed for {jars.label}, and this is {theirs or 'none'}",
             f"Give Spark their names: --spark-conf spark.jars.packages={artifact}:{theirs}",
@@ -86,8 +87,9 @@ def _by_maven(maven: str, jars: JarSet, into: Path) -> None:
     pom = into.parent / "pom.xml"
     wanted = "".join(
         f"<dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>"
-        f"<version>{version}</version>{_ALONE}</dependency>"
-        for group, artifact, version in (jar.place.split(":") for jar in jars.jars)
+        f"<version>{version}</version>{classifier and f'<classifier>{classifier}</classifier>'}"
+        f"{_ALONE}</dependency>"
+        for group, artifact, version, classifier in (jar.parts for jar in jars.jars)
     )
     pom.write_text(
         "<project><modelVersion>4.0.0</modelVersion><groupId>paimark</groupId><artifactId>jars</artifactId>"
@@ -100,11 +102,12 @@ def _by_maven(maven: str, jars: JarSet, into: Path) -> None:
 def _by_ivy(jars: JarSet, into: Path, spark: OwnSpark, settings: Mapping[str, str], java: Path) -> None:
     scratch = into.parent
     wanted = "".join(
-        f'<dependency org="{group}" name="{artifact}" rev="{version}" transitive="false" conf="*->default"/>'
-        for group, artifact, version in (jar.place.split(":") for jar in jars.jars)
+        f'<dependency org="{group}" name="{artifact}" rev="{version}" transitive="false" conf="*->default">'
+        f"{classifier and _classified(artifact, classifier)}</dependency>"
+        for group, artifact, version, classifier in (jar.parts for jar in jars.jars)
     )
     (scratch / "ivy.xml").write_text(
-        '<ivy-module version="2.0"><info organisation="paimark" module="jars"/>'
+        f'<ivy-module version="2.0" {_MAVEN}><info organisation="paimark" module="jars"/>'
         f"<dependencies>{wanted}</dependencies></ivy-module>"
     )
     given = settings.get(IVY_SETTINGS)
@@ -116,8 +119,12 @@ def _by_ivy(jars: JarSet, into: Path, spark: OwnSpark, settings: Mapping[str, st
     ivy = [jar for jar in spark.jars if jar.name.startswith("ivy-")]
     class_path = os.pathsep.join(map(str, ivy))
     words = ["-settings", given, "-cache", str(scratch / "ivy"), "-ivy", str(scratch / "ivy.xml"), "-warn"]
-    target = f"{into}/[artifact]-[revision].[ext]"
+    target = f"{into}/[artifact]-[revision](-[classifier]).[ext]"
     _run("Ivy", jars, [str(java), "-cp", class_path, "org.apache.ivy.Main", *words, "-retrieve", target])
+
+
+def _classified(artifact: str, classifier: str) -> str:
+    return f'<artifact name="{artifact}" type="jar" ext="jar" m:classifier="{classifier}"/>'
 
 
 def _ivy_settings(repositories: Sequence[str]) -> str:

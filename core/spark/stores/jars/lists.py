@@ -1,4 +1,4 @@
-"""Sets of jars, called like the kinds of stores: `s3`. A set fits one version of Hadoop."""
+"""Sets of jars, called like the kinds of stores: `s3`, `gcs`. A set fits one version of Hadoop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ _HEAD = re.compile(r"# for Hadoop (\S+): (.+)")
 
 
 class Jar(NamedTuple):
-    """`place` is `group:artifact:version`, as repositories have it; `sha256` is of the jar, in hex."""
+    """`place` is `group:artifact:version` or `group:artifact:version:classifier`, as repositories have it.
+
+    `sha256` is of the jar, in hex.
+    """
 
     place: str
     sha256: str
@@ -20,6 +23,12 @@ class Jar(NamedTuple):
     def name(self) -> str:
         """The name of its file."""
         return "-".join(self.place.split(":")[1:]) + ".jar"
+
+    @property
+    def parts(self) -> tuple[str, str, str, str]:
+        """Group, artifact, version and classifier, empty for none."""
+        group, artifact, version, classifier = f"{self.place}:".split(":")[:4]
+        return group, artifact, version, classifier
 
 
 class JarSet(NamedTuple):

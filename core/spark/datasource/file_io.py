@@ -1,0 +1,56 @@
+"""pypaimon's way to a store: its own, and for Google and Azure the client that reads the metadata.
+
+pypaimon knows no Azure, and reads Google as whoever Arrow's client finds, from no endpoint but Google's.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow.fs as pafs
+from pypaimon.common.file_io import FileIO
+from pypaimon.common.options import Options
+from pypaimon.common.options.config import CatalogOptions
+from pypaimon.common.uri_reader import UriReaderFactory
+from pypaimon.filesystem.pyarrow_file_io import PyArrowFileIO
+
+from core.storage.open import open_files
+from core.storage.remote import RemoteFiles
+
+_OURS = ("gs", "gcs", "abfs", "abfss", "az")
+
+
+def file_io(address: str, options: Mapping[str, str]) -> Any:
+    """pypaimon's file system for a warehouse or store; `options` are the catalog's."""
+    if address.partition("://")[0].lower() in _OURS:
+        return FsspecFileIO(address, options)
+    return FileIO.get(address, Options(dict(options)))
+
+
+class FsspecFileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no types
+    """Over the file system of `core.storage`. A store's directories are in the names of its files alone."""
+
+    def __init__(self, address: str, options: Mapping[str, str]) -> None:
+        # Its own way begins with a client of its own: this is what is left of it.
+        self.properties = Options(dict(options))
+        self.logger = logging.getLogger(__name__)
+        self.uri_reader_factory = UriReaderFactory(self.properties)
+        self._is_oss = self._use_jindo = self._oss_bucket_in_endpoint = False
+        self._legacy_bucket_lock = threading.Lock()
+        ours = {name: value for name, value in options.items() if name != CatalogOptions.WAREHOUSE.key()}
+        files = open_files(address, ours)
+        assert isinstance(files, RemoteFiles), address
+        self._clients = files.filesystem
+        self.filesystem = pafs.PyFileSystem(pafs.FSSpecHandler(self._clients))
+
+    def to_filesystem_path(self, path: str) -> str:
+        return str(self._clients._strip_protocol(path)) if "://" in path else path
+
+    def new_output_stream(self, path: str) -> Any:
+        return self.filesystem.open_output_stream(self.to_filesystem_path(path))
+
+    def mkdirs(self, path: str) -> bool:
+        return True

@@ -1,0 +1,131 @@
+"""Azure's blobs over adlfs: containers of an account, with and without a hierarchical namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fsspec.asyn import sync
+
+from core.storage.clouds.azure_account import found_account
+from core.storage.clouds.marked import WRITER, MarkedFiles
+from core.storage.files import DirectoryEntry
+from core.storage.limits import require_small
+from core.storage.remote import LISTING_SECONDS
+
+# Of what a directory is a blob of its own, in an account with a hierarchical namespace.
+_DIRECTORY = "hdi_isfolder"
+# adlfs itself tells directories by this.
+_FILE = {"is_directory": "false"}
+# Azure's words for a condition that does not hold. A lease, or a container that goes, is another conflict.
+_EXISTS = ("BlobAlreadyExists", "ConditionNotMet", "PathAlreadyExists")
+_MISSING = 404
+# The client waits a quarter of a minute before it tries again, and whoever asks has less patience.
+_AT_ONCE = {"retry_total": 0, "connection_timeout": 5}
+
+
+class AzureFiles(MarkedFiles):
+    """Creates under `If-None-Match: *`. adlfs would list a directory's neighbours too."""
+
+    def found_options(self) -> dict[str, str]:
+        """By the environment: the account and its credentials, as catalog options."""
+        return found_account(self._filesystem)
+
+    def _list(self, full: str) -> list[DirectoryEntry]:
+        entries: list[DirectoryEntry] = self._run(self._listed, full, deadline=LISTING_SECONDS)
+        return entries
+
+    async def _listed(self, full: str) -> list[DirectoryEntry]:
+        container, _, path = full.partition("/")
+        prefix = f"{path}/" if path else ""
+        entries: dict[str, DirectoryEntry] = {}
+        async with self._filesystem.service_client.get_container_client(container) as client:
+            with _said_as_missing(full):
+                async for item in client.walk_blobs(
+                    name_starts_with=prefix, include=["metadata"], **_AT_ONCE
+                ):
+                    name = item["name"][len(prefix) :].rstrip("/")
+                    # A directory may be listed as a prefix, and as a blob of its own.
+                    if name and name not in entries:
+                        entries[name] = _entry(name, item)
+        return list(entries.values())
+
+    def _size(self, full: str) -> int | None:
+        properties = self._run(self._properties, full)
+        return None if _is_directory(properties) else int(properties["size"])
+
+    async def _properties(self, full: str) -> Any:
+        """Azure's own of a blob."""
+        async with self._blob(full) as blob:
+            with _said_as_missing(full):
+                return await blob.get_blob_properties(**_AT_ONCE)
+
+    async def _get(self, full: str) -> bytes:
+        async with self._blob(full) as blob:
+            with _said_as_missing(full):
+                stream = await blob.download_blob(**_AT_ONCE)
+            require_small(stream.size)
+            data: bytes = await stream.readall()
+            return data
+
+    def _put_marked(self, full: str, data: bytes, mark: str) -> None:
+        self._upload(full, data, {**_FILE, WRITER: mark}, overwrite=False)
+
+    def _replace(self, full: str, data: bytes) -> None:
+        self._upload(full, data, _FILE, overwrite=True)
+
+    def _upload(self, full: str, data: bytes, metadata: dict[str, str], *, overwrite: bool) -> None:
+        self._run(self._uploaded, full, data, metadata, overwrite, deadline=self._patience(data))
+
+    async def _uploaded(self, full: str, data: bytes, metadata: dict[str, str], overwrite: bool) -> None:
+        async with self._blob(full) as blob:
+            try:
+                await blob.upload_blob(data, overwrite=overwrite, metadata=metadata, **_AT_ONCE)
+            # azure.core's errors, whose library is not imported for their types.
+            except Exception as error:
+                if _code(error) in _EXISTS:
+                    raise FileExistsError(full) from error
+                raise
+
+    def _mark_of(self, full: str) -> str:
+        try:
+            properties = self._run(self._properties, full)
+        except FileNotFoundError:
+            return ""
+        return str((properties["metadata"] or {}).get(WRITER, ""))
+
+    def _blob(self, full: str) -> Any:
+        container, _, path = full.partition("/")
+        return self._filesystem.service_client.get_blob_client(container, path)
+
+    def _run(self, asked: Callable[..., Any], *arguments: object, deadline: float | None = None) -> Any:
+        return sync(self._filesystem.loop, asked, *arguments, timeout=deadline or self._deadline)
+
+
+def _entry(name: str, item: Any) -> DirectoryEntry:
+    if "size" not in item or _is_directory(item):
+        return DirectoryEntry(name, True, 0)
+    modified = int(item["last_modified"].timestamp() * 1000)
+    return DirectoryEntry(name, False, item["size"], modified, etag=item["etag"])
+
+
+def _is_directory(item: Any) -> bool:
+    metadata = {key.lower(): value for key, value in (item["metadata"] or {}).items()}
+    return metadata.get(_DIRECTORY) == "true" or metadata.get("is_directory") == "true"
+
+
+@contextmanager
+def _said_as_missing(full: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if getattr(error, "status_code", None) == _MISSING:
+            raise FileNotFoundError(full) from error
+        raise
+
+
+def _code(error: BaseException) -> str:
+    """Azure's word for an error; empty for others."""
+    code = getattr(error, "error_code", None) or ""
+    return str(getattr(code, "value", code))

@@ -1,0 +1,158 @@
+"""An account of Azure's, from catalog options or the environment, as Hadoop and as adlfs name its parts.
+
+An option may end in the account's name, with or without its host: it is for that account alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from core.errors import UsageError
+
+HOST = "dfs.core.windows.net"
+KEY, SAS = "fs.azure.account.key", "fs.azure.sas.fixed.token"
+CLIENT_ID, CLIENT_SECRET, CLIENT_ENDPOINT = (
+    f"fs.azure.account.oauth2.client.{part}" for part in ("id", "secret", "endpoint")
+)
+AUTH_TYPE, PROVIDER = "fs.azure.account.auth.type", "fs.azure.account.oauth.provider.type"
+ENDPOINT, HTTPS = "fs.azure.abfs.endpoint", "fs.azure.always.use.https"
+# Hadoop asks the store which of two protocols to speak, unless it is told by these.
+IS_HIERARCHICAL, PROTOCOL = "fs.azure.account.hns.enabled", "fs.azure.fns.account.service.type"
+OPTIONS = (KEY, SAS, CLIENT_ID, CLIENT_SECRET, CLIENT_ENDPOINT, AUTH_TYPE, PROVIDER)
+WHOLE_OPTIONS = (ENDPOINT, HTTPS, IS_HIERARCHICAL, PROTOCOL)
+CLIENT_PROVIDER = "org.apache.hadoop.fs.azurebfs.oauth2.ClientCredsTokenProvider"
+_AUTH_TYPES = {"SharedKey": (KEY,), "SAS": (SAS,), "OAuth": (CLIENT_ID, CLIENT_SECRET, CLIENT_ENDPOINT)}
+_SIGN_IN = "https://login.microsoftonline.com/{tenant}/oauth2/token"
+
+
+@dataclass(frozen=True, slots=True)
+class AzureAccount:
+    """`options` are by the names above, without an account's name. `name` is empty where none is known."""
+
+    name: str = ""
+    host: str = HOST
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_http(self) -> bool:
+        return self.options.get(HTTPS, "true").lower() == "false"
+
+
+def account_of(uri: str, options: Mapping[str, str]) -> AzureAccount:
+    """The account that the address or, where it has none, an option names. Raises `UsageError`."""
+    name, host = _named_by(uri)
+    own = {key: value for key, value in options.items() if _option(key)}
+    if not name:
+        name = next((found for key in own if (found := _account(key)[0])), "")
+    given = {
+        option: value
+        for key, value in sorted(own.items())
+        for option, account in [(_option(key), _account(key)[0])]
+        if account in ("", name)
+    }
+    account = AzureAccount(name, host, given)
+    sign_in(account)
+    return account
+
+
+def sign_in(account: AzureAccount) -> str:
+    """`SharedKey`, `SAS` or `OAuth`; empty where nothing is given to sign in with. Raises `UsageError`."""
+    given = account.options
+    likely = (kind for kind, needed in _AUTH_TYPES.items() if needed[0] in given)
+    kind = given.get(AUTH_TYPE) or next(likely, "")
+    if kind:
+        _require_known(kind, given)
+    return kind
+
+
+def azure_arguments(account: AzureAccount) -> dict[str, object]:
+    """As adlfs takes it; what is not given it looks for in the environment."""
+    given = account.options
+    arguments: dict[str, object] = {}
+    if account.name:
+        arguments["account_name"] = account.name
+    if endpoint := given.get(ENDPOINT):
+        return {"connection_string": _connection(account, endpoint)}
+    if account.host != HOST:
+        arguments["account_host"] = f"{account.name}.{account.host.replace('dfs.', 'blob.', 1)}"
+    for option, argument in ((KEY, "account_key"), (SAS, "sas_token"), (CLIENT_ID, "client_id")):
+        if option in given:
+            arguments[argument] = given[option]
+    if CLIENT_ID in given:
+        arguments["client_secret"] = given.get(CLIENT_SECRET, "")
+        arguments["tenant_id"] = urlsplit(given.get(CLIENT_ENDPOINT, "")).path.strip("/").partition("/")[0]
+    return arguments
+
+
+def found_account(filesystem: Any) -> dict[str, str]:
+    """What adlfs was told, or found in the environment, as catalog options that Hadoop knows as well.
+
+    Empty where it signs in by what Hadoop can't: the Azure command line, or a machine's identity.
+    """
+    parts = dict(
+        part.split("=", 1) for part in (filesystem.connection_string or "").split(";") if "=" in part
+    )
+    name = parts.get("AccountName") or filesystem.account_name
+    if not name:
+        return {}
+    found: dict[str, str | None] = {
+        f"{KEY}.{name}": parts.get("AccountKey") or filesystem.account_key,
+        f"{SAS}.{name}": (parts.get("SharedAccessSignature") or filesystem.sas_token or "").lstrip("?"),
+    }
+    if filesystem.client_id and filesystem.client_secret:
+        found[CLIENT_ID], found[CLIENT_SECRET] = filesystem.client_id, filesystem.client_secret
+        found[CLIENT_ENDPOINT] = _SIGN_IN.format(tenant=filesystem.tenant_id)
+    endpoint = urlsplit(parts.get("BlobEndpoint", ""))
+    if endpoint.path.strip("/") == name:
+        # An emulator's, where the account is a part of the path.
+        found[ENDPOINT] = endpoint.netloc
+        found[HTTPS] = str(endpoint.scheme == "https").lower()
+    return {option: value for option, value in found.items() if value}
+
+
+def _named_by(uri: str) -> tuple[str, str]:
+    """Account and host of `abfss://container@account.host/path`; empty and the usual one for none."""
+    authority = uri.partition("://")[2].partition("/")[0]
+    _, is_whole, host = authority.partition("@")
+    account, _, rest = host.partition(".")
+    return (account, rest.replace("blob.", "dfs.", 1) or HOST) if is_whole else ("", HOST)
+
+
+def _option(key: str) -> str:
+    """Which of the names above an option has; empty for none."""
+    return next((each for each in (*OPTIONS, *WHOLE_OPTIONS) if f"{key}.".startswith(f"{each}.")), "")
+
+
+def _account(key: str) -> tuple[str, str]:
+    """The account that an option is for, and its host."""
+    rest = key.removeprefix(_option(key)).removeprefix(".")
+    account, _, host = rest.partition(".")
+    return account, host
+
+
+def _require_known(kind: str, given: Mapping[str, str]) -> None:
+    if kind not in _AUTH_TYPES:
+        raise UsageError(
+            f"{AUTH_TYPE} is {kind}, which only Hadoop's client knows", f"Here: {', '.join(_AUTH_TYPES)}."
+        )
+    if missing := [option for option in _AUTH_TYPES[kind] if option not in given]:
+        raise UsageError(f"{AUTH_TYPE} is {kind}, and {missing[0]} is not given")
+    provider = given.get(PROVIDER, CLIENT_PROVIDER)
+    if kind == "OAuth" and provider.rpartition(".")[2] != CLIENT_PROVIDER.rpartition(".")[2]:
+        raise UsageError(f"{PROVIDER} is {provider}, which only Hadoop's client knows")
+
+
+def _connection(account: AzureAccount, endpoint: str) -> str:
+    """Of an endpoint of one's own, as emulators have it, where the account is a part of the path."""
+    protocol = "http" if account.is_http else "https"
+    parts = {
+        "DefaultEndpointsProtocol": protocol,
+        "AccountName": account.name,
+        "AccountKey": account.options.get(KEY),
+        "SharedAccessSignature": account.options.get(SAS),
+        "BlobEndpoint": f"{protocol}://{endpoint}/{account.name}",
+    }
+    return ";".join(f"{name}={value}" for name, value in parts.items() if value)

@@ -1,0 +1,35 @@
+"""Google Cloud Storage over gcsfs."""
+
+from __future__ import annotations
+
+import logging
+
+from core.storage.clouds.google_options import ENDPOINT, TYPE, UNSIGNED
+from core.storage.clouds.marked import WRITER, MarkedFiles
+
+_GOOGLE = "https://storage.googleapis.com"
+# It writes tracebacks of errors that it raises as well.
+logging.getLogger("gcsfs").setLevel(logging.CRITICAL)
+
+
+class GoogleFiles(MarkedFiles):
+    """Creates under `ifGenerationMatch=0`: the request fails where the object has any generation."""
+
+    def found_options(self) -> dict[str, str]:
+        """By the environment: the endpoint of an emulator, and whether requests go without credentials."""
+        found = {}
+        if (endpoint := self._filesystem._location) != _GOOGLE:
+            found[ENDPOINT] = endpoint
+        if self._filesystem.credentials.credentials is None:
+            found[TYPE] = UNSIGNED
+        return found
+
+    def _put_marked(self, full: str, data: bytes, mark: str) -> None:
+        self._put(full, data, mode="create", metadata={WRITER: mark})
+
+    def _mark_of(self, full: str) -> str:
+        try:
+            mark: str = (self._call("info", full).get("metadata") or {}).get(WRITER, "")
+        except FileNotFoundError:
+            return ""
+        return mark

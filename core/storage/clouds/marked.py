@@ -1,0 +1,34 @@
+"""Files that say who wrote them, so that a create whose answer was lost is not taken for another's."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from core.storage.remote import RemoteFiles
+
+# The name under which the mark lies with an object. Azure takes letters and digits alone.
+WRITER = "paimarkwrite"
+
+
+class MarkedFiles(RemoteFiles):
+    """The clients of Google and Azure repeat a put whose answer is lost, and then find their own object."""
+
+    def __init__(self, filesystem: Any, root: str, uri: str) -> None:
+        super().__init__(filesystem, root, uri, can_create=True, must_prove=True)
+
+    def _create(self, full: str, data: bytes) -> bool:
+        mark = uuid.uuid4().hex
+        try:
+            self._put_marked(full, data, mark)
+        except FileExistsError:
+            return self._mark_of(full) == mark
+        return True
+
+    def _put_marked(self, full: str, data: bytes, mark: str) -> None:
+        """Create the object, with its mark, on condition that there is none: else `FileExistsError`."""
+        raise NotImplementedError
+
+    def _mark_of(self, full: str) -> str:
+        """The mark of who wrote the object; empty where another program did, and where there is none."""
+        raise NotImplementedError
