@@ -24,6 +24,8 @@ _S3_NAMES = frozenset(
         *("connection-ssl-enabled", "connection-establish-timeout", "connection-timeout"),
     }
 )
+# Who reads HDFS, where no ticket of `kinit` says so.
+PRINCIPAL, KEYTAB = "security.kerberos.login.principal", "security.kerberos.login.keytab"
 # As pypaimon and the clients spell them.
 SPELLED = (
     *("s3.endpoint", "s3.access-key", "s3.secret-key", "s3.region", "s3.path.style.access"),
@@ -38,7 +40,7 @@ SPELLED = (
     *("fs.azure.abfs.endpoint", "fs.azure.always.use.https"),
     *("fs.azure.account.hns.enabled", "fs.azure.fns.account.service.type"),
     *("hdfs.conf-dir", "hdfs.client.impl", "hdfs.client.fallback-to-pyarrow"),
-    *("security.kerberos.login.principal", "security.kerberos.login.keytab"),
+    *(PRINCIPAL, KEYTAB),
     *("security.kerberos.login.use-ticket-cache", "security.principal", "security.keytab"),
     *("cache-enabled", "cache.expire-after-write", "cache.blob-index.max-size"),
     "file-format.metadata-cache.max-size",

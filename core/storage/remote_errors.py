@@ -24,6 +24,11 @@ _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
 _JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
 # How the client of HDFS prints an error: its kind, for one of the NameNode's the class, and then the words.
 _OF_HDFS = re.compile(r'^[A-Z]\w+\((?:"[\w.$]+", |GssMajorCodes \{[^}]*\}, \d+, )?"')
+# What Kerberos says before it says what is the matter.
+_GSS = re.compile(
+    r"(?:No credentials were supplied, or the credentials were unavailable or inaccessible"
+    r"|Unspecified GSS failure\. +Minor code may provide more information): (?=\S)"
+)
 _SKEWED = "RequestTimeTooSkewed"
 # Of what clients call a permission that is missing, the words of S3 that are about one file.
 _DENIED = ("", "AccessDenied", "AllAccessDisabled", "403")
@@ -53,6 +58,9 @@ _HINTS = (
     _Hint(
         "simpleauthenticationisnotenabled rpclistenerdisconnected",
         "Where the cluster takes Kerberos tickets, set HADOOP_CONF_DIR to its configuration, and run `kinit`",
+    ),
+    _Hint(
+        "findkdc contactanykdc", "Look whether krb5.conf (KRB5_CONFIG) names the realm's KDC, and it answers"
     ),
     _Hint(
         "failedtocompletefile",
@@ -113,7 +121,7 @@ def unavailable(uri: str, error: BaseException) -> Unavailable:
     if of_hdfs := _OF_HDFS.match(said):
         kind = of_hdfs[0].replace(" ", "")
         said = said[of_hdfs.end() :].removesuffix('")').replace("\\n", " ").replace('\\"', '"')
-    text = _QUERY.sub("", " ".join(said.split()))
+    text = _QUERY.sub("", _GSS.sub("Kerberos: ", " ".join(said.split())))
     reason = "".join(each for each in text if each.isprintable()).rstrip(".")
     if not reason:
         reason = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__

@@ -17,6 +17,7 @@ from pypaimon.common.options.config import CatalogOptions
 from pypaimon.common.uri_reader import UriReaderFactory
 from pypaimon.filesystem.pyarrow_file_io import PyArrowFileIO
 
+from core.spark.stores.hdfs_io import hdfs_io
 from core.storage.open import open_files
 from core.storage.remote import RemoteFiles
 
@@ -25,8 +26,11 @@ _OURS = ("gs", "gcs", "abfs", "abfss", "az")
 
 def file_io(address: str, options: Mapping[str, str]) -> Any:
     """pypaimon's file system for a warehouse or store; `options` are the catalog's."""
-    if address.partition("://")[0].lower() in _OURS:
+    scheme = address.partition("://")[0].lower()
+    if scheme in _OURS:
         return FsspecFileIO(address, options)
+    if scheme == "hdfs":
+        return hdfs_io(address, options)
     return FileIO.get(address, Options(dict(options)))
 
 

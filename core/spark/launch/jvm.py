@@ -21,6 +21,7 @@ from core.spark.launch.cds import Archive, archive_for
 from core.spark.launch.home import SparkHome
 from core.spark.launch.java import Java
 from core.spark.launch.settings import properties_file
+from core.spark.stores.tickets import realm_option
 
 # What org.apache.spark.launcher.JavaModuleOptions of Spark 4.1 asks for, without the module above.
 _OPENED = (
@@ -110,6 +111,7 @@ def launch(
         *(archive.start_flags(scratch) if archive is not None else ()),
         f"-Djava.io.tmpdir={scratch}",
         f"-Dderby.system.home={scratch}",
+        *realm_option(_java_options(settings), os.environ),
         *_java_options(settings),
         "org.apache.spark.deploy.SparkSubmit",
         "--properties-file",

@@ -23,6 +23,7 @@ from core.spark.stores.settings import (
     hadoop_settings,
     not_taken,
 )
+from core.spark.stores.tickets import lacks_ticket, log_in_again
 
 # A class without which the first read of some stores fails, for all that their client is there.
 _NEEDED = {"s3": "software.amazon.awssdk.transfer.s3.S3TransferManager"}
@@ -89,11 +90,7 @@ class HadoopStores:
         try:
             if needed := _NEEDED.get(store.kind):
                 self._jvm.org.apache.spark.util.Utils.classForName(needed, True, False)
-            file = path.getFileSystem(conf).open(path)
-            try:
-                file.read()
-            finally:
-                file.close()
+            self._read(store, path, conf)
         except Py4JJavaError as error:
             java = innermost(error.java_exception)
             kind, said = str(java.getClass().getName()), str(java.getMessage())
@@ -103,6 +100,16 @@ class HadoopStores:
             if why := missing_class(store, kind, said, self._hadoop):
                 raise StoreUnread(why, lasts=True) from error
             raise StoreUnread(". ".join(told(store, f"{kind}: {said}")), lasts=False) from error
+
+    def _read(self, store: Store, path: Any, conf: Any) -> None:
+        try:
+            _first_byte(path, conf)
+        except Py4JJavaError as error:
+            if store.kind != "hdfs" or not lacks_ticket(str(error.java_exception)):
+                raise
+            # Java asked who it is when Spark started: there may be a ticket by now.
+            log_in_again(self._session, self._jvm)
+            _first_byte(path, conf)
 
     @property
     def _hadoop(self) -> str:
@@ -140,6 +147,14 @@ def _is_set(conf: Any, name: str) -> bool:
     """Whether a user, or the environment, gave the setting to Spark or to Hadoop."""
     sources = conf.getPropertySources(name)
     return sources is not None and not any(mark in str(sources[0]) for mark in _DEFAULTS)
+
+
+def _first_byte(path: Any, conf: Any) -> None:
+    file = path.getFileSystem(conf).open(path)
+    try:
+        file.read()
+    finally:
+        file.close()
 
 
 def innermost(error: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.spark.stores.addresses import Store, store_of
+from core.spark.stores.tickets import NO_TICKET
 from core.storage.remote_errors import hint_for
 
 # What the words of a client mean; the first that fit, so what says more comes first.
@@ -13,7 +14,11 @@ _MEANINGS = {
         "the session token has expired",
         "ExpiredToken",
     ),
-    r"RequestTimeTooSkewed": ("this machine's clock is off", "RequestTimeTooSkewed"),
+    r"RequestTimeTooSkewed|Clock skew too great": ("this machine's clock is off", "RequestTimeTooSkewed"),
+    NO_TICKET: (
+        "it has no valid Kerberos ticket",
+        "kerberos",
+    ),
     r"NoSuchBucket|UnknownStoreException|Bucket does not exist": (
         "there is no such bucket, or the endpoint is another store's",
         "endpoint",

@@ -14,15 +14,13 @@ from core.spark.stores.jars.kept import fetched
 from core.spark.stores.jars.lists import JarSet, jar_sets
 from core.spark.stores.named import named_files, named_packages
 from core.spark.stores.settings import hadoop_settings
+from core.storage.known_options import KEYTAB, PRINCIPAL
 
 # Spark's own list of what it shows to nobody lacks Azure's keys.
 _SECRETS = "(?i)secret|password|passphrase|token|access[.]?key|account[.]?key|credential"
 _JARS = "spark.jars"
 _CONF_DIR = "hdfs.conf-dir"
-_KERBEROS = {
-    "security.kerberos.login.principal": "spark.kerberos.principal",
-    "security.kerberos.login.keytab": "spark.kerberos.keytab",
-}
+_KERBEROS = {PRINCIPAL: "spark.kerberos.principal", KEYTAB: "spark.kerberos.keytab"}
 
 
 class Prepared(NamedTuple):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
 
 from core.errors import Unavailable, UsageError
+from core.storage.known_options import KEYTAB, PRINCIPAL
 from core.storage.paths import checked
 from core.storage.remote import RemoteFiles
 
@@ -12,10 +16,30 @@ from core.storage.remote import RemoteFiles
 class HdfsFiles(RemoteFiles):
     """Files are written beside their place and then renamed to it, which the NameNode does whole."""
 
+    def __init__(self, filesystem: Any, root: str, uri: str, login: tuple[str, str] | None) -> None:
+        """`login` is a principal and its keytab; None where tickets of `kinit` say who this is."""
+        super().__init__(filesystem, root, uri, can_create=True)
+        self._login = login
+
     def prune(self, directory: str) -> None:
         full = self._file(checked(directory))
         with self._said_plainly(directory):
             self._call("prune", full)
+
+    @contextmanager
+    def _said_plainly(self, path: str) -> Iterator[None]:
+        try:
+            with super()._said_plainly(path):
+                yield
+        except Unavailable as error:
+            if self._login is None or "Kerberos: " not in error.message or "KDC" in error.message:
+                raise
+            principal, keytab = self._login
+            if not os.access(keytab, os.R_OK):
+                raise _unreadable(keytab) from error
+            raise Unavailable(
+                error.message, f"Is {PRINCIPAL}={principal} in that keytab? `klist -k {keytab}` lists it."
+            ) from error
 
     def _create(self, full: str, data: bytes) -> bool:
         created: bool = self._call("put_if_absent", full, data)
@@ -30,6 +54,7 @@ def open_hdfs(location: str, shown: str, options: Mapping[str, str]) -> HdfsFile
 
     Raises `Unavailable` without the library, and `UsageError`.
     """
+    login = _login(options)
     host, slash, path = location.partition("/")
     try:
         from core.storage.hadoop.hdfs_client import HdfsClient
@@ -43,4 +68,19 @@ def open_hdfs(location: str, shown: str, options: Mapping[str, str]) -> HdfsFile
         raise UsageError(
             f"{shown} can't be opened: {error}", "Write it as hdfs://host:port/path, or set HADOOP_CONF_DIR."
         ) from error
-    return HdfsFiles(client, f"{slash}{path}", shown, can_create=True)
+    return HdfsFiles(client, f"{slash}{path}", shown, login)
+
+
+def _login(options: Mapping[str, str]) -> tuple[str, str] | None:
+    """Raises `UsageError` for the one without the other."""
+    principal, keytab = options.get(PRINCIPAL), options.get(KEYTAB)
+    if bool(principal) != bool(keytab):
+        there, other = (PRINCIPAL, KEYTAB) if principal else (KEYTAB, PRINCIPAL)
+        raise UsageError(
+            f"{there} is of no use without {other}", "Give both, or neither and a ticket of kinit."
+        )
+    return (principal, keytab) if principal and keytab else None
+
+
+def _unreadable(keytab: str) -> Unavailable:
+    return Unavailable(f"{KEYTAB}={keytab} can't be read", "Is it there, and readable by this user?")

@@ -18,6 +18,7 @@ from typing import Any
 from hdfs_native import Client, FileStatus, WriteOptions
 
 from core.figures import size
+from core.storage.known_options import KEYTAB, PRINCIPAL
 from core.storage.limits import require_small
 
 _CONNECT_SECONDS = 5.0
@@ -27,7 +28,6 @@ _DEFAULT_PORT = 8020
 _CONF_DIR = "hdfs.conf-dir"
 _PREFIX = "hdfs.config."
 _HADOOPS_OWN = ("dfs.", "fs.", "hadoop.", "ipc.", "io.")
-_PRINCIPAL, _KEYTAB = "security.kerberos.login.principal", "security.kerberos.login.keytab"
 # Until a block that was just written is reported: 3 seconds.
 _WAITS = (0.1, 0.2, 0.4, 0.8, 1.5)
 
@@ -129,8 +129,8 @@ def _connected(host: str, options: Mapping[str, str]) -> Client:
         f"hdfs://{host}" if host else None,
         {**_PATIENCE, **_settings(options)},
         options.get(_CONF_DIR),
-        kerberos_principal=options.get(_PRINCIPAL),
-        kerberos_keytab=options.get(_KEYTAB),
+        kerberos_principal=options.get(PRINCIPAL),
+        kerberos_keytab=options.get(KEYTAB),
     )
 
 

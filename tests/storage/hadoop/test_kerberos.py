@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable
+from core.errors import Unavailable, UsageError
+from core.spark.datasource.file_io import file_io
 from core.storage.files import Files
+from core.storage.known_options import KEYTAB, PRINCIPAL
 from tests.storage.hadoop.secure_server import SecureHdfs
 
 User = Callable[..., Files]
-KEYTAB, PRINCIPAL = "security.kerberos.login.keytab", "security.kerberos.login.principal"
 
 
 def place(host: str = "lake") -> str:
@@ -38,6 +40,48 @@ def test_a_ticket_from_the_cache_reads_and_writes(user: User, secure: SecureHdfs
 def test_a_keytab_does_without_a_ticket(user: User, secure: SecureHdfs) -> None:
     keytab = {PRINCIPAL: "alice@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"}
     assert user(place(), "no.cache", **keytab).create("t/a", b"x")
+
+
+def test_pypaimon_takes_the_keytab_without_kinit(
+    user: User, secure: SecureHdfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By both of its clients, and as nobody else who is in the process."""
+    keytab = {PRINCIPAL: "alice@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"}
+    address = place()
+    assert user(address, "no.cache", **keytab).create("t/a", b"some bytes")
+    monkeypatch.setenv("PATH", "")
+    opened = file_io(address, keytab)
+    with opened.new_input_stream(f"{address}/t/a") as stream:
+        assert stream.read() == b"some bytes"
+    path = opened.to_filesystem_path(f"{address}/t/a")
+    with opened.filesystem.open_input_file(path) as file:
+        assert file.read() == b"some bytes"
+    with pytest.raises(RuntimeError, match="No Kerberos credentials"):
+        file_io(address, {}).filesystem.open_input_file(path)
+
+
+def test_half_a_login_is_refused_by_name(user: User) -> None:
+    for there, other in ((PRINCIPAL, KEYTAB), (KEYTAB, PRINCIPAL)):
+        with pytest.raises(UsageError, match=f"{there} is of no use without {other}"):
+            user(place(), **{there: "alice"})
+
+
+def test_a_keytab_that_is_not_there_is_told(user: User) -> None:
+    told = refused(user(place(), "no.cache", **{PRINCIPAL: "alice@LAKE.TEST", KEYTAB: "/none/a.keytab"}))
+    assert told.message == f"{KEYTAB}=/none/a.keytab can't be read"
+
+
+def test_a_kdc_that_is_not_known_is_told(
+    user: User, secure: SecureHdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = user(
+        place(), "no.cache", **{PRINCIPAL: "alice@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"}
+    )
+    (tmp_path / "krb5.conf").write_text(
+        "[libdefaults]\n default_realm = LAKE.TEST\n dns_lookup_kdc = false\n"
+    )
+    monkeypatch.setenv("KRB5_CONFIG", f"{tmp_path}/krb5.conf")
+    assert "KRB5_CONFIG" in refused(files).hint
 
 
 def refused(files: Files) -> Unavailable:
