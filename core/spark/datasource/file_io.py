@@ -1,6 +1,9 @@
 """pypaimon's way to a store: its own, and for Google and Azure the client that reads the metadata.
 
-pypaimon knows no Azure, and reads Google as whoever Arrow's client finds, from no endpoint but Google's.
+pypaimon knows no Azure, and reads Google as whoever Arrow's client finds, from no endpoint but Google's. On
+HDFS it would run `kinit` for a keytab each time: a program that may not be there, whose ticket takes the
+place of the user's own for all other programs. And fsspec would call a file missing that nobody has the
+ticket to look for.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from pypaimon.common.options.config import CatalogOptions
 from pypaimon.common.uri_reader import UriReaderFactory
 from pypaimon.filesystem.pyarrow_file_io import PyArrowFileIO
 
-from core.spark.stores.hdfs_io import hdfs_io
+from core.storage.known_options import KEYTAB, PRINCIPAL
 from core.storage.open import open_files
 from core.storage.remote import RemoteFiles
 
@@ -30,8 +33,45 @@ def file_io(address: str, options: Mapping[str, str]) -> Any:
     if scheme in _OURS:
         return FsspecFileIO(address, options)
     if scheme == "hdfs":
-        return hdfs_io(address, options)
+        return _hdfs(address, options)
     return FileIO.get(address, Options(dict(options)))
+
+
+def _hdfs(address: str, options: Mapping[str, str]) -> Any:
+    """With the keytab of the options, if there is one. Touches no storage."""
+    others = {name: value for name, value in options.items() if name not in (KEYTAB, PRINCIPAL)}
+    opened = FileIO.get(address, Options(others))
+    if type(opened).__name__ != "HdfsNativeFileIO":
+        # libhdfs, asked for by name, takes tickets alone.
+        return FileIO.get(address, Options(dict(options)))
+    return _with_own_clients(opened, options.get(PRINCIPAL), options.get(KEYTAB))
+
+
+def _with_own_clients(opened: Any, principal: str | None, keytab: str | None) -> Any:
+    """The same with another client, and another in what pyarrow reads from."""
+    from hdfs_native import Client
+    from hdfs_native.fsspec import HdfsFileSystem
+    from pyarrow.fs import FSSpecHandler, PyFileSystem
+
+    class Plain(HdfsFileSystem):
+        def isfile(self, path: str) -> bool:
+            try:
+                return bool(self.info(path)["type"] == "file")
+            except FileNotFoundError:
+                return False
+
+    settings = {**opened._hadoop_xml, **opened._config}
+    # fsspec gives one object to all who ask for the same host, whoever they are.
+    own = Plain(host=opened._netloc, skip_instance_cache=True, **settings)
+    own.client = opened._client = Client(
+        opened._build_url(opened._scheme, opened._netloc),
+        opened._config,
+        opened._config_dir,
+        kerberos_principal=principal,
+        kerberos_keytab=keytab,
+    )
+    opened._filesystem = PyFileSystem(FSSpecHandler(own))
+    return opened
 
 
 class FsspecFileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no types
