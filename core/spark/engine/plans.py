@@ -69,6 +69,12 @@ class Plans:
             name = simple_name(nodes[-1])
         return not any(map(self._java.isStatement, nodes))
 
+    def explained(self, sql: str) -> Any | None:
+        """The parsed query of an EXPLAIN, None where it explains something else."""
+        plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
+        query = plan.logicalPlan() if simple_name(plan) == "ExplainCommand" else None
+        return query if query is not None and self.is_query(query) else None
+
     def frame(self, plan: Any) -> DataFrame:
         return DataFrame(self._java.frame(self._session._jsparkSession, plan), self._session)
 

@@ -229,6 +229,7 @@ class Runner:
 
     def _explain(self, job: Job, tables: Sequence[OpenedTable]) -> None:
         views = self._session.views
+        looked_up = [job.named[name] for name in views.looked_up(job.text, job.named)]
         views.register(job.named)
         try:
             text = str(self._session.spark.sql(job.text).collect()[0][0])
@@ -236,7 +237,7 @@ class Runner:
             views.drop(job.named)
         for name, table in job.named.items():
             text = text.replace(name, table.label)
-        job.tell(Explained(explained(tables, text)))
+        job.tell(Explained(explained(tables, text, looked_up)))
 
 
 def _view_key(parts: Sequence[str]) -> str:

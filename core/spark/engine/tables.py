@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as replace_in
 from datetime import tzinfo
@@ -28,6 +28,7 @@ from core.travel.version import Resolved
 
 NATIVE = "native"
 SCANNED = "python source"
+_LOOKED_UP = "; its rows are looked up here, without a job"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,9 @@ class OpenedTable:
         return said + by
 
 
-def explained(opened: Sequence[OpenedTable], plan: str) -> str:
-    """What EXPLAIN says: a line a table, and Spark's plan."""
-    lines = [table.explained for table in opened]
+def explained(opened: Sequence[OpenedTable], plan: str, looked_up: Container[OpenedTable]) -> str:
+    """What EXPLAIN says: a line a table, and Spark's plan. Rows `looked_up` are not read as that has it."""
+    lines = [table.explained + (_LOOKED_UP if table in looked_up else "") for table in opened]
     return "\n".join([*lines, *([""] if lines else []), plan.strip()])
 
 

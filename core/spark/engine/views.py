@@ -55,12 +55,33 @@ class Views:
 
     def planned(self, sql: str, named: Mapping[str, OpenedTable]) -> DataFrame:
         """The query over stand-ins: what it is called and made of is right, but there are no rows yet."""
+        self._register_stand_ins(named)
+        return self._session.sql(sql)
+
+    def _register_stand_ins(self, named: Mapping[str, OpenedTable]) -> None:
         for place, (name, table) in enumerate(named.items()):
             if table.scan is None:
                 _system_frame(self._session, table).createOrReplaceTempView(name)
             else:
                 self._catalog.createTempView(name, self._stand_in(str(place), table.scan), True)
-        return self._session.sql(sql)
+
+    def looked_up(self, sql: str, named: Mapping[str, OpenedTable]) -> set[str]:
+        """Of an EXPLAIN, which tables are read without a job, by names as in `named`."""
+        query = None if self._catalog is None else self.plans.explained(sql)
+        if query is None or not any(table.native for table in named.values()):
+            return set()
+        self._register_stand_ins(named)
+        try:
+            needed = self.plans.needs(self.plans.frame(query), None)
+        finally:
+            self.drop(named)
+        return {
+            name
+            for place, (name, table) in enumerate(named.items())
+            if table.native is not None
+            and (need := needed.get(str(place))) is not None
+            and self._natives.looked_up(table.native, need) is not None
+        }
 
     def reading(self, frame: DataFrame, named: Mapping[str, OpenedTable], limit: int | None) -> DataFrame:
         """What was planned, with the tables' rows."""

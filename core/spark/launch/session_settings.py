@@ -14,13 +14,14 @@ LOCAL_BYTES = "spark.paimark.merge.localBytes"
 TASK_ROWS = "spark.paimark.merge.taskRows"
 KEPT_KEY_BYTES = "spark.paimark.merge.keptKeyBytes"
 REUSE = "spark.paimark.reuse"
+LOOKUPS = "spark.paimark.lookups"
 IDLE_TIMEOUT = "spark.paimark.idle-timeout"
 EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
 
 _PREFIX = "spark.paimark."
 # The last: the Python source, and in it pypaimon alone.
-_WORDS = {SCAN: ("auto", "python", "pypaimon"), REUSE: ("on", "off")}
+_WORDS = {SCAN: ("auto", "python", "pypaimon"), REUSE: ("on", "off"), LOOKUPS: ("on", "off")}
 _NUMBERS = {LOCAL_BYTES: "bytes", KEPT_KEY_BYTES: "bytes", TASK_ROWS: "rows"}
 _OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
 

@@ -6,11 +6,16 @@ import java.util.Map;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InterpretedPredicate;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.PlanExpression;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -125,6 +130,9 @@ public class Plans {
         if (node instanceof Aggregate) {
             return counted((Aggregate) node);
         }
+        if (node instanceof Filter && ((Filter) node).child() instanceof LocalRelation) {
+            return filtered((Filter) node, (LocalRelation) ((Filter) node).child());
+        }
         String place = placeOf(node);
         if (place == null) {
             return node;
@@ -133,6 +141,9 @@ public class Plans {
         if (table.output().length() != node.output().length()) {
             throw new IllegalStateException("a table has other columns than its stand-in");
         }
+        if (table instanceof LocalRelation) {
+            return local(node.output(), ((LocalRelation) table).data());
+        }
         ArrayList columns = new ArrayList();
         for (int number = 0; number < node.output().length(); number++) {
             Attribute column = (Attribute) table.output().apply(number);
@@ -140,6 +151,29 @@ public class Plans {
             columns.add(alias(column, as));
         }
         return new Project(PythonUtils.toSeq(columns), table);
+    }
+
+    private static LocalRelation local(Seq columns, Seq rows) {
+        return new LocalRelation(columns, rows, false, scala.Option.apply(null));
+    }
+
+    /** Rows that are here already. Spark would do the same, by code that it compiles anew for each value. */
+    private static LogicalPlan filtered(Filter filter, LocalRelation rows) {
+        Binding binding = new Binding(rows.output());
+        Expression condition = (Expression) filter.condition().transformUp(binding);
+        if (!condition.deterministic() || binding.isForSpark) {
+            return filter;
+        }
+        InterpretedPredicate predicate = new InterpretedPredicate(condition);
+        ArrayList kept = new ArrayList();
+        Iterator each = rows.data().iterator();
+        while (each.hasNext()) {
+            InternalRow row = (InternalRow) each.next();
+            if (predicate.eval(row)) {
+                kept.add(row);
+            }
+        }
+        return local(rows.output(), PythonUtils.toSeq(kept));
     }
 
     private static Alias alias(Attribute column, Attribute as) {
@@ -189,6 +223,35 @@ final class Replacing extends AbstractPartialFunction {
 
     public Object applyOrElse(Object node, Function1 otherwise) {
         return plans.replaced((LogicalPlan) node, tables);
+    }
+}
+
+/** Places in a row for columns. What only Spark's planner makes something of is {@code isForSpark}. */
+final class Binding extends AbstractPartialFunction {
+    private final Seq columns;
+    boolean isForSpark;
+
+    Binding(Seq columns) {
+        this.columns = columns;
+    }
+
+    public boolean isDefinedAt(Object expression) {
+        return true;
+    }
+
+    public Object applyOrElse(Object expression, Function1 otherwise) {
+        if (!(expression instanceof Attribute)) {
+            isForSpark |= expression instanceof Unevaluable || expression instanceof PlanExpression;
+            return expression;
+        }
+        for (int place = 0; place < columns.length(); place++) {
+            Attribute column = (Attribute) columns.apply(place);
+            if (column.exprId().equals(((Attribute) expression).exprId())) {
+                return new BoundReference(place, column.dataType(), column.nullable());
+            }
+        }
+        isForSpark = true;
+        return expression;
     }
 }
 

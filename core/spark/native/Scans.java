@@ -104,6 +104,30 @@ public class Scans {
         return (Dataset) (Object) rows.select(columns);
     }
 
+    /** A constant column's value as Spark holds it: dates in days, times in microseconds. */
+    public static Object value(DataType type, String text) {
+        if (type instanceof StringType) {
+            return UTF8String.fromString(text);
+        }
+        if (type instanceof IntegerType || type instanceof DateType) {
+            return Integer.valueOf(text);
+        }
+        if (type instanceof BooleanType) {
+            return Boolean.valueOf(text);
+        }
+        if (type instanceof ByteType) {
+            return Byte.valueOf(text);
+        }
+        if (type instanceof ShortType) {
+            return Short.valueOf(text);
+        }
+        if (type instanceof DecimalType) {
+            DecimalType decimal = (DecimalType) type;
+            return Decimal.apply(new BigDecimal(text), decimal.precision(), decimal.scale());
+        }
+        return Long.valueOf(text);
+    }
+
     private static StructType schema(String json) {
         return (StructType) DataType.fromJson(json);
     }
@@ -153,7 +177,7 @@ final class FileList extends PartitioningAwareFileIndex {
                 values[0] = Integer.valueOf(paths.size());
                 for (int place = 1; place < values.length; place++) {
                     JsonNode text = item(each, place + 2);
-                    values[place] = text.isNull() ? null : value(columns.apply(place).dataType(), text.asText());
+                    values[place] = text.isNull() ? null : Scans.value(columns.apply(place).dataType(), text.asText());
                 }
                 paths.add(new PartitionPath(new GenericInternalRow(values), directory));
             }
@@ -201,30 +225,6 @@ final class FileList extends PartitioningAwareFileIndex {
 
     private static JsonNode item(JsonNode list, int number) {
         return (JsonNode) (Object) list.get(number);
-    }
-
-    /** As Spark holds it: dates in days, times in microseconds. */
-    private static Object value(DataType type, String text) {
-        if (type instanceof StringType) {
-            return UTF8String.fromString(text);
-        }
-        if (type instanceof IntegerType || type instanceof DateType) {
-            return Integer.valueOf(text);
-        }
-        if (type instanceof BooleanType) {
-            return Boolean.valueOf(text);
-        }
-        if (type instanceof ByteType) {
-            return Byte.valueOf(text);
-        }
-        if (type instanceof ShortType) {
-            return Short.valueOf(text);
-        }
-        if (type instanceof DecimalType) {
-            DecimalType decimal = (DecimalType) type;
-            return Decimal.apply(new BigDecimal(text), decimal.precision(), decimal.scale());
-        }
-        return Long.valueOf(text);
     }
 
     public PartitionSpec partitionSpec() {

@@ -33,13 +33,13 @@ class Pruner:
 
     def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> None:
         self._ids = {field.name: field.id for field in schema.fields}
-        self._partition = {name: index for index, name in enumerate(schema.partition_keys)}
-        self._key = [name for name in schema.primary_keys if name not in schema.partition_keys]
+        self.partition = {name: index for index, name in enumerate(schema.partition_keys)}
+        self.key = [name for name in schema.primary_keys if name not in schema.partition_keys]
         self._types = {field.name: field.type for field in schema.fields}
         self._schemas = schemas
         self._readers = {
             name: reader
-            for name in {*self._partition, *self._key[:1]}
+            for name in {*self.partition, *self.key[:1]}
             if (reader := value_reader(self._types.get(name))) is not None
         }
         # By schema and column: the places in the statistics, and how values of that schema are read.
@@ -47,7 +47,7 @@ class Pruner:
 
     def on_keys(self, conditions: Iterable[Condition]) -> list[Condition]:
         """Conditions that hold for all versions of a row or for none: they may be applied before merging."""
-        always = {*self._partition, *self._key}
+        always = {*self.partition, *self.key}
         return [each for each in conditions if each.column in always]
 
     def may_hold(self, file: TableFile, conditions: Iterable[Condition]) -> bool:
@@ -63,14 +63,14 @@ class Pruner:
     def _read_range(self, file: TableFile, column: str) -> Range:
         rows, record = file.row_count, file.entry.file
         reader = self._readers.get(column)
-        if column in self._partition and reader is not None:
-            index, arity = self._partition[column], len(self._partition)
+        if column in self.partition and reader is not None:
+            index, arity = self.partition[column], len(self.partition)
             value = _values(file.entry.partition, arity, index, reader)
             return Range(value, value, rows if value is None else 0, rows)
-        if self._key[:1] == [column] and reader is not None:
+        if self.key[:1] == [column] and reader is not None:
             # In the order of keys the first column of the smallest is the smallest.
-            low = _values(record["_MIN_KEY"], len(self._key), 0, reader)
-            return Range(low, _values(record["_MAX_KEY"], len(self._key), 0, reader), None, rows)
+            low = _values(record["_MIN_KEY"], len(self.key), 0, reader)
+            return Range(low, _values(record["_MAX_KEY"], len(self.key), 0, reader), None, rows)
         in_file = self._field(file.schema_id, column)
         stats = record.get("_VALUE_STATS")
         if in_file is None or stats is None:

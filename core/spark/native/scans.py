@@ -25,6 +25,7 @@ from core.spark.native.bitmap import first_bits, is_made, is_nearly_made, merge_
 from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
 from core.spark.native.first_rows import SMALL_RESULT, first_rows
+from core.spark.native.lookups.lookups import Lookups
 from core.spark.native.needs import ViewNeeds
 from core.spark.native.old_dates import require_no_old_dates
 from core.spark.native.pruning import Pruner
@@ -100,6 +101,7 @@ class NativeScans:
         self._files = KeptFiles[TableFile]()
         master = None if self._jvm is None else session.sparkContext.master
         self._stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
+        self._lookups = Lookups(session, self._stores)
         self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
         # Of these all rows were asked for before.
         self._whole: set[tuple[str, ...]] = set()
@@ -146,6 +148,8 @@ class NativeScans:
 
     def frame(self, table: NativeTable, need: ViewNeeds | None) -> DataFrame:
         """The rows that are needed, all of them when `need` is None; more may come along."""
+        if need is not None and (found := self.looked_up(table, need)) is not None:
+            return found
         wanted = _wanted(table.key, need)
         kept = self._frames.pop(wanted, None) or self._made(table, wanted)
         self._frames[wanted] = kept
@@ -155,6 +159,12 @@ class NativeScans:
         ):
             self._frames.popitem(last=False)
         return kept.frame
+
+    def looked_up(self, table: NativeTable, need: ViewNeeds) -> DataFrame | None:
+        """The rows that are needed, read here; None where a scan has to find them."""
+        if table.beside is not None or not need.conditions:
+            return None
+        return self._lookups.frame(table.key, table.state, table.pruner, table.types, need)
 
     def warm_up(self) -> None:
         """Go the way of a scan without a file: the first one is spared the compiling."""

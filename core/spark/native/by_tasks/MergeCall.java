@@ -129,7 +129,7 @@ final class Merging {
             Cursor top = heap[0];
             file = top.file;
             if (newest.file == null || newest.key.compare(top.at.key, false) != 0) {
-                newest.settle();
+                settle(newest);
                 newest.copy(top.at);
             } else if (top.at.isNewer(newest, rules.isDescending)) {
                 newest.copy(top.at);
@@ -141,7 +141,7 @@ final class Merging {
             }
             sink();
         }
-        newest.settle();
+        settle(newest);
     }
 
     private void push(MergedFile next) throws IOException, Unfit {
@@ -156,6 +156,12 @@ final class Merging {
             place = (place - 1) / 2;
         }
         heap[place] = cursor;
+    }
+
+    private static void settle(Version newest) {
+        if (newest.file != null && !newest.retracts) {
+            ((MergedFile) newest.file).survives(newest.row);
+        }
     }
 
     private void sink() {
@@ -211,6 +217,7 @@ final class Cursor {
         this.before = new Values(rules.keyKinds);
         this.at = new Version(rules);
         this.at.file = file;
+        this.at.age = file.age;
         open(false);
     }
 
@@ -293,48 +300,6 @@ final class Cursor {
     private void close() throws IOException {
         if (rows instanceof Closeable) {
             ((Closeable) rows).close();
-        }
-    }
-}
-
-/** A version of a row: which file's, which row of it, and how new it is. */
-final class Version {
-    final Values key;
-    final Values fields;
-    MergedFile file;
-    long row;
-    long number;
-    boolean retracts;
-
-    Version(MergeRules rules) {
-        this.key = new Values(rules.keyKinds);
-        this.fields = new Values(rules.sequenceKinds);
-    }
-
-    void copy(Version from) {
-        key.copy(from.key);
-        fields.copy(from.fields);
-        file = from.file;
-        row = from.row;
-        number = from.number;
-        retracts = from.retracts;
-    }
-
-    /** `number` is the place of its file among them by age where all of a file are newer than all of another. */
-    boolean isNewer(Version other, boolean isDescending) {
-        int order = fields.compare(other.fields, isDescending);
-        if (order == 0) {
-            order = Long.compare(number, other.number);
-        }
-        if (order == 0 && retracts != other.retracts) {
-            return other.retracts;
-        }
-        return order == 0 ? file.age > other.file.age : order > 0;
-    }
-
-    void settle() {
-        if (file != null && !retracts) {
-            file.survives(row);
         }
     }
 }

@@ -1,6 +1,9 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.nio.charset.StandardCharsets;
+import java.time.LocalDate;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.BinaryType;
@@ -12,6 +15,7 @@ import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.IntegerType;
+import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
@@ -161,6 +165,24 @@ public final class Values {
                     numbers[column] = row.getDecimal(place, precision, scale).toUnscaledLong();
                 }
         }
+    }
+
+    /** The first of them as filters of Spark's take it; null where readers pass over nothing by such a type. */
+    public Object pushed(DataType type) {
+        if (type instanceof StringType) {
+            return new String((byte[]) others[0], StandardCharsets.UTF_8);
+        }
+        if (type instanceof DecimalType) {
+            BigInteger digits = others[0] == null ? BigInteger.valueOf(numbers[0]) : (BigInteger) others[0];
+            return new BigDecimal(digits, ((DecimalType) type).scale());
+        }
+        if (type instanceof DateType) {
+            return LocalDate.ofEpochDay(numbers[0]);
+        }
+        if (type instanceof IntegerType || type instanceof ShortType || type instanceof ByteType) {
+            return Integer.valueOf((int) numbers[0]);
+        }
+        return type instanceof LongType ? Long.valueOf(numbers[0]) : null;
     }
 
     public boolean hasNulls() {

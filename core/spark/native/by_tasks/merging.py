@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 from pypaimon.schema.data_types import AtomicType, DataField
+from pyspark.sql.types import StructType
 
 from core.errors import FileMissing
 from core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup, MergeRules
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _KEY_PREFIX = "_KEY_"
-_PARTS = ("Values", "MergeTask", "MergeCall", "KeyMerging")
+_PARTS = ("Values", "MergeTask", "Version", "MergeCall", "KeyMerging")
 _GROUP = struct.Struct(">iB")
 _COUNT = struct.Struct(">i")
 _FILE = struct.Struct(">iqqii")
@@ -52,7 +53,7 @@ def merged_by_tasks(
     """
     if not groups or not all(file.format in _FORMATS for group in groups for file in group.files):
         return [None] * len(groups)
-    numbered = [_needs_numbers(group) for group in groups]
+    numbered = [needs_numbers(group.files) for group in groups]
     java = new_instance(
         spark, "KeyMerging", spark._jsparkSession, _told_rules(groups[0].rules), compiler=_compiler(spark)
     )
@@ -116,8 +117,8 @@ def _take(answer: bytes, groups: Sequence[MergeGroup], made: Sequence[_Made]) ->
 def _told_rules(rules: MergeRules) -> str:
     return msgspec.json.encode(
         {
-            "key": _columns(rules.key_types),
-            "sequence": _columns(rules.sequence_types),
+            "key": read_types(rules.key_types).jsonValue(),
+            "sequence": read_types(rules.sequence_types).jsonValue(),
             "descending": rules.descending,
             "ignore_delete": rules.ignore_delete,
             "columns": {
@@ -132,11 +133,10 @@ def _told_rules(rules: MergeRules) -> str:
     ).decode()
 
 
-def _columns(types: Sequence[str]) -> Mapping[str, Any]:
-    """As Spark reads them: a schema."""
+def read_types(types: Sequence[str]) -> StructType:
+    """Columns of these types (Paimon's texts) as Spark reads them."""
     fields = [DataField(place, f"c{place}", AtomicType(_nullable(each))) for place, each in enumerate(types)]
-    schema: Mapping[str, Any] = table_types(fields).jsonValue()
-    return schema
+    return table_types(fields)
 
 
 def _nullable(type_text: str) -> str:
@@ -163,8 +163,9 @@ def _told(
     ).decode()
 
 
-def _needs_numbers(group: MergeGroup) -> bool:
-    return ages_overlap(group.files) or not all(file.has_row_numbers for file in group.files)
+def needs_numbers(files: Sequence[MergeFile]) -> bool:
+    """Whether only rows' own sequence numbers tell which version of a key is the newest."""
+    return ages_overlap(files) or not all(file.has_row_numbers for file in files)
 
 
 def _told_files(

@@ -1,0 +1,37 @@
+/** A version of a row: which file's, which row of it, and how new it is. */
+public final class Version {
+    public final Values key;
+    public final Values fields;
+    public Object file;
+    public int age;
+    public long row;
+    public long number;
+    public boolean retracts;
+
+    public Version(MergeRules rules) {
+        this.key = new Values(rules.keyKinds);
+        this.fields = new Values(rules.sequenceKinds);
+    }
+
+    public void copy(Version from) {
+        key.copy(from.key);
+        fields.copy(from.fields);
+        file = from.file;
+        age = from.age;
+        row = from.row;
+        number = from.number;
+        retracts = from.retracts;
+    }
+
+    /** `number` is the place of its file among them by age where all of a file are newer than all of another. */
+    public boolean isNewer(Version other, boolean isDescending) {
+        int order = fields.compare(other.fields, isDescending);
+        if (order == 0) {
+            order = Long.compare(number, other.number);
+        }
+        if (order == 0 && retracts != other.retracts) {
+            return other.retracts;
+        }
+        return order == 0 ? age > other.age : order > 0;
+    }
+}

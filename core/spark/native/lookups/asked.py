@@ -1,0 +1,129 @@
+"""Which rows a statement asks for by their key or by a value, and the few files that may hold them.
+
+A lookup may find more than is asked for: Spark applies a statement's conditions to what it found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+)
+
+from core.spark.merging.model import MergeGroup
+from core.spark.native.conditions import Condition
+from core.spark.native.pruning import Pruner
+from core.spark.native.state import TableFile, TableState
+
+# Files are opened one after another, and each value is compared with each row.
+_MOST_FILES = 16
+_MOST_VALUES = 64
+_FORMATS = ("parquet", "orc")
+# Up to these a decimal's digits are a number of 64 bits.
+_NARROW = 18
+_WHOLE = (ByteType, ShortType, IntegerType, LongType, DateType, TimestampNTZType, BooleanType)
+
+
+@dataclass(frozen=True, slots=True)
+class Equality:
+    """A column that has one of these values, which are as `Values.java` takes them: one list a value."""
+
+    field: StructField
+    values: tuple[tuple[Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Rows that satisfy all of `equal`, of `whole` files and of `merged` groups, of these their files wanted.
+
+    Of merged files no condition is among `equal` that does not hold for all versions of a row or for none.
+    """
+
+    equal: tuple[Equality, ...]
+    whole: tuple[TableFile, ...]
+    merged: tuple[tuple[MergeGroup, tuple[TableFile, ...]], ...]
+
+    @property
+    def fields(self) -> tuple[StructField, ...]:
+        return tuple(each.field for each in self.equal)
+
+
+def asked_rows(
+    state: TableState, pruner: Pruner, types: StructType, conditions: Sequence[Condition]
+) -> Asked | None:
+    """None where rows are not asked for so, or more files than a few may hold them.
+
+    Of a table with a key all of the key must be given.
+    """
+    equal = _equalities(pruner, types, conditions)
+    given = {each.field.name for each in equal}
+    if not given or not given.issuperset(pruner.key):
+        return None
+    on_keys = pruner.on_keys(conditions)
+    needed = [file for file in state.files if pruner.may_hold(file, on_keys)]
+    if len(needed) > _MOST_FILES or not all(file.file_format in _FORMATS for file in needed):
+        return None
+    groups = _groups(state, needed)
+    hidden = {file.address for _, files in groups for file in files}
+    whole = (file for file in needed if file.address not in hidden)
+    return Asked(equal, tuple(file for file in whole if pruner.may_hold(file, conditions)), groups)
+
+
+def _equalities(pruner: Pruner, types: StructType, conditions: Iterable[Condition]) -> tuple[Equality, ...]:
+    found = []
+    for each in conditions:
+        # All rows of a file have the same values in the columns of partitions.
+        if each.operator not in ("=", "in") or each.column in pruner.partition:
+            continue
+        if pruner.key and each.column not in pruner.key:
+            continue
+        field = types[each.column]
+        values = [_told(value, field.dataType) for value in each.values]
+        if values and len(values) <= _MOST_VALUES and all(value is not None for value in values):
+            found.append(Equality(field, tuple((value,) for value in values)))
+    return tuple(found)
+
+
+def _told(value: Any, kind: DataType) -> Any:
+    """None for what is not compared here, which is then no condition."""
+    if kind == StringType():
+        return value.encode() if isinstance(value, str) else None
+    if isinstance(kind, DecimalType):
+        return _digits(value, kind) if isinstance(value, Decimal) else None
+    return int(value) if isinstance(kind, _WHOLE) and isinstance(value, int) else None
+
+
+def _digits(value: Decimal, kind: DecimalType) -> int | str | None:
+    """The unscaled value; None where that would round."""
+    sign, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int) or exponent + kind.scale < 0:
+        return None
+    unscaled = int("".join(map(str, digits))) * 10 ** (exponent + kind.scale) * (-1 if sign else 1)
+    return str(unscaled) if kind.precision > _NARROW else unscaled
+
+
+def _groups(
+    state: TableState, needed: Sequence[TableFile]
+) -> tuple[tuple[MergeGroup, tuple[TableFile, ...]], ...]:
+    by_address = {file.address: file for file in needed}
+    found = []
+    for group in state.merged:
+        files = tuple(by_address[file.path] for file in group.files if file.path in by_address)
+        if files:
+            found.append((group, files))
+    return tuple(found)

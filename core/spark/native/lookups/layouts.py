@@ -1,0 +1,129 @@
+"""What files of one schema hold of the columns that a lookup reads, as `KeyLookup.java` takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pyspark.sql.types import ByteType, DataType, LongType, StructField, StructType
+
+from core.spark.merging.model import MergeRules
+from core.spark.native.by_tasks.merging import read_types
+from core.spark.native.state import TableState
+
+_SEQUENCE = "_SEQUENCE_NUMBER"
+_KIND = "_VALUE_KIND"
+_KEY_PREFIX = "_KEY_"
+
+# Rows of a file that is read whole; versions of keys, which have columns of their own; or which have none.
+How = Literal["whole", "keyed", "thin"]
+
+
+class CannotLookUp(Exception):
+    """Files hold a column that values are given of as another type: Spark's own scan compares them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What of a table is read. `equal` are columns that values are given of, `wanted` those of the result.
+
+    `key` are the columns of the merged key, in the order of `rules.key_types`.
+    """
+
+    state: TableState
+    rules: MergeRules | None
+    key: tuple[str, ...]
+    equal: tuple[StructField, ...]
+    wanted: Collection[str]
+
+
+class _Columns:
+    """Columns to read, each once."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+        self.fields: list[StructField] = []
+
+    def place(self, name: str, kind: DataType) -> int:
+        if name not in self._places:
+            self._places[name] = len(self.fields)
+            self.fields.append(StructField(name, kind))
+        return self._places[name]
+
+
+def layout_name(schema_id: int, file_format: str, how: How) -> str:
+    return f"{schema_id} {file_format} {how}"
+
+
+def told_rules(rules: MergeRules | None) -> Mapping[str, Any] | None:
+    if rules is None:
+        return None
+    return {
+        "key": read_types(rules.key_types).jsonValue(),
+        "sequence": read_types(rules.sequence_types).jsonValue(),
+        "descending": rules.descending,
+        "ignore_delete": rules.ignore_delete,
+    }
+
+
+def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Mapping[str, Any]:
+    """Where in the rows of such files what is. Raises `CannotLookUp`."""
+    columns = _Columns()
+    place_of: dict[str, int] = {}
+    keys: list[int] = []
+    sequence: list[int] = []
+    number = kind = -1
+    if how != "whole":
+        assert reads.rules is not None
+        names = reads.rules.columns[schema_id]
+        for name, column, field in zip(reads.key, names.key, read_types(reads.rules.key_types), strict=True):
+            stored = column if how == "keyed" else column.removeprefix(_KEY_PREFIX)
+            place_of[name] = columns.place(stored, field.dataType)
+            keys.append(place_of[name])
+        for stored_as, field in zip(names.sequence, read_types(reads.rules.sequence_types), strict=True):
+            sequence.append(-1 if stored_as is None else columns.place(stored_as, field.dataType))
+        number, kind = columns.place(_SEQUENCE, LongType()), columns.place(_KIND, ByteType())
+    made = _made(reads, schema_id, file_format, columns)
+    for field in reads.equal:
+        if field.name not in place_of:
+            place_of[field.name] = _stored(reads, schema_id, file_format, field.name, columns)
+        if columns.fields[place_of[field.name]].dataType != field.dataType:
+            raise CannotLookUp(field.name)
+    return {
+        "name": layout_name(schema_id, file_format, how),
+        "format": file_format,
+        "columns": StructType(columns.fields).jsonValue(),
+        "key": keys,
+        "sequence": sequence,
+        "number": number,
+        "kind": kind,
+        "conditions": [place_of[field.name] for field in reads.equal],
+        "made": made,
+    }
+
+
+def _made(
+    reads: Reads, schema_id: int, file_format: str, columns: _Columns
+) -> Sequence[tuple[str, int] | None]:
+    """For each column of the table where its values come from, None for nulls."""
+    state = reads.state
+    made: list[tuple[str, int] | None] = []
+    constants = state.constants.names
+    for name, origin in zip(state.names, state.columns[schema_id, file_format].made, strict=True):
+        if origin is None or name not in reads.wanted:
+            made.append(None)
+        elif origin in constants:
+            made.append(("constant", constants.index(origin)))
+        else:
+            made.append(("column", _stored(reads, schema_id, file_format, name, columns)))
+    return made
+
+
+def _stored(reads: Reads, schema_id: int, file_format: str, name: str, columns: _Columns) -> int:
+    """The place of a column of the table, of the row's own columns. Raises `CannotLookUp`."""
+    of_file = reads.state.columns[schema_id, file_format]
+    origin = of_file.made[reads.state.names.index(name)]
+    if origin is None or origin not in of_file.read.names:
+        raise CannotLookUp(name)
+    return columns.place(origin, of_file.read[origin].dataType)

@@ -1,0 +1,177 @@
+"""Looks up the rows of a few keys by Spark's own readers, where the statement is planned: `KeyLookup.java`.
+
+What is told there is JSON: a shape, the same for all values of the same columns, and a question. Rows
+come back as a local relation, which Spark takes for a table, and applies the statement's conditions to.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, TypeVar
+
+import msgspec
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from core.spark import native
+from core.spark.launch.session_settings import LOOKUPS
+from core.spark.merging.model import MergeRules
+from core.spark.merging.survive import by_age
+from core.spark.native import by_tasks
+from core.spark.native.by_tasks.merging import needs_numbers
+from core.spark.native.compiled import compiled, new_instance
+from core.spark.native.first_rows import SMALL_RESULT
+from core.spark.native.lookups.asked import Asked, asked_rows
+from core.spark.native.lookups.layouts import CannotLookUp, How, Reads, layout_name, told_layout, told_rules
+from core.spark.native.needs import ViewNeeds
+from core.spark.native.pruning import Pruner
+from core.spark.native.state import TableFile, TableState
+from core.spark.stores.access import HadoopStores
+
+# What a task reads in a tenth of a second.
+_MOST_READ = 1_000_000
+_KEPT = 64
+_BY_TASKS = ("Values", "MergeTask", "Version")
+
+Key = tuple[str, ...]
+T = TypeVar("T")
+
+
+class Lookups:
+    """Of one session. Keeps the rows of the last questions, and which kinds of questions are not worth it."""
+
+    def __init__(self, session: SparkSession, stores: HadoopStores) -> None:
+        self._session = session
+        self._stores = stores
+        # By table, columns and questions.
+        self._found: OrderedDict[Any, DataFrame] = OrderedDict()
+        self._shapes: OrderedDict[Any, str | None] = OrderedDict()
+        # By table and columns: they took too much.
+        self._refused: OrderedDict[Any, None] = OrderedDict()
+
+    def frame(
+        self, key: Key, state: TableState, pruner: Pruner, types: StructType, need: ViewNeeds
+    ) -> DataFrame | None:
+        """The rows that are needed, and maybe some more; None where a scan has to find them.
+
+        `key` stands for the table in this state. Columns that are not needed are null.
+        """
+        if not need.conditions or self._session.conf.get(LOOKUPS, "on") == "off":
+            return None
+        asked = asked_rows(state, pruner, types, need.conditions)
+        if asked is None:
+            return None
+        kind = key, tuple(each.field.name for each in asked.equal)
+        if kind in self._refused:
+            return None
+        question = key, frozenset(need.columns), tuple(need.conditions)
+        found = self._found.pop(question, None)
+        if found is None:
+            reads = Reads(state, _rules(asked), tuple(pruner.key), asked.fields, frozenset(need.columns))
+            try:
+                found = self._looked_up(key, types, reads, asked)
+            except (CannotLookUp, Py4JJavaError):
+                # A scan says what is wrong, as it does with all statements.
+                return None
+        if found is None:
+            _keep(self._refused, kind, None)
+            return None
+        _keep(self._found, question, found)
+        return found
+
+    def warm_up(self) -> None:
+        """Have the classes compiled."""
+        _ = self._java
+
+    def _looked_up(self, key: Key, types: StructType, reads: Reads, asked: Asked) -> DataFrame | None:
+        shape = self._shape(key, types, reads, asked)
+        question = {
+            "values": [each.values for each in asked.equal],
+            "files": [*self._told_whole(asked.whole), *self._told_merged(asked)],
+            "most_read": _MOST_READ,
+            "most_found": SMALL_RESULT,
+        }
+        found = self._java.rows(shape, msgspec.json.encode(question).decode())
+        return None if found is None else DataFrame(found, self._session)
+
+    def _shape(self, key: Key, types: StructType, reads: Reads, asked: Asked) -> str:
+        kinds = frozenset(_kinds(asked))
+        identity = key, reads.wanted, reads.equal, kinds
+        shape = self._shapes.pop(identity, None)
+        if shape is None:
+            told = {
+                "table": types.jsonValue(),
+                "constants": reads.state.constants.jsonValue(),
+                "conditions": StructType(list(reads.equal)).jsonValue(),
+                "rules": told_rules(reads.rules),
+                "layouts": [told_layout(reads, *kind) for kind in kinds],
+            }
+            shape = msgspec.json.encode(told).decode()
+        _keep(self._shapes, identity, shape)
+        return shape
+
+    def _told_whole(self, files: Iterable[TableFile]) -> Iterator[Mapping[str, Any]]:
+        for file in files:
+            yield (
+                self._told_file(file, "whole")
+                | {"thin": "", "group": -1, "age": 0}
+                | {
+                    "may_retract": False,
+                    "numbered": False,
+                }
+            )
+
+    def _told_merged(self, asked: Asked) -> Iterator[Mapping[str, Any]]:
+        for number, (group, files) in enumerate(asked.merged):
+            # In the order of the group's own files.
+            wanted = {file.address for file in files}
+            merged = [file for file in group.files if file.path in wanted]
+            ages = {place: age for age, place in enumerate(by_age(merged))}
+            is_numbered = needs_numbers(merged)
+            for place, (file, each) in enumerate(zip(files, merged, strict=True)):
+                yield self._told_file(file, "keyed") | {
+                    "thin": layout_name(file.schema_id, file.file_format, "thin"),
+                    "group": number,
+                    "age": ages[place],
+                    "may_retract": each.may_retract or group.rules.uncounted_deletes,
+                    "numbered": is_numbered,
+                }
+
+    def _told_file(self, file: TableFile, how: How) -> dict[str, Any]:
+        return {
+            "layout": layout_name(file.schema_id, file.file_format, how),
+            "address": self._stores.address(file.address),
+            "size": file.size,
+            "constants": file.partition,
+        }
+
+    @cached_property
+    def _java(self) -> Any:
+        compiler = compiled(self._session, "Scans", None, native.__name__)
+        for name in _BY_TASKS:
+            compiler = compiled(self._session, name, compiler, by_tasks.__name__)
+        compiler = compiled(self._session, "KeyLookup", compiler, __package__)
+        return new_instance(self._session, "KeyLookup", self._session._jsparkSession, compiler=compiler)
+
+
+def _rules(asked: Asked) -> MergeRules | None:
+    return asked.merged[0][0].rules if asked.merged else None
+
+
+def _kinds(asked: Asked) -> Iterator[tuple[int, str, How]]:
+    for file in asked.whole:
+        yield file.schema_id, file.file_format, "whole"
+    for _, files in asked.merged:
+        for file in files:
+            yield file.schema_id, file.file_format, "keyed"
+            # Which of the two it is shows when it is open.
+            yield file.schema_id, file.file_format, "thin"
+
+
+def _keep(kept: OrderedDict[Any, T], key: Any, value: T) -> None:
+    kept[key] = value
+    while len(kept) > _KEPT:
+        kept.popitem(last=False)

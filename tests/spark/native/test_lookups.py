@@ -1,0 +1,282 @@
+"""Rows looked up by key or value: as a scan finds them, without a Spark job; and what is left to a scan."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pypaimon import CatalogFactory
+from pypaimon.schema.data_types import AtomicType
+from pypaimon.schema.schema_change import SchemaChange
+
+from core.spark.client.client import Engine
+from core.spark.launch.session_settings import LOOKUPS
+from tests.paimon import commit, create_table, open_table
+from tests.spark.engine_fixture import ask, in_order, rows
+
+# What Spark's tasks have, and nobody else.
+TASK = "java_method('org.apache.spark.TaskContext', 'get') AS task"
+ORDERS = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
+KEYS: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "whole": (pa.int64(), [-(2**63), -1, 0, 7, 2**63 - 1]),
+    "small": (pa.int16(), [-(2**15), 0, 2**15 - 1]),
+    "tiny": (pa.int8(), [-128, 0, 127]),
+    "word": (pa.string(), ["", "a", "a ", "Łódź", "it's", "\N{GRINNING FACE}" * 40]),
+    "day": (pa.date32(), [dt.date(1, 1, 3), dt.date(1969, 12, 31), dt.date(2026, 5, 1)]),
+    "price": (pa.decimal128(9, 2), [Decimal("-1.50"), Decimal("0.00"), Decimal("9999999.99")]),
+    "wide": (pa.decimal128(30, 4), [Decimal("-1.5000"), Decimal("12345678901234567890.1234")]),
+    "moment": (pa.timestamp("us"), [dt.datetime(1969, 1, 1, 0, 0, 0, 1), dt.datetime(2026, 5, 1, 12)]),
+    "flag": (pa.bool_(), [True, False]),
+}
+
+
+def asked(engine: Engine, select: str) -> tuple[list[dict[str, Any]], bool]:
+    """The rows, and whether a task made them."""
+    found = rows(engine, select.replace("SELECT *", f"SELECT *, {TASK}", 1))
+    made_by = {row.pop("task") for row in found}
+    assert len(made_by) < 2 or "null" not in made_by
+    return in_order(found), bool(made_by) and made_by != {"null"}
+
+
+def agreed(engine: Engine, select: str) -> list[dict[str, Any]]:
+    """The rows, looked up, which a scan finds as well."""
+    found, has_task = asked(engine, select)
+    assert not has_task, select
+    rows(engine, f"SET {LOOKUPS} = off")
+    try:
+        assert asked(engine, select) == (found, bool(found)), select
+    finally:
+        rows(engine, f"RESET {LOOKUPS}")
+    return found
+
+
+def literal(value: Any) -> str:
+    match value:
+        case str():
+            return "'" + value.replace("'", r"\'") + "'"
+        case dt.datetime():
+            return f"TIMESTAMP_NTZ '{value.isoformat(sep=' ')}'"
+        case dt.date():
+            return f"DATE '{value.isoformat()}'"
+        case Decimal():
+            return f"{value}BD"
+        case bool():
+            return str(value).upper()
+    return f"{value}L" if value != -(2**63) else "-9223372036854775807L - 1"
+
+
+@pytest.mark.parametrize(("file_format", "kinds"), [("parquet", list(KEYS)), ("orc", list(KEYS)[:4])])
+def test_keys_of_all_types(
+    engine: Engine, engine_warehouse: Path, file_format: str, kinds: list[str]
+) -> None:
+    """With deletes, sequence fields, versions in many files, and values that are null."""
+    random = Random(5)
+    fields = [pa.field(name, KEYS[name][0], nullable=False) for name in kinds]
+    schema = pa.schema([*fields, ("op", pa.string()), ("age", pa.int32()), ("note", pa.string())])
+    name = f"lookups.all_{file_format}"
+    options = {"bucket": "2", "rowkind.field": "op", "sequence.field": "age", "file.format": file_format}
+    create_table(engine_warehouse, name, schema, primary_keys=kinds, options=options)
+    keys = [tuple(random.choice(KEYS[name][1]) for name in kinds) for _ in range(25)]
+    newest: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for number in range(4):
+        wanted = {key: None for key in random.choices(keys, k=12)}
+        found = [
+            {
+                **dict(zip(kinds, key, strict=True)),
+                "op": random.choice(["+I", "+I", "+U", "-D"]),
+                # No two of a key are equal.
+                "age": None if number == 0 else random.randrange(100) * 4 + number,
+                "note": random.choice([None, f"in commit {number}"]),
+            }
+            for key in wanted
+        ]
+        commit(engine_warehouse, name, pa.Table.from_pylist(found, schema=schema))
+        for key, row in zip(wanted, found, strict=True):
+            if key not in newest or (newest[key]["age"] or -1) < (row["age"] or -1):
+                newest[key] = row
+    there = [row for row in newest.values() if row["op"] != "-D"]
+    assert 5 < len(there) < len(newest)
+    lists = (f"{each} IN ({', '.join(map(literal, KEYS[each][1]))})" for each in kinds)
+    assert agreed(engine, f"SELECT * FROM {name} WHERE {' AND '.join(lists)}") == in_order(there)
+    for key in keys[:4]:
+        whole = " AND ".join(f"{each} = {literal(value)}" for each, value in zip(kinds, key, strict=True))
+        expected = [each for each in there if all(each[n] == v for n, v in zip(kinds, key, strict=True))]
+        assert agreed(engine, f"SELECT * FROM {name} WHERE {whole}") == expected
+        # A condition on what versions differ in counts for the newest alone.
+        assert agreed(engine, f"SELECT * FROM {name} WHERE {whole} AND note IS NULL") == [
+            each for each in expected if each["note"] is None
+        ]
+
+
+def test_partitions_older_schemas_and_other_conditions(engine: Engine, engine_warehouse: Path) -> None:
+    name = "lookups.evolved"
+    schema = pa.schema([*ORDERS, pa.field("part", pa.string(), nullable=False), ("count", pa.int32())])
+    options = {"bucket": "1"}
+    create_table(
+        engine_warehouse, name, schema, primary_keys=["part", "id"], partition_keys=["part"], options=options
+    )
+    first = [{"id": n, "name": "old", "part": "ab"[n % 2], "count": n} for n in range(9)]
+    commit(engine_warehouse, name, pa.Table.from_pylist(first, schema=schema))
+    catalog = CatalogFactory.create({"warehouse": str(engine_warehouse)})
+    catalog.alter_table(
+        name,
+        [
+            SchemaChange.rename_column("name", "who"),
+            SchemaChange.add_column("name", AtomicType("INT")),
+            SchemaChange.update_column_type("count", AtomicType("BIGINT")),
+        ],
+    )
+    new = pa.schema(
+        [
+            schema.field("id"),
+            ("who", pa.string()),
+            schema.field("part"),
+            ("count", pa.int64()),
+            ("name", pa.int32()),
+        ]
+    )
+    second = [{"id": n, "who": None, "part": "b", "count": 2**40, "name": n} for n in (1, 2)]
+    commit(engine_warehouse, name, pa.Table.from_pylist(second, schema=new))
+    some = f"SELECT * FROM {name} WHERE id IN (1, 2, 3, 77)"
+    # By its key alone, whatever its partition.
+    assert [row["name"] for row in agreed(engine, some)] == [1, 2, None, None]
+    assert [row["who"] for row in agreed(engine, f"{some} AND part = 'a'")] == ["old"]
+    assert [row["id"] for row in agreed(engine, f"{some} AND count < 3 AND upper(who) = 'OLD'")] == [2]
+    assert agreed(engine, f"SELECT * FROM {name} WHERE ID = '3' AND PART = 'b' AND rand() < 2")[0]["id"] == 3
+    assert agreed(engine, f"SELECT * FROM {name} WHERE id = 3 AND part = 'a'") == []
+    assert rows(engine, f"SELECT who AS a, 1 + count AS b FROM {name} WHERE id = 3") == [{"a": "old", "b": 4}]
+    join = f"SELECT a.id, b.id AS other FROM {name} a JOIN {name} b ON b.count = a.id WHERE a.id = 3"
+    assert rows(engine, join) == [{"id": 3, "other": 3}]
+    counted = (
+        f"SELECT count(*) AS n FROM {name} WHERE id = 1 AND part IN (SELECT part FROM {name} WHERE id = 8)"
+    )
+    assert rows(engine, counted) == [{"n": 0}]
+    assert agreed(engine, f"SELECT * FROM {name} VERSION AS OF 1 WHERE id = 1") == [
+        {"id": 1, "name": "old", "part": "b", "count": 1}
+    ]
+    told = "; its rows are looked up here, without a job\n"
+    assert told in ask(engine, f"EXPLAIN FORMATTED {some}").explained
+    assert told not in ask(engine, f"EXPLAIN SELECT * FROM {name} WHERE count = 1").explained
+
+
+def test_rows_without_a_key(engine: Engine, engine_warehouse: Path) -> None:
+    name = "lookups.plain"
+    schema = pa.schema([("n", pa.int64()), ("word", pa.string()), ("rate", pa.float64())])
+    create_table(engine_warehouse, name, schema)
+    for start in (0, 3000):
+        numbers = list(range(start, start + 3000))
+        words = [None if n % 3 == 0 else f"w{n % 100}" for n in numbers]
+        rates = [float("nan") if n == 7 else -0.0 if n == 8 else n / 2 for n in numbers]
+        commit(engine_warehouse, name, pa.table([numbers, words, rates], schema=schema))
+    assert agreed(engine, f"SELECT * FROM {name} WHERE n = 3001") == [
+        {"n": 3001, "word": "w1", "rate": 1500.5}
+    ]
+    assert len(agreed(engine, f"SELECT * FROM {name} WHERE word IN ('w1', 'none') AND rate < 100")) == 2
+    assert len(agreed(engine, f"SELECT * FROM {name} WHERE n IN (0, 3, NULL) AND word IS NULL")) == 2
+
+
+@pytest.mark.parametrize(
+    ("where", "count"),
+    [
+        # More are found than are worth it.
+        ("word = 'x'", 3000),
+        # Zeros of both signs, NaN, zones and bytes: Spark compares them.
+        ("rate = 0", 1),
+        ("rate = double('nan')", 1),
+        ("moment = TIMESTAMP '1970-01-01 00:00:00 UTC'", 1),
+        ("raw = X'61'", 3000),
+        # What is not a column, and not a value.
+        ("n + 0 = 5", 1),
+        ("n = 5.5D - 0.5D", 1),
+        ("n = 5 OR word = 'y'", 1),
+        ("word COLLATE UNICODE_CI = 'X'", 3000),
+        ("n <=> length(word)", 1),
+        ("n > 5 AND n < 7", 1),
+    ],
+)
+def test_what_is_left_to_a_scan(engine: Engine, refused: str, where: str, count: int) -> None:
+    for _ in range(2 if count > 1 else 1):
+        found, has_task = asked(engine, f"SELECT * FROM {refused} WHERE {where}")
+        assert (len(found), has_task) == (count, True)
+
+
+@pytest.fixture(scope="module")
+def refused(engine_warehouse: Path) -> str:
+    name = "lookups.refused"
+    schema = pa.schema(
+        [
+            ("n", pa.int64()),
+            ("word", pa.string()),
+            ("rate", pa.float64()),
+            ("moment", pa.timestamp("us", "UTC")),
+            ("raw", pa.binary()),
+        ]
+    )
+    create_table(engine_warehouse, name, schema)
+    found = [
+        {
+            "n": n,
+            "word": "x",
+            "rate": [float("nan"), -0.0, 1.0][min(n, 2)],
+            "moment": dt.datetime.fromtimestamp(n, dt.UTC),
+            "raw": b"a",
+        }
+        for n in range(3000)
+    ]
+    commit(engine_warehouse, name, pa.Table.from_pylist(found, schema=schema))
+    return name
+
+
+def test_half_a_key_is_left_to_a_scan(engine: Engine, engine_warehouse: Path) -> None:
+    name = "lookups.half"
+    schema = pa.schema([*ORDERS, pa.field("rate", pa.float64(), nullable=False)])
+    create_table(engine_warehouse, name, schema, primary_keys=["id", "rate"], options={"bucket": "1"})
+    commit(engine_warehouse, name, pa.table([[1, 2], ["a", "b"], [0.5, 0.5]], schema=schema))
+    for where in ("id = 1", "id = 1 AND rate = 0.5D", "name = 'a'"):
+        assert asked(engine, f"SELECT * FROM {name} WHERE {where}") == (
+            [{"id": 1, "name": "a", "rate": 0.5}],
+            True,
+        )
+
+
+def test_no_state_is_answered_with_another_one(engine: Engine, engine_warehouse: Path) -> None:
+    """The same key of the same columns: of snapshots, tags, a branch, two tables, a table made anew."""
+    name, other = "lookups.states", "lookups.others"
+    for each in (name, other):
+        create_table(engine_warehouse, each, ORDERS, primary_keys=["id"], options={"bucket": "1"})
+    expected = {}
+    for number in (1, 2):
+        commit(engine_warehouse, name, pa.table([[1, 2], [f"v{number}", "x"]], schema=ORDERS))
+        open_table(engine_warehouse, name).create_tag(f"t{number}", number)
+        expected[f"{name} VERSION AS OF {number}"] = expected[f"{name} VERSION AS OF 't{number}'"] = (
+            f"v{number}"
+        )
+    commit(engine_warehouse, other, pa.table([[1], ["other"]], schema=ORDERS))
+    open_table(engine_warehouse, name).branch_manager().create_branch("fix", "t1")
+    commit(engine_warehouse, f"{name}$branch_fix", pa.table([[1], ["fixed"]], schema=ORDERS))
+    expected |= {name: "v2", other: "other", "lookups.`states$branch_fix`": "fixed"}
+    for _ in range(2):
+        for table, value in expected.items():
+            assert agreed(engine, f"SELECT * FROM {table} WHERE id = 1") == [{"id": 1, "name": value}]
+    shutil.rmtree(engine_warehouse / "lookups.db" / "others")
+    create_table(engine_warehouse, other, ORDERS, primary_keys=["id"], options={"bucket": "1"})
+    commit(engine_warehouse, other, pa.table([[1], ["anew"]], schema=ORDERS))
+    assert agreed(engine, f"SELECT * FROM {other} WHERE id = 1") == [{"id": 1, "name": "anew"}]
+    commit(engine_warehouse, name, pa.table([[1], ["v3"]], schema=ORDERS))
+    assert agreed(engine, f"SELECT * FROM {name} WHERE id = 1") == [{"id": 1, "name": "v3"}]
+
+
+def test_a_lost_file_is_an_error(engine: Engine, engine_warehouse: Path) -> None:
+    name = "lookups.lost"
+    create_table(engine_warehouse, name, ORDERS, primary_keys=["id"], options={"bucket": "1"})
+    for number in (1, 2):
+        commit(engine_warehouse, name, pa.table([[1, 5], [f"{number}", "x"]], schema=ORDERS))
+    lost = next((engine_warehouse / "lookups.db" / "lost").rglob("data-*.parquet"))
+    lost.unlink()
+    assert lost.name in ask(engine, f"SELECT * FROM {name} WHERE id = 1").failure.message
