@@ -66,6 +66,10 @@ def _conjuncts(node: _Node) -> Iterator[_Node]:
 
 
 def _condition(node: _Node, columns: Mapping[int, str]) -> Condition | None:
+    # What a comparison of a boolean column with TRUE or FALSE is made into.
+    truth, column = (False, node.children[0]) if node.kind == "Not" else (True, node)
+    if (flag := _name(column, columns)) is not None:
+        return Condition(flag, "=", (truth,))
     names = [_name(child, columns) for child in node.children]
     if operators := _COMPARISONS.get(node.kind):
         for side in (0, 1):

@@ -145,7 +145,7 @@ def test_partitions_older_schemas_and_other_conditions(engine: Engine, engine_wa
     commit(engine_warehouse, name, pa.Table.from_pylist(second, schema=new))
     some = f"SELECT * FROM {name} WHERE id IN (1, 2, 3, 77)"
     # By its key alone, whatever its partition.
-    assert [row["name"] for row in agreed(engine, some)] == [1, 2, None, None]
+    assert [row["name"] for row in agreed(engine, some)] == [1, None, 2, None]
     assert [row["who"] for row in agreed(engine, f"{some} AND part = 'a'")] == ["old"]
     assert [row["id"] for row in agreed(engine, f"{some} AND count < 3 AND upper(who) = 'OLD'")] == [2]
     assert agreed(engine, f"SELECT * FROM {name} WHERE ID = '3' AND PART = 'b' AND rand() < 2")[0]["id"] == 3
@@ -192,7 +192,7 @@ def test_rows_without_a_key(engine: Engine, engine_warehouse: Path) -> None:
         ("moment = TIMESTAMP '1970-01-01 00:00:00 UTC'", 1),
         ("raw = X'61'", 3000),
         # What is not a column, and not a value.
-        ("n + 0 = 5", 1),
+        ("abs(n) = 5", 1),
         ("n = 5.5D - 0.5D", 1),
         ("n = 5 OR word = 'y'", 1),
         ("word COLLATE UNICODE_CI = 'X'", 3000),

@@ -205,6 +205,8 @@ COLUMN = node("AttributeReference", name="a", exprId={"id": 4})
         (node("In", COLUMN, literal("x", "string"), literal(None, "string")), ("in", "x")),
         (node("StartsWith", COLUMN, literal("x", "string")), ("prefix", "x")),
         (node("IsNotNull", COLUMN), ("not null",)),
+        (COLUMN, ("=", True)),
+        (node("Not", COLUMN), ("=", False)),
         # What a session, a clock or a function has a say in.
         (node("EqualTo", COLUMN, literal("2026-05-01 00:00:00", "timestamp")), None),
         (node("EqualTo", COLUMN, literal("+10000-01-01", "date")), None),
