@@ -25,7 +25,7 @@ from tests.actions.taking_over import branched
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import commit
-from tests.storage.pretending import pretending_server
+from tests.storage.pretending import PretendingServer
 from tests.storage.stores import BUCKET
 
 Tree = dict[str, bytes]
@@ -108,7 +108,7 @@ def on_disk(start: Tree, stray: Tree, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_on_s3(on_disk: Story, start: Tree, stray: Tree, tmp_path: Path) -> None:
-    with pretending_server("keeps") as server:
+    with PretendingServer("keeps") as server:
         files = open_files(f"s3://{BUCKET}/lake", server.options())
         put(files, start)
         said = list(told(context_on(tmp_path / "lake", files), stray))

@@ -17,11 +17,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.simulation.actors.server import Differing, Server, opener
 from tests.simulation.formats import Lean
 from tests.simulation.judging.mirror import dump
 from tests.simulation.memory import StoreKind
 from tests.simulation.schedules.cases import CASES
-from tests.simulation.schedules.crash_points import CrashPoints, is_known_fault
+from tests.simulation.schedules.crash_points import LATE, CrashPoints, is_known_fault
 from tests.simulation.schedules.hazards import ALL, COVERED, Hazard
 from tests.simulation.schedules.planted import PLANTS, planted
 from tests.simulation.schedules.seeds import Run
@@ -44,8 +45,11 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--store", choices=_KINDS)
     parser.add_argument("--seeds", help="a range: 0-99")
+    parser.add_argument("--server", help="a URI of a real store: s3://lake, hdfs://host:port; with --store")
+    parser.add_argument("--option", action="append", default=[], help="NAME=VALUE, of that store's catalog")
     parser.add_argument("--point", help="a crash point as it is printed")
     parser.add_argument("--crashes", action="store_true", help="every crash point of every case")
+    parser.add_argument("--late", action="store_true", help="every write of every case, come too late")
     parser.add_argument("--every", type=int, default=1, help="only every n-th crash point")
     parser.add_argument("--minutes", type=float, default=24 * 60, help="stop after so long")
     parser.add_argument(
@@ -59,6 +63,8 @@ def main() -> int:
         # The order of sets of texts is part of a schedule.
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], environment)
+    if bool(arguments.server) > (arguments.store in ("s3", "hdfs")):
+        parser.error("--server needs --store s3 or hdfs")
     if arguments.plant:
         with planted(arguments.plant):
             return _run_all(_attempts(arguments), 60 * arguments.minutes, enough=1)
@@ -75,7 +81,7 @@ def _run_all(attempts: Iterator[Attempt], seconds: float, enough: float = math.i
         is_alone = "--seed " in " ".join(sys.argv) or "--point" in sys.argv
         try:
             run()
-        except (Violation, Exception) as error:
+        except (Violation, Differing, Exception) as error:
             failed += 1
             print(f"python -m tests.simulation {replay}  # {error!r:.250}", flush=True)
             if is_alone:
@@ -89,21 +95,29 @@ def _run_all(attempts: Iterator[Attempt], seconds: float, enough: float = math.i
 
 
 def _attempts(arguments: argparse.Namespace) -> Iterator[Attempt]:
-    if arguments.crashes or arguments.point:
+    if arguments.crashes or arguments.late or arguments.point:
         yield from _crashes(arguments)
     else:
         yield from _seeds(arguments)
 
 
 def _seeds(arguments: argparse.Namespace) -> Iterator[Attempt]:
+    opened = _opener(arguments)
     first, _, last = (arguments.seeds or str(arguments.seed)).partition("-")
     for seed in range(int(first), int(last or first) + 1):
         kind: StoreKind = arguments.store or _KINDS[seed % len(_KINDS)]
-        run = Run(seed, kind, _hazards(arguments), Stock() if arguments.dump else Lean())
+        formats = Stock() if arguments.dump else Lean()
+        run = Run(seed, kind, _hazards(arguments), formats, opened() if opened else None)
         more = " --all" if arguments.all else f" --with {arguments.more}" if arguments.more else ""
         yield Attempt(f"--seed {seed} --store {kind}{more}", run.run, partial(getattr, run.world, "trace"))
         if arguments.dump:
             dump(run.world, arguments.dump)
+
+
+def _opener(arguments: argparse.Namespace) -> Callable[[], Server] | None:
+    if not arguments.server:
+        return None
+    return opener(arguments.server, dict(each.split("=", 1) for each in arguments.option))
 
 
 def _hazards(arguments: argparse.Namespace) -> frozenset[Hazard]:
@@ -112,19 +126,26 @@ def _hazards(arguments: argparse.Namespace) -> frozenset[Hazard]:
     return COVERED | {Hazard[arguments.more]} if arguments.more else COVERED
 
 
+def _is_late(arguments: argparse.Namespace) -> bool:
+    return arguments.late or any(f": {fate} write" in (arguments.point or "") for fate in LATE)
+
+
 def _crashes(arguments: argparse.Namespace) -> Iterator[Attempt]:
+    opened = _opener(arguments)
     for case in CASES:
         if arguments.point and not arguments.point.startswith(f"{case.name}: "):
             continue
-        found = CrashPoints(case)
-        for number, point in enumerate(found.points()):
+        found = CrashPoints(case, arguments.store or "local", opened)
+        points = found.late_points() if _is_late(arguments) else found.points()
+        for number, point in enumerate(points):
             if arguments.point:
                 if str(point) != arguments.point:
                     continue
             elif number % arguments.every or (is_known_fault(point) and not arguments.all):
                 continue
+            store = f" --store {arguments.store}" if arguments.store else ""
             yield Attempt(
-                f"--point {str(point)!r}", partial(found.run, point), partial(getattr, found, "trace")
+                f"--point {str(point)!r}{store}", partial(found.run, point), partial(getattr, found, "trace")
             )
 
 

@@ -46,6 +46,10 @@ class MemoryStore:
     def names(self, directory: str) -> list[str]:
         return sorted(self._children.get(directory, {}))
 
+    def directories(self) -> list[str]:
+        """Those that there are, but for the warehouse itself."""
+        return sorted(each for each in self._children if each)
+
     def below(self, directory: str) -> list[str]:
         """The paths of all files under a directory."""
         prefix = f"{directory}/"

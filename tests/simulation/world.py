@@ -8,7 +8,9 @@ from functools import cache
 from random import Random
 
 from core.table.layout import Root, TablePath
+from tests.simulation.actors.late_writes import LateWrites
 from tests.simulation.actors.scheduler import Actor, Scheduler
+from tests.simulation.actors.server import Server
 from tests.simulation.formats import Entry, Format, Identity, Manifest, Rows, entries_of, manifests_of
 from tests.simulation.memory import MemoryStore
 
@@ -64,6 +66,9 @@ class World:
         self.held: dict[Root, set[Identity]] = {}
         self.trace: list[str] = []
         self.watchers: list[Watcher] = []
+        self.late = LateWrites(scheduler, random)
+        # A real store, to which all is done that is done to `store`.
+        self.server: Server | None = None
         # What the stores do, that the product may not be proof against.
         self.s3_overwrites = False
         self.hdfs_replaces_in_two_steps = False

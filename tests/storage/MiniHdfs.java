@@ -13,7 +13,7 @@ import org.apache.hadoop.hdfs.protocol.HdfsConstants;
 public class MiniHdfs {
     public static void main(String[] arguments) throws Exception {
         Configuration configuration = new Configuration();
-        configuration.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, new File(arguments[0]).getAbsolutePath());
+        configuration.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, new File(arguments[0], "data").getAbsolutePath());
         configuration.setBoolean("dfs.permissions.enabled", false);
         // With two of them a file's end need not wait for their reports; clients ask again only half a second later.
         configuration.setInt("dfs.namenode.file.close.num-committed-allowed", 1);

@@ -26,7 +26,7 @@ def _addresses(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     # Spark is slow to import, and most tests need no HDFS.
     from tests.storage.hdfs_server import start_hdfs
 
-    _, said = once_a_run(tmp_path_factory, "hdfs", lambda *where: " ".join(start_hdfs(*where)))
+    _, said = once_a_run(tmp_path_factory, "hdfs", start_hdfs)
     return said.split()
 
 

@@ -6,15 +6,14 @@ import hashlib
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock, Thread
+from threading import Lock
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
 
+from tests.storage.local_http import Handler, LocalServer, s3_options
 from tests.storage.stores import BUCKET
 
 # keeps: as S3 does. ignores: takes conditions and writes. looks first: two that look at once both write.
@@ -51,8 +50,11 @@ LOST = Fault(acted=True)
 GONE = Fault()
 
 
-class PretendingServer:
-    """`objects` are the bucket's by key; `requests` the method and key of each request so far."""
+class PretendingServer(LocalServer):
+    """An S3 with a bucket `lake`.
+
+    `objects` are the bucket's by key; `requests` the method and key of each request so far.
+    """
 
     def __init__(self, mode: Mode) -> None:
         self.objects: dict[str, bytes] = {}
@@ -68,18 +70,11 @@ class PretendingServer:
         # How far the server's clock is ahead.
         self.clock_ahead = timedelta()
         self._lock = Lock()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
+        super().__init__(self._handler())
 
     def options(self) -> dict[str, str]:
         """Paimon's catalog options for this server."""
-        return {
-            "s3.endpoint": self.endpoint,
-            "s3.access-key": "key",
-            "s3.secret-key": "secret",
-            "s3.region": "us-east-1",
-            "s3.path.style.access": "true",
-        }
+        return s3_options(self.endpoint)
 
     def put(self, key: str, data: bytes, none_match: str | None, match: str | None) -> int:
         """The status of a PUT."""
@@ -123,12 +118,10 @@ class PretendingServer:
         )
         return f"<ListBucketResult><IsTruncated>false</IsTruncated>{files}{directories}</ListBucketResult>"
 
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
+    def _handler(self) -> type[Handler]:
         server = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Pretender(Handler):
             def parse_request(self) -> bool:
                 self._fault: Fault | None = None
                 return super().parse_request()
@@ -153,7 +146,7 @@ class PretendingServer:
                 return SKEWED if abs(away.total_seconds()) > _MOST_SKEW_SECONDS else None
 
             def do_PUT(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                body = self.body()
                 if "aws-chunked" in self.headers.get("Content-Encoding", ""):
                     body = _unchunked(body)
                 if self._is_refused():
@@ -230,21 +223,11 @@ class PretendingServer:
             def _key(self) -> str:
                 return unquote(urlsplit(self.path).path).removeprefix(f"/{BUCKET}").lstrip("/")
 
-            def log_request(self, *_: object) -> None:
-                """`requests` has them."""
-
-        return Handler
+        return Pretender
 
     def now(self) -> datetime:
         """What the server's clock shows."""
         return datetime.now(UTC) + self.clock_ahead
-
-    def start(self) -> None:
-        Thread(target=self._server.serve_forever, daemon=True).start()
-
-    def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
 
 _MARK = "x-amz-meta-paimark-write"
@@ -268,14 +251,3 @@ def _unchunked(body: bytes) -> bytes:
             break
         data, body = data + rest[:size], rest[size + 2 :]
     return data
-
-
-@contextmanager
-def pretending_server(mode: Mode) -> Iterator[PretendingServer]:
-    """Run one with an empty bucket `lake`."""
-    server = PretendingServer(mode)
-    server.start()
-    try:
-        yield server
-    finally:
-        server.stop()

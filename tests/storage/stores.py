@@ -10,9 +10,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+
+from tests.storage.local_http import Handler, LocalServer, s3_options
 
 BUCKET = "lake"
 # moto looks for the object and then writes it, so that two writers can win: here it does both at once.
@@ -42,13 +42,7 @@ class S3Server:
 
     def options(self, endpoint: str | None = None) -> dict[str, str]:
         """Paimon's catalog options for this server, or for a proxy before it."""
-        return {
-            "s3.endpoint": endpoint or self.endpoint,
-            "s3.access-key": "key",
-            "s3.secret-key": "secret",
-            "s3.region": "us-east-1",
-            "s3.path.style.access": "true",
-        }
+        return s3_options(endpoint or self.endpoint)
 
     def requests(self) -> list[str]:
         """Method and path of every request so far, in order of their ends."""
@@ -89,7 +83,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     raise AssertionError(log.read_text())
 
 
-class Proxy:
+class Proxy(LocalServer):
     """Passes requests on to `server`. `spoil` sees each one's method and headers, which it may change.
 
     It returns what the client sees of the answer: "all", "half" of the body, or "nothing".
@@ -98,43 +92,13 @@ class Proxy:
     def __init__(self, server: S3Server, spoil: Callable[[str, dict[str, str]], str]) -> None:
         target = server.endpoint.removeprefix("http://")
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def forward(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                headers = dict(self.headers.items())
+        class Spoiler(Handler):
+            def handle_request(self) -> None:
+                body, headers = self.body(), dict(self.headers.items())
                 seen = spoil(self.command, headers)
-                connection = http.client.HTTPConnection(target)
-                connection.request(self.command, self.path, body, headers)
-                answer = connection.getresponse()
-                data = answer.read()
-                connection.close()
+                answer = self.asked(target, body, headers)
                 self.close_connection = seen != "all"
-                if seen == "nothing":
-                    return
-                self.send_response(answer.status)
-                for name, value in answer.getheaders():
-                    if name.lower() not in ("connection", "transfer-encoding", "date", "server"):
-                        self.send_header(name, value)
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(data if seen == "all" else data[: len(data) // 2])
+                if seen != "nothing":
+                    self.pass_on(answer, None if seen == "all" else len(answer.body) // 2)
 
-            do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = forward
-
-            def log_request(self, *_: object) -> None:
-                """The server behind has a log."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
-
-    def __enter__(self) -> Proxy:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(Spoiler)

@@ -16,7 +16,7 @@ from core.errors import Refused, Unavailable
 from core.storage.conditions import THOROUGH
 from core.storage.open import open_files
 from core.storage.remote import RemoteFiles
-from tests.storage.pretending import PRETENDING, Mode, PretendingServer, pretending_server
+from tests.storage.pretending import PRETENDING, Mode, PretendingServer
 from tests.storage.stores import BUCKET, S3Server
 
 WHY = {
@@ -33,7 +33,7 @@ def address() -> str:
 
 @pytest.fixture
 def server(request: pytest.FixtureRequest) -> Iterator[PretendingServer]:
-    with pretending_server(request.param) as server:
+    with PretendingServer(request.param) as server:
         yield server
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from core.errors import Unavailable, UsageError
 from core.storage.open import open_files
+from tests.storage.namenode_proxy import namenode_proxy
 
 POINTER = "shop.db/orders/branch/MAIN-BRANCH"
 # Dies right before the request of this number that changes anything.
@@ -20,6 +21,7 @@ WRITER = """
 import os, sys
 import hdfs_native
 from core.storage.open import open_files
+from tests.storage.namenode_proxy import namenode_proxy
 address, verb, path, text, number = sys.argv[1:]
 left = [int(number)]
 def dying(kind, name):
@@ -120,3 +122,31 @@ def test_an_address_that_names_no_namenode_is_a_usage_error(
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     with pytest.raises(UsageError):
         open_files(uri)
+
+
+@pytest.mark.parametrize("call", ["create", "complete", "rename2", "delete"])
+@pytest.mark.parametrize("verb", ["create", "replace"])
+def test_whose_file_it_is_when_an_answer_is_lost(verb: str, call: str, hdfs: str) -> None:
+    """The NameNode has acted: a call that is sent again meets its own doing, and not another's."""
+    place = uuid.uuid4().hex
+    there = open_files(f"{hdfs}/{place}")
+    with namenode_proxy(hdfs) as proxy:
+        files = open_files(f"hdfs://127.0.0.1:{proxy.port}/{place}")
+        assert files.names("t") == []
+        proxy.loses = [call]
+        assert getattr(files, verb)("t/a", b"ours") in (True, None)
+        assert there.read("t/a") == b"ours" and there.names("t") == ["a"]
+        files.delete("t/a")
+        assert proxy.lost == [call]
+    assert there.names("t") == []
+
+
+def test_another_wins_though_an_answer_is_lost(hdfs: str) -> None:
+    place = uuid.uuid4().hex
+    there = open_files(f"{hdfs}/{place}")
+    assert there.create("t/a", b"theirs")
+    with namenode_proxy(hdfs) as proxy:
+        proxy.loses = ["create", "rename2"]
+        assert not open_files(f"hdfs://127.0.0.1:{proxy.port}/{place}").create("t/a", b"ours")
+        assert proxy.lost == ["create", "rename2"]
+    assert there.read("t/a") == b"theirs" and there.names("t") == ["a"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
@@ -30,6 +30,8 @@ _PREFIX = "hdfs.config."
 _HADOOPS_OWN = ("dfs.", "fs.", "hadoop.", "ipc.", "io.")
 # Until a block that was just written is reported: 3 seconds.
 _WAITS = (0.1, 0.2, 0.4, 0.8, 1.5)
+# Before a request whose answer was lost is sent again, which takes a new connection.
+_LOST = (0.1, 0.4)
 
 
 class HdfsClient:
@@ -79,7 +81,7 @@ class HdfsClient:
         raise OSError(f"{size(len(reader) - len(data))} of {path} are on no DataNode")
 
     def rm_file(self, path: str) -> None:
-        self._client.delete(path)
+        _until_answered(lambda: self._client.delete(path))
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         try:
@@ -107,13 +109,18 @@ class HdfsClient:
         directory, _, name = path.rpartition("/")
         written = f"{directory}/.{name}.{uuid.uuid4()}"
         try:
-            with self._client.create(written, WriteOptions(create_parent=True)) as writer:
-                writer.write(data)
-            self._rename(written, path, data, overwrite=overwrite)
+            _until_answered(lambda: self._write(written, data))
+            _until_answered(lambda: self._rename(written, path, data, overwrite=overwrite))
         except BaseException:
             with suppress(FileNotFoundError):
-                self._client.delete(written)
+                _until_answered(lambda: self._client.delete(written))
             raise
+
+    def _write(self, path: str, data: bytes) -> None:
+        # Nobody else has this name: what is there was made by a request whose answer was lost.
+        options = WriteOptions(create_parent=True, overwrite=True)
+        with self._client.create(path, options) as writer:
+            writer.write(data)
 
     def _rename(self, written: str, path: str, data: bytes, *, overwrite: bool) -> None:
         try:
@@ -122,6 +129,20 @@ class HdfsClient:
             # It was renamed by a request whose answer was lost.
             if self.cat_file(path) != data:
                 raise
+
+
+def _until_answered(call: Callable[[], object]) -> None:
+    """Ask again where the answer was lost: the client does not by itself. `call` must be idempotent."""
+    for seconds in _LOST:
+        try:
+            call()
+            return
+        except OSError as error:
+            # What the NameNode says has a type of its own.
+            if type(error) is not OSError:
+                raise
+        time.sleep(seconds)
+    call()
 
 
 def _connected(host: str, options: Mapping[str, str]) -> Client:

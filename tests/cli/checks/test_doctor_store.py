@@ -14,7 +14,7 @@ from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from tests.actions.acting import contents
 from tests.cli.command import Paimark, Ran
-from tests.storage.pretending import PretendingServer, pretending_server
+from tests.storage.pretending import PretendingServer
 from tests.storage.stores import BUCKET
 
 ADDRESS = f"s3://{BUCKET}/warehouse"
@@ -38,7 +38,7 @@ def doctor(paimark: Paimark) -> Callable[..., Ran]:
 
 
 def test_an_honest_store_is_told_so_and_nothing_stays(doctor: Callable[..., Ran], warehouse: Path) -> None:
-    with pretending_server("keeps") as server:
+    with PretendingServer("keeps") as server:
         put_tables(server, warehouse)
         before = dict(server.objects)
         ran = doctor(server)
@@ -49,7 +49,7 @@ def test_an_honest_store_is_told_so_and_nothing_stays(doctor: Callable[..., Ran]
 def test_a_store_that_looks_first_takes_no_change_but_is_read(
     doctor: Callable[..., Ran], paimark: Paimark, warehouse: Path
 ) -> None:
-    with pretending_server("looks first") as server:
+    with PretendingServer("looks first") as server:
         put_tables(server, warehouse)
         before = dict(server.objects)
         ran = doctor(server)
@@ -67,7 +67,7 @@ def test_a_store_that_looks_first_takes_no_change_but_is_read(
 def test_a_race_is_a_change_and_is_not_made_in_read_only_mode(
     doctor: Callable[..., Ran], warehouse: Path
 ) -> None:
-    with pretending_server("ignores") as server:
+    with PretendingServer("ignores") as server:
         put_tables(server, warehouse)
         ran = doctor(server, "--read-only")
         assert (ran.code, told(ran)) == (0, [("ok", "not tried in read-only mode")])
@@ -83,7 +83,7 @@ def test_writers_take_turns_where_commits_of_others_lie_between(users: str, told
 
 
 def test_writers_that_take_turns_without_a_lock_are_told(paimark: Paimark, warehouse: Path) -> None:
-    with pretending_server("keeps") as server:
+    with PretendingServer("keeps") as server:
         put_tables(server, warehouse)
         for number, user in enumerate("abcba", 1):
             key = f"warehouse/shop.db/orders/snapshot/snapshot-{number}"

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.actions.acting import contents
-from tests.storage.pretending import DENIED, PretendingServer, pretending_server
+from tests.storage.pretending import DENIED, PretendingServer
 from tests.storage.stores import BUCKET
 
 LAKE = f"s3://{BUCKET}/lake"
@@ -17,7 +17,7 @@ _CLOSED = ("lake/closed.db/", "lake/shop.db/events/")
 @contextmanager
 def partly_closed(template: Path) -> Iterator[PretendingServer]:
     """`closed` can't be listed, and no file of `shop.events` read; `shop.orders` can."""
-    with pretending_server("keeps") as server:
+    with PretendingServer("keeps") as server:
         for path, data in contents(template).items():
             server.objects[f"lake/{path}"] = data
             server.objects[f"lake/{path.replace('shop.db', 'closed.db')}"] = data

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from core.storage.open import open_files, require_conditions
 from tests.actions.acting import ORDERS, done
 from tests.faults.stores.failing import Case, FailingScene
 from tests.faults.test_replace_main import branch, savepoint
-from tests.storage.pretending import EXPIRED, FULL, GONE, LOST, Fault, PretendingServer, pretending_server
+from tests.storage.pretending import EXPIRED, FULL, GONE, LOST, Fault, PretendingServer
 from tests.storage.stores import BUCKET
 
 SAVED = (partial(savepoint, snapshot=1), partial(savepoint, snapshot=4))
@@ -52,12 +52,6 @@ CASES = (
     Case("fast-forward", "merge-branch", {"name": "ahead"}, (ahead,), saves_first=True),
     Case("truncation", "rollback", {"to": "v2", "truncate": True}, FIX),
 )
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PretendingServer]:
-    with pretending_server("keeps") as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

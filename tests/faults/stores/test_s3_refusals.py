@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from core.errors import Unavailable
 from core.storage.files import Files
 from core.storage.open import open_files, require_conditions
-from tests.storage.pretending import DENIED, EXPIRED, FULL, LOST, Fault, PretendingServer, pretending_server
+from tests.storage.pretending import DENIED, EXPIRED, FULL, LOST, Fault, PretendingServer
 from tests.storage.stores import BUCKET
 
 CALLS: dict[str, Callable[[Files], object]] = {
@@ -22,12 +22,6 @@ CALLS: dict[str, Callable[[Files], object]] = {
     "replace": lambda files: files.replace("t/a", b"x"),
     "delete": lambda files: files.delete("t/a"),
 }
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PretendingServer]:
-    with pretending_server("keeps") as server:
-        yield server
 
 
 @pytest.fixture(scope="module")

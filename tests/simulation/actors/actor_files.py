@@ -16,11 +16,15 @@ from tests.simulation.world import World
 
 
 class ActorFiles:
-    """Implements `core.storage.files.Files` on the world's store."""
+    """Implements `core.storage.files.Files` on the world's store.
 
-    def __init__(self, world: World, actor: Actor) -> None:
+    Where there is a real one beside it, all changes are made there as well, and what `reads_server` read.
+    """
+
+    def __init__(self, world: World, actor: Actor, *, reads_server: bool = False) -> None:
         self._world = world
         self._actor = actor
+        self._read_server = world.server if reads_server else None
 
     @property
     def uri(self) -> str:
@@ -28,45 +32,47 @@ class ActorFiles:
 
     def entries(self, directory: str) -> list[DirectoryEntry]:
         self._turn()
-        return self._world.store.entries(directory)
+        entries = self._world.store.entries(directory)
+        if self._read_server:
+            self._read_server.entries(directory, entries)
+        return entries
 
     def names(self, directory: str) -> list[str]:
         self._turn()
-        return self._world.store.names(directory)
+        names = self._world.store.names(directory)
+        if self._read_server:
+            self._read_server.names(directory, names)
+        return names
 
     def etags(self, directory: str) -> dict[str, str | None]:
-        self._turn()
-        return {each.name: each.etag for each in self._world.store.entries(directory)}
+        return {each.name: each.etag for each in self.entries(directory)}
 
     def links(self, directories: Iterable[str]) -> list[str]:
         return []
 
     def read(self, path: str) -> bytes:
-        self._turn()
-        data = self._world.store.files.get(path)
+        data = self._read(path)
         if data is None:
             raise FileMissing(path)
         return data
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
-        for path in paths:
-            self._turn()
-            yield self._world.store.files.get(path)
+        return (self._read(path) for path in paths)
 
     def exists(self, path: str) -> bool:
-        self._turn()
-        return path in self._world.store.files
+        return self.size(path) is not None
 
     def size(self, path: str) -> int | None:
         self._turn()
         data = self._world.store.files.get(path)
-        return None if data is None else len(data)
+        size = None if data is None else len(data)
+        if self._read_server:
+            self._read_server.size(path, size)
+        return size
 
     def create(self, path: str, data: bytes) -> bool:
         fate = self._begin("create", path, data)
-        created = path not in self._world.store.files
-        if created:
-            self._set(path, data)
+        created = self._create(path, data)
         self._end(fate, "create" if created else "create (there is one)", path)
         return created
 
@@ -89,6 +95,8 @@ class ActorFiles:
     def prune(self, directory: str) -> None:
         fate = self._begin("prune", directory)
         self._world.store.prune(directory)
+        if self._world.server:
+            self._world.server.prune(directory)
         self._end(fate, "prune", directory)
 
     def put(self, path: str, data: bytes) -> None:
@@ -113,6 +121,8 @@ class ActorFiles:
             return False
         data = store.files[source]
         store.drop(source)
+        if self._world.server:
+            self._world.server.delete(source)
         self._set(target, data)
         self._end(fate, "rename", target)
         return True
@@ -121,6 +131,26 @@ class ActorFiles:
         if self._actor.is_dead:
             raise Death
         self._world.scheduler.turn(self._actor)
+        self._land()
+
+    def _land(self) -> None:
+        """What clients gave up comes about now."""
+        for each in self._world.late.due():
+            self._world.tell(
+                each.actor, f"comes late: {'delete' if each.data is None else 'put'} {each.path}"
+            )
+            files = ActorFiles(self._world, each.actor)
+            if each.is_creation and each.data is not None:
+                files._create(each.path, each.data)
+            else:
+                files._set(each.path, each.data)
+
+    def _read(self, path: str) -> bytes | None:
+        self._turn()
+        data = self._world.store.files.get(path)
+        if self._read_server:
+            self._read_server.read(path, data)
+        return data
 
     def _begin(self, call: str, path: str, data: bytes | None = None) -> Fate:
         """What is to become of a write. Raises for one that does not come about."""
@@ -131,12 +161,15 @@ class ActorFiles:
         if fate == "die half" and data is not None and world.store.kind != "s3":
             directory, _, name = path.rpartition("/")
             part = f"{directory}/.{name}.{uuid.uuid4()}"
-            world.store.put(part, data[: len(data) // 2], self._now)
+            self._put(part, data[: len(data) // 2])
             world.litter.add(part)
-        if fate in ("die before", "die half"):
+        if fate in ("late", "die late", "again"):
+            world.late.add(actor, path, data, is_creation=call == "create")
+        if fate in ("die before", "die half", "die late"):
             self._die(f"dies before {call} {path}")
-        if fate == "fail before":
-            world.tell(actor, f"{call} {path}: no answer, and not done")
+        if fate in ("fail before", "late"):
+            when = "not done" if fate == "fail before" else "done later"
+            world.tell(actor, f"{call} {path}: no answer, and {when}")
             raise Unavailable("the store does not answer")
         return fate
 
@@ -153,15 +186,31 @@ class ActorFiles:
         self._world.tell(self._actor, line)
         raise Death
 
+    def _create(self, path: str, data: bytes) -> bool:
+        is_new, server = path not in self._world.store.files, self._world.server
+        if server:
+            server.create(path, data, is_new)
+        if is_new:
+            self._world.store.put(path, data, self._now)
+            self._world.changed(self._actor, path, None, data)
+        return is_new
+
     def _set(self, path: str, data: bytes | None) -> None:
-        store = self._world.store
+        store, server = self._world.store, self._world.server
         before = store.files.get(path)
-        if data is None:
-            store.drop(path)
+        if data is not None:
+            self._put(path, data)
         else:
-            store.put(path, data, self._now)
+            store.drop(path)
+            if server:
+                server.delete(path)
         if before != data:
             self._world.changed(self._actor, path, before, data)
+
+    def _put(self, path: str, data: bytes) -> None:
+        self._world.store.put(path, data, self._now)
+        if self._world.server:
+            self._world.server.replace(path, data)
 
     @property
     def _now(self) -> int:

@@ -41,7 +41,7 @@ class StandInEngine:
     def __init__(self, world: World, actor: Actor) -> None:
         self._world = world
         self._actor = actor
-        self._files = ActorFiles(world, actor)
+        self._files = ActorFiles(world, actor, reads_server=True)
         self._writer = CommitWriter(world, actor, self._files)
 
     def do(self, task: Ask | Write) -> Generator[Event]:

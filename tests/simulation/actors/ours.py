@@ -25,7 +25,7 @@ _NEVER_SECONDS = 1e6
 def context_of(world: World, actor: Actor) -> Context:
     """Who acts, on the actor's own storage, by its own clock, with its own engine."""
     return Context(
-        files=ActorFiles(world, actor),
+        files=ActorFiles(world, actor, reads_server=True),
         read_only=False,
         user=actor.name,
         host="here",

@@ -18,7 +18,20 @@ _LONGEST_OPERATION_MS = 9
 
 # What happens at an operation. `half`: a create or replace leaves a part under a temporary name. `between`:
 # HDFS has deleted what a replace overwrites, and not renamed yet. `lost`: it was done, and no answer came.
-Fate = Literal["done", "die before", "die after", "die half", "die between", "fail before", "lost"]
+# `late`: no answer came, and it is done later; `die late`: its actor dies meanwhile. `again`: it was done by
+# a second request, and the first, which was given up, is done later as well.
+Fate = Literal[
+    "done",
+    "die before",
+    "die after",
+    "die half",
+    "die between",
+    "die late",
+    "fail before",
+    "lost",
+    "late",
+    "again",
+]
 
 
 class Death(BaseException):

@@ -34,7 +34,10 @@ class Watch:
         # Commits that went with what somebody deleted.
         self.dropped: set[Identity] = set()
         self.last_writer: dict[Key, Operation | None] = {}
+        # Who stands for the senders of requests that come late.
+        self._late: set[Actor] = set()
         world.watchers.append(self.changed)
+        world.late.heard.append(self._given_up)
 
     @property
     def interrupted(self) -> Operation | None:
@@ -46,8 +49,16 @@ class Watch:
             held = [each for each in held if each.actor.name == holder] or held
         return held[-1] if held else None
 
+    def _given_up(self, actor: Actor, stand_in: Actor) -> None:
+        self._late.add(stand_in)
+        if (operation := self.operations.get(actor)) is not None:
+            self.operations[stand_in] = operation
+
     def changed(self, actor: Actor, path: str, before: bytes | None, after: bytes | None) -> None:
         operation = self.operations.get(actor)
+        if actor in self._late and operation is not None and operation.state == "in doubt":
+            # What was found at rest does not hold any more.
+            self.doubts = [*(each for each in self.doubts if each is not operation), operation]
         old, new = view.identity(before), view.identity(after)
         if operation is not None and path in _LOOKED_AFTER and after is not None:
             operation.looks(path, Seen.now(self._store))

@@ -46,6 +46,8 @@ class Bench:
         wanted = {"bucket": "1" if keyed else "-1", **options}
         schema = schema_json(0, keyed=keyed, options=wanted)
         self.world.store.put(TABLE.root().schema(0), schema, 0)
+        if self.world.server:
+            self.world.server.fill(self.world.store)
 
     def ours(self, name: str) -> Ours:
         return Ours(self.world, self.watch, self.outcomes, Actor(name))
@@ -108,6 +110,8 @@ class Bench:
             self.outcomes.recovered(each)
         self.judge.judge()
         self.our_eyes.look(self.judge)
+        if self.world.server:
+            self.world.server.compare(self.world.store)
 
     def _answer(self) -> None:
         """A person looks whether main has what the interrupted change did."""

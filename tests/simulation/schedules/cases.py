@@ -8,6 +8,7 @@ from random import Random
 
 from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.scheduler import Actor
+from tests.simulation.memory import StoreKind
 from tests.simulation.schedules.bench import Bench
 from tests.simulation.stock.writer import StockWriter
 from tests.simulation.world import TABLE
@@ -25,9 +26,9 @@ class Case:
     steps: tuple[Step, ...] = ()
     keyed: bool = False
 
-    def prepared(self) -> Bench:
+    def prepared(self, kind: StoreKind = "local") -> Bench:
         """The same each time."""
-        bench = Bench(Random(self.name), "local", keyed=self.keyed)
+        bench = Bench(Random(self.name), kind, keyed=self.keyed)
         with deterministic(bench.scheduler, Random("names of the table")):
             self._prepare(bench)
         return bench

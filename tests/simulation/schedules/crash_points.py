@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.scheduler import Fate
+from tests.simulation.actors.server import Server
 from tests.simulation.judging import view
+from tests.simulation.memory import StoreKind
 from tests.simulation.schedules.bench import Bench
 from tests.simulation.schedules.cases import Case
 from tests.simulation.world import TABLE, Violation
 
-_LATE = ("others commit and main expires", "a recovery dies half-way")
+LATE: tuple[Fate, ...] = ("late", "die late", "again")
 # Ways that are known to go wrong, and are left out until they are mended: a case and what happens meanwhile.
 KNOWN_FAULTS = frozenset(
     {
@@ -95,11 +97,14 @@ MEANWHILE: dict[str, Callable[[Bench], object]] = {
 
 
 class CrashPoints:
-    """All points of one case, each on a copy of the same table."""
+    """All points of one case, each on a copy of the same table. `opened` gives real stores of the kind."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(
+        self, case: Case, kind: StoreKind = "local", opened: Callable[[], Server] | None = None
+    ) -> None:
         self.case = case
-        self._prepared = case.prepared()
+        self._opened = opened
+        self._prepared = case.prepared(kind)
         counted = self._prepared.copy()
         with deterministic(counted.scheduler, Random("names")):
             done = counted.act(case.action, **case.arguments)
@@ -117,21 +122,35 @@ class CrashPoints:
             for meanwhile in MEANWHILE:
                 yield Point(self.case.name, number, fate, meanwhile)
 
+    def late_points(self) -> Iterator[Point]:
+        """Each of its writes comes about once all is recovered: an object store's late answer."""
+        for number in range(1, self._writes + 1):
+            for fate in LATE:
+                for meanwhile in ("nothing happens", "others commit"):
+                    yield Point(self.case.name, number, fate, meanwhile)
+
     def run(self, point: Point) -> Bench:
         """The table afterwards. Raises `Violation`."""
         bench = self._prepared.copy()
+        if self._opened:
+            bench.world.server = self._opened()
+            bench.world.server.fill(bench.world.store)
         with deterministic(bench.scheduler, Random(f"names of {point}")):
             self._run(bench, point)
         return bench
 
     def _run(self, bench: Bench, point: Point) -> None:
         world, self.trace = bench.world, bench.world.trace
+        world.late.is_held = True
         world.begin_round(1)
         bench.dies(point.write, point.fate, self.case.action, **self.case.arguments)
         world.begin_round(2)
         MEANWHILE[point.meanwhile](bench)
         world.begin_round(3)
         bench.rest()
+        if point.fate in LATE:
+            world.late.wait()
+            bench.rest()
         world.begin_round(4)
         self._go_on(bench)
         bench.rest()

@@ -23,6 +23,7 @@ class Hazard(Enum):
     STOCK_EXPIRES_BRANCH = "a stock engine expires a branch, told to by arguments"
     REDO_OF_THE_NEWEST = "what named the newest snapshot is undone and redone, main being elsewhere meanwhile"
     CONSUMERS_EXPIRE = "a stock engine deletes what holds expiry for a change that was interrupted"
+    LATE_WRITES = "a request is given up, and the store acts on it later"
     SKEWED_CLOCKS = "clocks are wrong, and set back"
 
 
@@ -37,6 +38,7 @@ KNOWN_FAULTS = frozenset(
         Hazard.STOCK_DELETES_MAIN,
         Hazard.STOCK_ROLLBACK,
         Hazard.STOCK_EXPIRES_BRANCH,
+        Hazard.LATE_WRITES,
     }
 )
 COVERED = ALL - KNOWN_FAULTS

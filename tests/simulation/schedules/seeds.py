@@ -12,10 +12,12 @@ from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.operations import Operation, Seen
 from tests.simulation.actors.ours import Ours
 from tests.simulation.actors.scheduler import Actor, Fate
+from tests.simulation.actors.server import Server
 from tests.simulation.formats import Format, Rows
 from tests.simulation.judging import view
 from tests.simulation.memory import StoreKind
 from tests.simulation.schedules.bench import Bench
+from tests.simulation.schedules.crash_points import LATE
 from tests.simulation.schedules.hazards import Hazard
 from tests.simulation.stock.expiry import StockMaintenance
 from tests.simulation.stock.reader import StockReader
@@ -32,12 +34,20 @@ _MOST_UNDONE = 10
 
 
 class Run:
-    """One seed. `world.trace` tells what happened."""
+    """One seed. `world.trace` tells what happened. `server` is an empty real store of its kind."""
 
-    def __init__(self, seed: int, kind: StoreKind, hazards: frozenset[Hazard], formats: Format) -> None:
+    def __init__(
+        self,
+        seed: int,
+        kind: StoreKind,
+        hazards: frozenset[Hazard],
+        formats: Format,
+        server: Server | None = None,
+    ) -> None:
         self.random = Random(f"{seed} {kind}")
         self.bench = Bench(self.random, kind, keyed=self.random.random() < 0.4, formats=formats)
         self.world = self.bench.world
+        self.world.server = server
         self.choices = Choices(self.world, self.random, hazards)
         self.world.s3_overwrites = Hazard.S3_OVERWRITES in hazards
         self.world.hdfs_replaces_in_two_steps = Hazard.HDFS_REPLACES_IN_TWO_STEPS in hazards
@@ -59,6 +69,9 @@ class Run:
             self.bench.rest(self._perhaps_doom)
         if self.random.random() < 0.5:
             self._undo_all()
+        if self.choices.has(Hazard.LATE_WRITES):
+            self.world.late.wait()
+            self.bench.rest()
 
     def _begin(self) -> None:
         """A table with a few commits, a tag, and a branch of it."""
@@ -78,6 +91,8 @@ class Run:
             programs[actor] = self._program(actor, role)
             if self.choices.doomed(role):
                 self._doom(actor)
+            if actor.fate in LATE and role != "ours":
+                actor.fate = "die after"
         self.bench.scheduler.run(programs)
         if self.choices.has(Hazard.LATE_RECOVERY, 0.5):
             self._time_passes()
@@ -182,4 +197,6 @@ class Run:
 
     def _doom(self, actor: Actor) -> None:
         actor.dies_at = self.random.randint(1, 25)
-        actor.fate = self.random.choice(_FATES[self.world.store.kind])
+        kind = self.world.store.kind
+        is_late = kind == "s3" and self.choices.has(Hazard.LATE_WRITES, 0.5)
+        actor.fate = self.random.choice(LATE if is_late else _FATES[kind])

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
-import shutil
-import subprocess
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from core.config import Settings
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
-from tests.interop.stock import SMALL, download, jdk_tool
+from tests.interop.java_server import SPARK_JARS, start_java_server
+from tests.interop.stock import ToolMissing
 from tests.spark.engine_fixture import rows
 from tests.spark.standalone import SPARING
+from tests.storage.hdfs_server import CLUSTER
 
 SOURCE = Path(__file__).parent / "MiniYarn.java"
 # Hadoop's, and what its mini-cluster takes and does not bring.
 JARS = (
-    "org.apache.hadoop:hadoop-client-minicluster:3.4.2",
+    CLUSTER,
     "junit:junit:4.13.2",
     "org.bouncycastle:bcprov-jdk18on:1.78.1",
     "org.bouncycastle:bcpkix-jdk18on:1.78.1",
@@ -31,7 +31,6 @@ JARS = (
     "com.sun.xml.bind:jaxb-core:2.3.0.1",
     "javax.activation:javax.activation-api:1.2.0",
 )
-SPARK = f"{Path(pyspark.__file__).parent}/jars/*"
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
@@ -39,31 +38,13 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 @pytest.fixture
 def yarn(tmp_path: Path) -> Iterator[Path]:
     """The directory with its configuration. Skips without a JDK and Maven."""
-    java, javac, maven = jdk_tool("java"), jdk_tool("javac"), shutil.which("mvn")
-    if java is None or javac is None or maven is None:
-        pytest.skip("a JDK and Maven are needed")
-    jars, classes = tmp_path / "jars", tmp_path / "classes"
-    for each in JARS:
-        download(maven, each, jars)
-    class_path = os.pathsep.join([str(classes), SPARK, f"{jars}/*"])
-    subprocess.run([javac, "-nowarn", "-d", str(classes), "-cp", class_path, str(SOURCE)], check=True)
-    command = [java, *SMALL, "--add-opens", "java.base/java.lang=ALL-UNNAMED", "-cp", class_path, SOURCE.stem]
-    with (tmp_path / "yarn.log").open("w") as log:
-        process = subprocess.Popen(
-            [*command, str(tmp_path), str(os.getpid())],
-            cwd=tmp_path,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-        )
-    assert process.stdout is not None
-    with process, process.stdout as said:
-        try:
-            assert said.readline().strip() == "ready", (tmp_path / "yarn.log").read_text()[-2000:]
-            yield tmp_path
-        finally:
-            process.kill()
+    options = ["--add-opens", "java.base/java.lang=ALL-UNNAMED"]
+    try:
+        server = start_java_server(SOURCE, tmp_path, os.getpid(), JARS, options)
+    except ToolMissing as missing:
+        pytest.skip(f"no YARN to test with: {missing}")
+    yield tmp_path
+    os.kill(server.pid, signal.SIGKILL)
 
 
 def test_executors_in_containers_that_come_with_the_work(
@@ -83,7 +64,7 @@ def test_executors_in_containers_that_come_with_the_work(
         "spark.executor.cores": "1",
         "spark.executor.extraJavaOptions": SPARING,
         "spark.yarn.am.memory": "384m",
-        "spark.yarn.jars": f"local:{SPARK}",
+        "spark.yarn.jars": f"local:{SPARK_JARS}",
         "spark.yarn.stagingDir": f"file://{staging}",
         "spark.dynamicAllocation.enabled": "true",
         "spark.dynamicAllocation.minExecutors": "0",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import http.client
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from tests.storage.local_http import Answer, Handler, LocalServer
 
 # What the store says, by the word for it.
 _STATUS = {
@@ -17,7 +15,7 @@ _STATUS = {
 }
 
 
-class Door:
+class Door(LocalServer):
     """`error` is what it answers for data files: a word of S3's, `gone` for no answer; empty passes on."""
 
     def __init__(self, server: str) -> None:
@@ -25,52 +23,21 @@ class Door:
         target = server.removeprefix("http://")
         door = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def forward(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                if door.error and "/bucket-" in self.path:
-                    return self.refuse(door.error)
-                connection = http.client.HTTPConnection(target)
-                connection.request(self.command, self.path, body, dict(self.headers.items()))
-                answer = connection.getresponse()
-                data = answer.read()
-                connection.close()
-                self.send_response(answer.status)
-                for name, value in answer.getheaders():
-                    if name.lower() not in ("connection", "transfer-encoding", "date", "server"):
-                        self.send_header(name, value)
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(data)
-
-            do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = forward
-
-            def refuse(self, error: str) -> None:
-                if error == "gone":
+        class Doorkeeper(Handler):
+            def handle_request(self) -> None:
+                body = self.body()
+                is_refused = door.error and "/bucket-" in self.path
+                if is_refused and door.error == "gone":
                     self.close_connection = True
-                    return
-                text = f"<Error><Code>{error}</Code><Message>{error}</Message></Error>".encode()
-                self.send_response(_STATUS[error])
-                self.send_header("Content-Length", str(len(text)))
-                self.send_header("Content-Type", "application/xml")
-                self.end_headers()
-                if self.command != "HEAD":
-                    self.wfile.write(text)
+                elif is_refused:
+                    self.pass_on(_refusal(door.error))
+                else:
+                    self.pass_on(self.asked(target, body, dict(self.headers.items())))
 
-            def log_request(self, *_: object) -> None:
-                """The server behind has a log."""
+        super().__init__(Doorkeeper)
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = Thread(target=self._server.serve_forever, daemon=True)
 
-    def __enter__(self) -> Door:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+def _refusal(error: str) -> Answer:
+    body = f"<Error><Code>{error}</Code><Message>{error}</Message></Error>".encode()
+    headers = (("Content-Length", str(len(body))), ("Content-Type", "application/xml"))
+    return Answer(_STATUS[error], headers, body)
