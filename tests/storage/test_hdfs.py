@@ -150,3 +150,18 @@ def test_another_wins_though_an_answer_is_lost(hdfs: str) -> None:
         assert not open_files(f"hdfs://127.0.0.1:{proxy.port}/{place}").create("t/a", b"ours")
         assert proxy.lost == ["create", "rename2"]
     assert there.read("t/a") == b"theirs" and there.names("t") == ["a"]
+
+
+@pytest.mark.long
+def test_a_file_is_whole_as_soon_as_it_is_there(hdfs: str) -> None:
+    """The NameNode counts the bytes of its last block when a DataNode has reported it: some time later."""
+
+    warehouse = open_files(f"{hdfs}/{uuid.uuid4().hex}")
+
+    def write_and_read(number: int) -> bytes:
+        name = f"t/{number // 50}/n-{number}"
+        warehouse.create(name, b"written")
+        return warehouse.read(name)
+
+    with ThreadPoolExecutor(8) as threads:
+        assert set(threads.map(write_and_read, range(2000))) == {b"written"}

@@ -73,12 +73,14 @@ class HdfsClient:
             reader = self._client.read(path)
             require_small(len(reader))
             data = reader.read()
-            # Of a block that no DataNode has, or has reported yet, the client reads nothing and says nothing.
-            if len(data) == len(reader):
+            # Of a block that no DataNode has, or has reported yet, the client reads nothing and says nothing;
+            # of a file that was just closed it may not even count it.
+            whole = len(reader) or self._client.get_file_info(path).length
+            if len(data) == whole:
                 return data
             if seconds is not None:
                 time.sleep(seconds)
-        raise OSError(f"{size(len(reader) - len(data))} of {path} are on no DataNode")
+        raise OSError(f"{size(whole - len(data))} of {path} are on no DataNode")
 
     def rm_file(self, path: str) -> None:
         _until_answered(lambda: self._client.delete(path))
