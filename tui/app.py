@@ -54,7 +54,8 @@ def _sit(settings: Settings) -> Console:
 def _bind_own(console: Console, settings: Settings) -> None:
     """Put the keys and commands of the config file into the console. Raises `UsageError`."""
     from tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
-    from tui.keys.rebinding import keymap_of
+    from tui.keys.rebinding import first_keys, keymap_of
+    from tui.named_keys import take_keys
 
     scopes = _scopes()
     keymap = keymap_of(settings.keys, scopes)
@@ -62,6 +63,7 @@ def _bind_own(console: Console, settings: Settings) -> None:
     bindings = bindings_of(commands)
     require_free_keys(bindings, scopes, keymap)
     console.set_keymap(dict(keymap))
+    take_keys(first_keys(keymap))
     console.take_commands(commands, bindings)
 
 

@@ -25,6 +25,7 @@ from core.config import Settings
 from core.figures import counted, seconds
 from tui.keymap import hidden
 from tui.messages import Copied, LogLineAdded, StatusShown
+from tui.named_keys import quit_key
 from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
@@ -265,7 +266,7 @@ class Console(App[None]):
         if text := str(getattr(self.focused, "selected_text", "")):
             self.post_message(Copied(text))
         else:
-            self.say("ctrl+q leaves Paimark")
+            self.say(f"{quit_key()} leaves Paimark")
 
     async def action_help(self) -> None:
         from tui.dialogs.help import HelpScreen
@@ -393,8 +394,7 @@ class Console(App[None]):
     @property
     def _reason_to_stay(self) -> str:
         if self.session.changes:
-            return "A change is being written: ctrl+q again leaves it to recover"
-        unsaved = self.browse.tabs.unsaved_queries
-        if unsaved:
-            return f"{counted(unsaved, 'query', 'queries')} with text not saved or run: ctrl+q again leaves"
-        return ""
+            return f"A change is being written: {quit_key()} again leaves it to recover"
+        unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
+        lost = f"{unsaved} with text not saved or run: {quit_key()} again leaves"
+        return lost if self.browse.tabs.unsaved_queries else ""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 
 from tui.messages import Say
+from tui.named_keys import run_key
 from tui.session import Session, Target
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ async def open_chart(app: App[Any], session: Session, target: Target, pane: Pane
     if not isinstance(pane, QueryPane):
         await _open_over_time(app, session, target)
     elif pane.result is None or not len(pane.result.rows):
-        say("No rows to draw yet: ctrl+r runs the statement", "warn")
+        say(f"No rows to draw yet: {run_key()} runs the statement", "warn")
     else:
         await _open_histogram(app, pane.result, pane.grid.column, say)
 

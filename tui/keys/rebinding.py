@@ -44,6 +44,11 @@ def shown_keys(bindings: Sequence[BindingType], keymap: Keymap) -> Mapping[str, 
     return {written(keys_of(each, {})[0]): written(keys_of(each, keymap)[0]) for each in changed}
 
 
+def first_keys(keymap: Keymap) -> Mapping[str, str]:
+    """The first key of each id, as people write it."""
+    return {id_: written(keys.split(",")[0].strip()) for id_, keys in keymap.items()}
+
+
 def keys_by_id(bindings: Sequence[BindingType], keymap: Keymap) -> Mapping[str, str]:
     """The first key of each, as people write it."""
     named = [each for each in bindings if isinstance(each, Binding)]

@@ -56,7 +56,6 @@ class BranchesPane(RecordPane[BranchRows]):
     """Main first."""
 
     TITLE = "Branches"
-    EMPTY = "No branches."
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
         GridColumn("branch", style="accent"),
         GridColumn("", style="warn"),
@@ -72,6 +71,9 @@ class BranchesPane(RecordPane[BranchRows]):
         GridColumn("", style="bad"),
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "view", "view branch", id="branches.view")]
+
+    def empty_note(self) -> str:
+        return "No branches."
 
     def read(self, target: Target, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # Branches are the table's, whichever of them is in view.

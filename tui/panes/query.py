@@ -11,6 +11,7 @@ from textual.message import Message
 
 from tui.keymap import hidden
 from tui.messages import StatusShown
+from tui.named_keys import cancel_key, key
 from tui.panes.pane import Desk
 from tui.panes.sheets.files import SheetFiles
 from tui.panes.sheets.sheet import QuerySheet
@@ -25,7 +26,6 @@ from tui.widgets.query_status import QueryStatus
 from tui.widgets.sql_editor import SqlEditor
 
 _ALREADY = "It is open here already"
-_CHANGED = "It is open here already, and was changed by somebody since: ctrl+g, then ctrl+f reads it again"
 
 
 class QueryPane(Vertical):
@@ -84,7 +84,7 @@ class QueryPane(Vertical):
             if known is not None and known.path == file.path:
                 self.show_sheet(sheet)
                 is_same = known.data == file.data
-                self.post_message(StatusShown(_ALREADY if is_same else _CHANGED, "" if is_same else "warn"))
+                self.post_message(StatusShown(_ALREADY if is_same else _changed(), "" if is_same else "warn"))
                 return
         await self._free_sheet()
         self.sheet.prepare(file.text)
@@ -132,7 +132,9 @@ class QueryPane(Vertical):
 
     def action_step(self, by: int) -> None:
         if len(self.sheets) == 1:
-            self.post_message(StatusShown("There is one query: ctrl+t makes another", ""))
+            self.post_message(
+                StatusShown(f"There is one query: {key('sheet.new', 'ctrl+t')} makes another", "")
+            )
             return
         number = (self.sheets.index(self.sheet) + by) % len(self.sheets)
         self.show_sheet(self.sheets[number], in_rows=self.sheet.grid.has_focus)
@@ -141,7 +143,9 @@ class QueryPane(Vertical):
         """Close the sheet in view; ask when a text would be lost with it."""
         sheet = self.sheet
         if sheet.running:
-            self.post_message(StatusShown("Its statement is still running: ctrl+c cancels it", "warn"))
+            self.post_message(
+                StatusShown(f"Its statement is still running: {cancel_key()} cancels it", "warn")
+            )
         elif not sheet.has_unsaved:
             await self._shut(sheet)
         else:
@@ -171,10 +175,12 @@ class QueryPane(Vertical):
         """Whether a statement or an export runs on any sheet; says which, as another one must wait for it."""
         running = next((each for each in self.sheets if each.running), None)
         if running is self.sheet:
-            self.post_message(StatusShown("A statement is still running: ctrl+c cancels it", "warn"))
+            self.post_message(StatusShown(f"A statement is still running: {cancel_key()} cancels it", "warn"))
         elif running is not None:
             number = self.sheets.index(running) + 1
-            self.post_message(StatusShown(f"Query {number} is still running: ctrl+c cancels it", "warn"))
+            self.post_message(
+                StatusShown(f"Query {number} is still running: {cancel_key()} cancels it", "warn")
+            )
         return running is not None
 
     @property
@@ -259,3 +265,10 @@ class QueryPane(Vertical):
 
     def on_query_sheet_renamed(self) -> None:
         self.show_names()
+
+
+def _changed() -> str:
+    close, opened = key("sheet.close", "ctrl+g"), key("sheet.open", "ctrl+f")
+    return (
+        f"It is open here already, and was changed by somebody since: {close}, then {opened} reads it again"
+    )

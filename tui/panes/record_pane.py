@@ -50,7 +50,6 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = ()
     FROZEN: ClassVar[int] = 1
     TITLE: ClassVar[str] = ""
-    EMPTY: ClassVar[str] = "Nothing here."
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "query", tooltip="prepare the query that reads it", id="pane.query")
     ]
@@ -175,8 +174,12 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self._go()
         self.post_message(self.Changed(self))
 
+    def empty_note(self) -> str:
+        """A sentence in place of the rows, where there are none."""
+        return "Nothing here."
+
     def _show(self, loaded: PaneRows[S]) -> None:
-        self.grid.show(loaded.rows, note=self.EMPTY, total=loaded.total)
+        self.grid.show(loaded.rows, note=self.empty_note(), total=loaded.total)
 
     def go_to(self, name: str) -> None:
         """Put the cursor on the record of this name once it is there, unless a person moves it first."""

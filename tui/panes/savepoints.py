@@ -16,6 +16,7 @@ from core.table.lineage.lineage import Lineage
 from core.table.records import Savepoint, Tag
 from core.table.savepoints import SavepointManager
 from tui.formats import format_value
+from tui.named_keys import key
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.records.record_key import RecordKey, commit_of
 from tui.records.sources import GridColumn, Records
@@ -75,7 +76,6 @@ class SavepointsPane(RecordPane[SavepointRows]):
     """Newest first, because that is the one people come for."""
 
     TITLE = "Savepoints"
-    EMPTY = "No savepoints yet: press s to make one of the newest snapshot."
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
         # As the system table has them: first those of every Paimon with savepoints, in its order.
         GridColumn("savepoint_id", "id", "accent"),
@@ -90,6 +90,9 @@ class SavepointsPane(RecordPane[SavepointRows]):
         GridColumn("branch", style="second"),
         GridColumn("created_by", style="quiet"),
     )
+
+    def empty_note(self) -> str:
+        return f"No savepoints yet: press {key('act.savepoint', 's')} to make one of the newest snapshot."
 
     def read(self, target: Target, report: ThreadReport[PaneRows[SavepointRows]]) -> None:
         opened = self.session.open(target)

@@ -57,7 +57,6 @@ class SchemaPane(RecordPane[SchemaRows]):
     """The newest version, until `<` and `>` ask for another."""
 
     TITLE = "Schema"
-    EMPTY = "No schema."
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
         GridColumn("name", style="accent"),
         GridColumn("what", style="quiet"),
@@ -70,6 +69,9 @@ class SchemaPane(RecordPane[SchemaRows]):
         Binding("<", "version(-1)", "older schema", id="schema.older"),
         Binding(">", "version(1)", "newer schema", id="schema.newer"),
     ]
+
+    def empty_note(self) -> str:
+        return "No schema."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)

@@ -105,7 +105,6 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     """The newest page without listing, then how many there are; the rest once the pane has the keys."""
 
     TITLE = "Snapshots"
-    EMPTY = "No snapshots: nothing was ever committed to this branch."
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
         GridColumn("id", "id", "accent"),
         GridColumn("", style="second"),
@@ -118,6 +117,9 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         GridColumn("kept by", style="second"),
         GridColumn("commit user", style="quiet"),
     )
+
+    def empty_note(self) -> str:
+        return "No snapshots: nothing was ever committed to this branch."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)

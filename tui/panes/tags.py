@@ -12,6 +12,7 @@ from core.table.layout import Root
 from core.table.read_tags import is_of_read, is_read_tag
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
+from tui.named_keys import key
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import snapshot_facts, tags_seen
 from tui.records.record_key import RecordKey, commit_of
@@ -28,7 +29,6 @@ class TagsPane(RecordPane[TagRows]):
     """Newest snapshot first."""
 
     TITLE = "Tags"
-    EMPTY = "No tags: press t on a snapshot to name it."
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
         GridColumn("tag", style="accent"),
         GridColumn("snapshot", "id"),
@@ -39,6 +39,9 @@ class TagsPane(RecordPane[TagRows]):
         GridColumn("kept until", "time", "quiet"),
         GridColumn("", style="warn"),
     )
+
+    def empty_note(self) -> str:
+        return f"No tags: press {key('act.tag', 't')} on a snapshot to name it."
 
     def read(self, target: Target, report: ThreadReport[PaneRows[TagRows]]) -> None:
         opened = self.session.open(target)

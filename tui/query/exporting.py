@@ -15,6 +15,7 @@ from core.figures import counted, whole_seconds
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
 from core.text import clean_text
+from tui.named_keys import cancel_key
 from tui.query.query_result import QueryResult
 from tui.theme import Line
 from tui.work.background import Slot, ThreadReport
@@ -42,7 +43,7 @@ class Export:
         if self._room.state == "starting":
             took = whole_seconds(time.monotonic() - self._began)
             return [(f"Spark is starting, {took}", "warn"), ("  then the rows are exported", "quiet")]
-        done = f"  {counted(self._rows, 'row')} so far  ctrl+c cancels"
+        done = f"  {counted(self._rows, 'row')} so far  {cancel_key()} cancels"
         return [("exporting to ", "accent"), (clean_text(self.path), ""), (done, "quiet")]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.figures import counted, seconds
 from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
+from tui.named_keys import cancel_key
 from tui.query.arrow_rows import ArrowRows, result_columns
 from tui.records.sources import GridColumn, tuples
 from tui.theme import Line
@@ -139,4 +140,4 @@ class QueryResult:
         line: Line = [("running  ", "accent"), (elapsed, "quiet")]
         if stage is not None and stage.total:
             line = [*line, (f"  {bar(stage.done, stage.total)} tasks", "accent")]
-        return [*line, ("  ctrl+c cancels", "quiet")]
+        return [*line, (f"  {cancel_key()} cancels", "quiet")]

@@ -9,6 +9,7 @@ from core.figures import counted
 from core.table.layout import MAIN
 from core.table.records import Snapshot
 from core.travel.wanted import Wanted
+from tui.named_keys import key, mark_key, unmark_key
 from tui.session import RowVersion, Target
 
 
@@ -37,10 +38,13 @@ def marked_words(marks: Sequence[Mark]) -> str:
     if not marks:
         return "Nothing is marked"
     if len(marks) > 2:
-        return f"{_count(marks)}: s t x act on all, D compares two, escape takes the marks away"
+        away = f"{unmark_key()} takes the marks away"
+        return f"{_count(marks)}: {_acting()} act on all, {_comparing()} compares two, {away}"
     labels = " and ".join(each.label for each in marks)
     more = (
-        "D shows the difference, s t x act on both" if len(marks) == 2 else "D on another row: the difference"
+        f"{_comparing()} shows the difference, {_acting()} act on both"
+        if len(marks) == 2
+        else f"{_comparing()} on another row: the difference"
     )
     return f"Marked {labels}: {more}"
 
@@ -50,15 +54,23 @@ def why_not_one(marks: Sequence[Mark], here: Mark | None) -> str:
     if not marks or list(marks) == [here]:
         return ""
     if len(marks) == 1:
-        return f"{_count(marks)}, and this acts on another: escape takes the mark away"
-    return f"{_count(marks)}, and this acts on one: escape takes the marks away"
+        return f"{_count(marks)}, and this acts on another: {unmark_key()} takes the mark away"
+    return f"{_count(marks)}, and this acts on one: {unmark_key()} takes the marks away"
 
 
 def why_no_pair(marks: Sequence[Mark]) -> str:
     """A hint where there are no two rows to compare."""
     if len(marks) > 2:
-        return f"{_count(marks)}: D compares two, space takes a mark away"
-    return "Mark two rows with space, or go to a branch, then D"
+        return f"{_count(marks)}: {_comparing()} compares two, {mark_key()} takes a mark away"
+    return f"Mark two rows with {mark_key()}, or go to a branch, then {_comparing()}"
+
+
+def _acting() -> str:
+    return f"{key('act.savepoint', 's')} {key('act.tag', 't')} {key('act.delete', 'x')}"
+
+
+def _comparing() -> str:
+    return key("browse.diff", "D")
 
 
 def _count(marks: Sequence[Mark]) -> str:

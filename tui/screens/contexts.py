@@ -13,6 +13,7 @@ from core.storage.known_options import require_known
 from core.text import clean_text
 from tui.dialogs.palette import PaletteEntry
 from tui.messages import Say
+from tui.named_keys import cancel_key
 from tui.session import Session
 
 
@@ -49,7 +50,7 @@ def why_not_now(session: Session) -> str:
     if session.changes:
         return f"{session.changes[0].title} is being written: switch when it is done"
     if session.room.state == "running":
-        return "A statement is still running: ctrl+c cancels it, then switch"
+        return f"A statement is still running: {cancel_key()} cancels it, then switch"
     return ""
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.figures import counted
+from tui.named_keys import mark_key, unmark_key
 from tui.panes.record_pane import RecordPane
 from tui.records.marks import Mark
 from tui.records.row_actions import DELETE, arguments_from
@@ -39,7 +40,9 @@ def several(name: str, target: Target, pane: object, marks: Sequence[Mark]) -> S
     rows = marked_rows(pane, marks)
     if len(rows) < 2:
         here = f"{len(rows) or 'none'} of them here"
-        return Several({}, f"{counted(len(marks), 'row')} are marked, {here}: escape takes the marks away")
+        return Several(
+            {}, f"{counted(len(marks), 'row')} are marked, {here}: {unmark_key()} takes the marks away"
+        )
     varied = _VARIED[name]
     return _together(
         name, varied, [(mark.label, arguments_from(name, target, row, newest=False)) for mark, row in rows]
@@ -61,7 +64,9 @@ def marked_rows(pane: RecordPane[Any], marks: Sequence[Mark]) -> list[tuple[Mark
 def _together(name: str, varied: str, rows: Sequence[tuple[str, dict[str, object]]]) -> Several:
     lacking = [label for label, arguments in rows if arguments.get(varied) is None]
     if lacking:
-        return Several({}, f"{name} can't be done to {', '.join(lacking[:5])}: space takes a mark away")
+        return Several(
+            {}, f"{name} can't be done to {', '.join(lacking[:5])}: {mark_key()} takes a mark away"
+        )
     others = [{key: each for key, each in arguments.items() if key != varied} for _, arguments in rows]
     if any(each != others[0] for each in others):
         return Several({}, "The marked rows are of several branches: mark those of one")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tui.messages import Say
+from tui.named_keys import key, unmark_key
 from tui.panes.record_pane import RecordPane
 from tui.records.marks import Mark, marked_words, toggled, why_not_one
 from tui.screens.open_tabs import OpenTabs
@@ -76,7 +77,8 @@ class SelectedRows:
         else:
             self._range = _Range(pane, pane.grid.source.key(pane.grid.index), tuple(self.marks))
             self.cursor_moved()
-            self._say("Marking from here to the cursor: V ends it, escape takes the marks away")
+            ends = f"{key('browse.mark_range', 'V')} ends it, {unmark_key()} takes the marks away"
+            self._say(f"Marking from here to the cursor: {ends}")
 
     def cursor_moved(self) -> None:
         """The cursor is elsewhere: the range, if there is one, ends there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui.messages import Say
+from tui.named_keys import key
 from tui.panes.tables import TablesPane
 from tui.remembered.memory import Memory
 
@@ -28,7 +29,7 @@ class Sidebar:
     def resize(self, steps: int, terminal: int) -> None:
         """Wider or, below 0, narrower."""
         if not self._tables.display:
-            self._say("The tables are hidden: esc brings them back", "warn")
+            self._say(f"The tables are hidden: {key('browse.up', 'esc')} brings them back", "warn")
             return
         width = _within(self._tables.outer_size.width + steps * _STEP, terminal)
         self._memory.keep_sidebar(width)

@@ -7,6 +7,8 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from tui.named_keys import suspend_key
+
 # Gives the terminal away, and takes it back.
 Suspended = Callable[[], AbstractContextManager[object]]
 
@@ -35,10 +37,10 @@ def why_to_stay(*, is_changing: bool) -> str:
     """Why ctrl+z may not stop the console now; empty where it may."""
     if is_changing:
         # Others would take one that stands still for dead.
-        return "A change is being written: ctrl+z waits for its end"
+        return f"A change is being written: {suspend_key()} waits for its end"
     if os.getpgrp() == os.getsid(0):
         # As with `ssh -t host paimark`: no shell has put it into a group, and none could bring it back.
-        return "ctrl+z needs a shell that brings Paimark back, and there is none here"
+        return f"{suspend_key()} needs a shell that brings Paimark back, and there is none here"
     return ""
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from core.cells import cut, width_of
 from core.figures import counted
 from core.text import clean_text
+from tui.named_keys import key
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines, line_width
 
@@ -73,7 +74,12 @@ def flow(facts: Facts, width: int, height: int) -> list[Line]:
         hidden = len(lines) - height + 1
         lines = [
             *lines[: height - 1],
-            [(f" … {counted(hidden, 'more line')}: i shows the whole record", "quiet")],
+            [
+                (
+                    f" … {counted(hidden, 'more line')}: {key('browse.record', 'i')} shows the whole record",
+                    "quiet",
+                )
+            ],
         ]
     return list(lines)
 

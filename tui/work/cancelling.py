@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from core.figures import whole_seconds
+from tui.named_keys import cancel_key
 from tui.theme import Line
 from tui.work.engine_room import EngineRoom
 
@@ -44,7 +45,10 @@ class Cancelling:
         return [
             ("cancelling  ", "warn"),
             (took, "quiet"),
-            ("  it does not stop: ctrl+c again ends Spark, and its temporary views with it", ""),
+            (
+                f"  it does not stop: {cancel_key()} again ends Spark, and its temporary views with it",
+                "",
+            ),
         ]
 
 

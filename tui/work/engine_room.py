@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.config import Settings, state_directory
 from core.errors import PaimarkError
+from tui.named_keys import run_key
 
 if TYPE_CHECKING:
     from core.spark.client.client import Engine
@@ -80,8 +81,8 @@ class EngineRoom:
 
 _LINES: Mapping[str, tuple[str, str, str, str]] = {
     # A sign and its ink, how Spark is, and what comes of that.
-    "ready": ("●", "good", "Spark is ready", "ctrl+r runs the statement"),
-    "starting": ("○", "warn", "Spark is starting", "ctrl+r runs the statement when it is ready"),
+    "ready": ("●", "good", "Spark is ready", "{run} runs the statement"),
+    "starting": ("○", "warn", "Spark is starting", "{run} runs the statement when it is ready"),
     "failed": ("✗", "bad", "Spark failed", "the next statement starts it again; log: {log}"),
     "resting": (
         *("○", "quiet", "Spark was ended while nobody used it"),
@@ -94,4 +95,8 @@ _LINES: Mapping[str, tuple[str, str, str, str]] = {
 def engine_line(room: EngineRoom) -> Line:
     sign, ink, how, then = _LINES.get(room.state, _LINES["stopped"])
     told = "bad" if ink == "bad" else ""
-    return [(f"{sign} ", ink), (how, told), (f"   {then.format(log=room.log_path)}", "quiet")]
+    return [
+        (f"{sign} ", ink),
+        (how, told),
+        (f"   {then.format(log=room.log_path, run=run_key())}", "quiet"),
+    ]

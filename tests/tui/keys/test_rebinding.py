@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import gc
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import tui
 from core.config import Settings
 from core.errors import UsageError
+from core.travel.wanted import Wanted
 from tests.tui.driving import at_orders
 from tui.app import _scopes, run
 from tui.keys.bindings import Scope
-from tui.keys.rebinding import keymap_of
+from tui.keys.rebinding import first_keys, keymap_of, keys_of
+from tui.named_keys import take_keys
+from tui.records.marks import Mark, marked_words
+from tui.widgets.key_bar import written
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +91,31 @@ async def test_new_keys_work_and_are_told_everywhere(warehouse: Path, scopes: li
         await console.press("q", "colon")
         await console.type("create-save")
         await console.sees("create-savepoint", "f2")
+
+
+def test_sentences_name_the_keys_there_are(scopes: list[Scope]) -> None:
+    known = {each.id: each for scope in scopes for each in scope.bindings if each.id is not None}
+    named = set(_named_in_sentences())
+    assert len(named) > 10
+    for id_, default in named:
+        # One sentence says escape, which the bar of keys writes shorter.
+        assert default.replace("escape", "esc") in [written(key) for key in keys_of(known[id_], {})]
+
+
+def test_sentences_name_keys_bound_anew(scopes: list[Scope]) -> None:
+    marks = [Mark(Wanted(version="1")), Mark(Wanted(version="2"))]
+    assert "D shows the difference, s t x act" in marked_words(marks)
+    take_keys(first_keys(keymap_of({"browse.diff": "f11", "act.tag": "ctrl+n"}, scopes)))
+    try:
+        assert "f11 shows the difference, s ctrl+n x act" in marked_words(marks)
+    finally:
+        take_keys({})
+
+
+def _named_in_sentences() -> Iterator[tuple[str, str]]:
+    """The id and the default of each call of `key` in the console's source."""
+    for file in Path(tui.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "key":
+                id_, default = (ast.literal_eval(each) for each in node.args)
+                yield id_, default

@@ -22,6 +22,7 @@ from tui.dialogs.dialog import Dialog
 from tui.dialogs.pick import PickOne
 from tui.keymap import hidden
 from tui.messages import Copied
+from tui.named_keys import cancel_key, key
 from tui.records.sources import GridColumn
 from tui.session import Session
 from tui.widgets.detail_strip import Detail
@@ -116,7 +117,7 @@ class ConflictsScreen(Dialog[str | None]):
         if self._is_looking:
             self._spark.cancel_again()
             waited = self._far or "".join(text for text, _ in self._spark.line)
-            self._grid.say(f"Looking for keys that both sides changed: {waited}", "ctrl+c cancels.")
+            self._grid.say(f"Looking for keys that both sides changed: {waited}", f"{cancel_key()} cancels.")
 
     def _take(self, choosing: Choosing) -> None:
         self._is_looking = False
@@ -224,7 +225,7 @@ class ConflictsScreen(Dialog[str | None]):
         assert choosing is not None
         line = choosing.next_undecided(self._grid.index or 0)
         if line is None:
-            self._bar.say("Every key is decided: esc closes", "good")
+            self._bar.say(f"Every key is decided: {key('dialog.close', 'esc')} closes", "good")
             return
         if self._grid.order.text or self._grid.order.column is not None:
             # A filter may hide it, and in another order it is not the next.

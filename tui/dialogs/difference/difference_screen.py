@@ -24,6 +24,7 @@ from tui.dialogs.difference.page_grid import PageGrid
 from tui.dialogs.difference.reading import Counted, DifferenceReading
 from tui.keymap import hidden
 from tui.messages import Copied, StatusShown
+from tui.named_keys import cancel_key
 from tui.terminal.clipboard import copy_sequence
 from tui.theme import Line
 from tui.widgets.grid.record_grid import Edge, RecordGrid
@@ -126,7 +127,7 @@ class DifferenceScreen(Dialog[bool]):
 
     def _refuses(self) -> bool:
         if self._is_busy:
-            self.post_message(StatusShown(f"{self._doing}: ctrl+c cancels that", "warn"))
+            self.post_message(StatusShown(f"{self._doing}: {cancel_key()} cancels that", "warn"))
         return self._is_busy
 
     def action_again(self) -> None:
@@ -189,7 +190,7 @@ class DifferenceScreen(Dialog[bool]):
 
     def _state_line(self) -> Line:
         if self._spark is not None:
-            return [(f"{self._doing}: ", ""), *self._spark.line, ("  ctrl+c cancels", "quiet")]
+            return [(f"{self._doing}: ", ""), *self._spark.line, (f"  {cancel_key()} cancels", "quiet")]
         if self._problem is not None:
             hint = f"  {clean_text(self._problem.hint)}" if self._problem.hint else ""
             return [

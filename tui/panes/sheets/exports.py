@@ -12,6 +12,7 @@ from textual.app import App
 from core.figures import counted
 from core.spark.protocol import Finished
 from tui.messages import StatusShown
+from tui.named_keys import run_key
 from tui.panes.sheets.sheet_job import SheetJob
 from tui.query.exporting import Export, Exporting
 from tui.query.query_result import QueryResult
@@ -36,7 +37,7 @@ class SheetExports:
         from tui.dialogs.export import ExportScreen
 
         if result is None or not isinstance(result.end, Finished) or not result.names:
-            self._say("There are no rows to export: ctrl+r runs the statement", "warn")
+            self._say(f"There are no rows to export: {run_key()} runs the statement", "warn")
             return
         what = f"The {counted(len(result.rows), 'row')} of the result, not sorted or filtered."
         if result.is_cut:

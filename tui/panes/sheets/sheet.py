@@ -20,6 +20,7 @@ from core.statements.run import action_called
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
 from tui.messages import LogLineAdded, StatusShown
+from tui.named_keys import key
 from tui.panes.pane import Desk
 from tui.panes.sheets.exports import SheetExports
 from tui.panes.sheets.sheet_bar import SheetName
@@ -298,7 +299,7 @@ class QuerySheet(Vertical):
             if result.is_cut and self.grid.order.done:
                 line = [*line, (f"   {self.grid.order.done}: these rows only", "warn")]
             if self.grid.count and self.editor.has_focus and not result.running:
-                line = [*line, ("   esc goes to the rows", "quiet")]
+                line = [*line, (f"   {key('query.leave', 'esc')} goes to the rows", "quiet")]
             self.status.say(line, more, result.place)
 
     def on_descendant_focus(self) -> None:

@@ -17,6 +17,7 @@ from core.space.space import space
 from core.table.operations import operation_names
 from core.text import clean_text
 from tui.messages import StatusShown
+from tui.named_keys import cancel_key, key
 from tui.panes.branches import branches_seen
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
@@ -39,8 +40,10 @@ class SpacePane(RecordPane[SpaceRows]):
     """What main's newest snapshot has at once; the rest in a thread that `ctrl+c` stops."""
 
     TITLE = "Space"
-    EMPTY = "Nothing yet: 6 opens the query pane, for an INSERT."
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
+
+    def empty_note(self) -> str:
+        return f"Nothing yet: {key('tab.query', '6')} opens the query pane, for an INSERT."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
@@ -133,7 +136,7 @@ class SpacePane(RecordPane[SpaceRows]):
             lines += [[(clean_text(line), "")] for line in sentences(report)]
             lines.append([(bucket_sentence(report), "quiet")])
         elif not more:
-            more = "counting who holds what: ctrl+c stops it"
+            more = f"counting who holds what: {cancel_key()} stops it"
         self._summary.say(*([[(clean_text(more), "warn")]] if more else []), *lines)
 
     # Rows

@@ -19,6 +19,7 @@ from core.table.timeline.scene import Scene, read_scene
 from core.table.timeline.weaving import RecordReader, around, place_at, weave
 from core.travel.times.spoken import HINT, read_spoken_time
 from tui.messages import StatusShown
+from tui.named_keys import key
 from tui.panes.branches import branches_seen
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
@@ -73,12 +74,15 @@ class TimelinePane(RecordPane[TimelineRows]):
     """Main's newest commits at once, then all lanes; records are read for the rows that are shown."""
 
     TITLE = "Timeline"
-    EMPTY = "No commits yet: 6 opens the query pane, for an INSERT; each commit is a row here."
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("@", "jump", "jump", tooltip="go to a time: yesterday 03:10, 2 h ago", id="timeline.jump"),
         Binding("f", "fold", "fold", tooltip="fold the commits of this branch again", id="timeline.fold"),
     ]
+
+    def empty_note(self) -> str:
+        query = key("tab.query", "6")
+        return f"No commits yet: {query} opens the query pane, for an INSERT; each commit is a row here."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)

@@ -1,0 +1,43 @@
+"""The keys that sentences name: those of `[keys]` of the config file where they were bound anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# One console a process has the keyboard.
+_bound_anew: dict[str, str] = {}
+
+
+def take_keys(written: Mapping[str, str]) -> None:
+    """From now on sentences name these, by id as people write them, or what bindings come with."""
+    _bound_anew.clear()
+    _bound_anew.update(written)
+
+
+def key(id_: str, default: str) -> str:
+    """As people write it. `default` is the one that the binding comes with: its module stays unread."""
+    return _bound_anew.get(id_, default)
+
+
+def cancel_key() -> str:
+    return key("app.interrupt", "ctrl+c")
+
+
+def run_key() -> str:
+    return key("query.run", "ctrl+r")
+
+
+def quit_key() -> str:
+    return key("app.quit", "ctrl+q")
+
+
+def suspend_key() -> str:
+    return key("app.suspend", "ctrl+z")
+
+
+def unmark_key() -> str:
+    return key("browse.up", "escape")
+
+
+def mark_key() -> str:
+    return key("browse.mark", "space")
