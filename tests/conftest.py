@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from core.spark.launch.session_settings import WARM_UP
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse
 from tests.spark.standalone import SPARING
@@ -56,9 +57,12 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _sparing_java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Engines start often here and run little: the second compiler would take a third of their CPU time."""
+    """Engines start often here and run little: the second compiler would take a third of their CPU time.
+
+    And what they do before they are asked would be for nothing.
+    """
     place = tmp_path_factory.mktemp("spark-conf")
-    (place / "spark-defaults.conf").write_text(f"spark.driver.extraJavaOptions {SPARING}\n")
+    (place / "spark-defaults.conf").write_text(f"spark.driver.extraJavaOptions {SPARING}\n{WARM_UP} off\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_CONF_DIR", str(place))
         yield

@@ -139,6 +139,15 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     texts: Mapping[str, tuple[str, ...]] = {}
 
 
+class Prefetch(msgspec.Struct, frozen=True, tag=True):
+    """Make the tables of this query ready while there is nothing else to do: it may be asked next.
+
+    A newer one takes its place. It is never answered with rows or errors, only with a `Prefetched`.
+    """
+
+    sql: str
+
+
 class Cancel(msgspec.Struct, frozen=True, tag=True):
     """Stop statement `number`, if it is the one that runs."""
 
@@ -161,6 +170,12 @@ class Died(msgspec.Struct, frozen=True, tag=True):
 
     message: str
     hint: str = ""
+
+
+class Prefetched(msgspec.Struct, frozen=True, tag=True):
+    """A `Prefetch` is over, for whatever came of it. No event of a statement."""
+
+    sql: str
 
 
 class Reading(msgspec.Struct, frozen=True, tag=True):
@@ -248,9 +263,9 @@ CANCELLED = Failed("The statement was cancelled", cause="cancelled")
 
 # What the engine works on, one at a time.
 Task = Run | Ask | Write
-Order = Start | Run | Ask | Write | Cancel | Close
+Order = Start | Run | Ask | Write | Prefetch | Cancel | Close
 # And Batch, which is not JSON.
-Report = Ready | Died | Reading | Columns | StageProgress | Explained | Told | Finished | Failed
+Report = Ready | Prefetched | Died | Reading | Columns | StageProgress | Explained | Told | Finished | Failed
 Event = Ready | Reading | Columns | Batch | StageProgress | Explained | Told | Finished | Failed
 
 _encode = msgspec.json.encode

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 # How often the pane in view is checked for something new.
 FOLLOW_SECONDS = 3.0
-_ENGINE_SECONDS = 1.0
+_ENGINE_SECONDS = 0.5
 
 
 class BrowseScreen(Screen[None]):

@@ -8,6 +8,7 @@ from typing import Any
 from textual.app import App
 
 from tui.panes.tab_counts import TabCounts, count_tabs
+from tui.screens.next_query import NextQuery
 from tui.screens.open_tabs import OpenTabs
 from tui.session import Opened, Session
 from tui.widgets.breadcrumb import Breadcrumb
@@ -30,6 +31,7 @@ class TableSummary:
         self._tabs = tabs
         self._breadcrumb = breadcrumb
         self._reading: Slot[TabCounts] = Slot(app, "counts", self._take, lambda error: None)
+        self._next_query = NextQuery(session.room, tabs)
 
     def show_target(self, main: str = "", branch: str = "") -> None:
         """Name the table in view, as far as it is known without reading."""
@@ -63,6 +65,7 @@ class TableSummary:
         self._tabs.show_counts(counted.counts)
 
     def show_engine(self) -> None:
-        """Say what Spark does, and how much runs that nobody watches."""
+        """Say what Spark does, and how much runs that nobody watches; tell it what may come next."""
+        self._next_query.tell()
         word, jobs = _ENGINE_WORDS.get(self._session.room.state, ""), self._session.jobs.in_background
         self._breadcrumb.go(replace(self._breadcrumb.location, engine=word, jobs=jobs))

@@ -58,6 +58,11 @@ class EngineRoom:
 
         threading.Thread(target=work, name="paimark-engine", daemon=True).start()
 
+    def prefetch(self, sql: str) -> None:
+        """Tell an engine that runs which query may come next. Returns at once."""
+        tell = partial(self.engine.prefetch, sql)
+        threading.Thread(target=tell, name="paimark-prefetch", daemon=True).start()
+
     def run(self, asked: str | Statement, database: str | None, limit: int | None) -> Iterator[Event]:
         """The statement's events, as the engine gives them. For a thread: it blocks."""
         from core.statements.run import run_statement

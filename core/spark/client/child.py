@@ -28,6 +28,7 @@ from core.spark.protocol import (
     Failed,
     Finished,
     Order,
+    Prefetched,
     Ready,
     Report,
     Told,
@@ -54,6 +55,8 @@ class EngineProcess:
         self._dropping = True
         self.answers = 0
         self.ready: Ready | None = None
+        # The query whose tables were made ready last.
+        self.prefetched = ""
         self.ended = False
         self.last_words: Died | None = None
         with theirs, _open_log(log_path) as log:
@@ -150,6 +153,9 @@ class EngineProcess:
     def _take(self, report: Report | Batch) -> None:
         if isinstance(report, Died):
             self.last_words = report
+            return
+        if isinstance(report, Prefetched):
+            self.prefetched = report.sql
             return
         if isinstance(report, Ready):
             self.ready = report

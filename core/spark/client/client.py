@@ -20,7 +20,7 @@ from core.errors import Unavailable
 from core.spark.client.child import EngineProcess
 from core.spark.client.idle import Idle, idle_seconds
 from core.spark.launch.session_settings import resets_all, sets_session
-from core.spark.protocol import Cancel, Event, Failed, Finished, Run, Start, Task
+from core.spark.protocol import Cancel, Event, Failed, Finished, Prefetch, Run, Start, Task
 
 EngineState = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
 
@@ -116,6 +116,15 @@ class Engine:
         finally:
             self._busy.release()
             self._idle.used()
+
+    def prefetch(self, sql: str) -> None:
+        """Say which query may come next: a running engine makes its tables ready when there is time.
+
+        None is started for that, nor kept from its rest. Returns at once, and fails never.
+        """
+        process = self._process
+        if process is not None and not process.ended:
+            process.order(Prefetch(sql))
 
     def cancel(self, *, may_kill: bool = True) -> None:
         """Stop the running statement, if there is one: its events end with `Failed`.

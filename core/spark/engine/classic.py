@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 
@@ -20,8 +20,9 @@ from core.spark.engine.plans import is_session_command, is_sorted, without_limit
 from core.spark.engine.session_state import EngineSession
 from core.spark.engine.statement import Job, Runner
 from core.spark.engine.views import empty_frame
+from core.spark.idle_work.warm_up import WarmUp
 from core.spark.launch.session import Spark
-from core.spark.launch.session_settings import check_setting
+from core.spark.launch.session_settings import WARM_UP, check_setting
 from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Ask, Run, Start, Told, Write
 from core.spark.results.progress import ProgressWatch
@@ -62,13 +63,26 @@ class Classic:
     def fold(self) -> TimeFolder:
         return self.constants.fold
 
-    def warm_up(self) -> None:
-        """Go the way of a query once, on a table without rows: the first one is spared two seconds of it."""
+    def warm_up(self) -> WarmUp | None:
+        if self.launched.session.conf.get(WARM_UP, "on") == "off":
+            return None
+        place = self.launched.scratch / "warm-up"
+        start = Start(place.as_uri(), {}, None, {}, str(self.launched.scratch), read_only=True)
+
+        def begin() -> Runner:
+            # Of its own: no view or setting of the user's is met there, and none of its own is left here.
+            apart = self.launched.session.newSession()
+            return classic_runner(replace(self.launched, session=apart), start)
+
+        # On a cluster the tasks would be other people's, and the table out of their reach.
+        is_here = self.launched.joined is None
+        return WarmUp(place, begin if is_here else None, self._start_workers)
+
+    def _start_workers(self) -> None:
         frame = empty_frame(self.session.spark, str(self.launched.scratch), {})
         with closing(self.results.streamed(frame.where("a = 1"), "paimark-warm-up")) as rows:
             for _ in rows:
                 pass
-        self.session.natives.warm_up()
 
     def require_allowed(self, order: Run, statement: Statement) -> None:
         """Spark's own plan tells, in `run`."""

@@ -15,12 +15,13 @@ import time
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from core.errors import Unavailable
 from core.redaction import keep_secrets, redacted
 from core.spark.client.scratch import remove_scratch
+from core.spark.idle_work.scheduler import IdleWork
 from core.spark.launch.cluster import Cluster, loss
 from core.spark.launch.jvm import OUT_OF_MEMORY
 from core.spark.launch.session import Spark, start_spark
@@ -33,6 +34,8 @@ from core.spark.protocol import (
     Died,
     JavaGone,
     ParentGone,
+    Prefetch,
+    Prefetched,
     Ready,
     Report,
     Run,
@@ -53,7 +56,9 @@ class Server:
         self._channel = channel
         self._start = start
         self._sending = threading.Lock()
-        self._orders: SimpleQueue[Task] = SimpleQueue()
+        # None wakes the thread that waits for them.
+        self._orders: SimpleQueue[Task | None] = SimpleQueue()
+        self._idle = IdleWork(self._prefetch)
         self._lock = threading.Lock()
         self._waiting: set[int] = set()
         self._spark: Spark | None = None
@@ -70,11 +75,16 @@ class Server:
                     with self._lock:
                         self._waiting.add(order.number)
                     self._orders.put(order)
+                    self._idle.interrupt()
+                case Prefetch():
+                    self._idle.want(order)
+                    self._orders.put(None)
                 case Cancel():
                     self._cancel(order.number)
                 case _:
                     break
         self._closing = True
+        self._idle.stop()
         if self._runner is not None:
             self._runner.end()
         if self._spark is not None:
@@ -110,18 +120,15 @@ class Server:
             if not self._start_spark():
                 return
             assert self._runner is not None
-            if self._orders.empty():
-                # What fails here fails again for the first statement, which can tell somebody.
-                with suppress(Exception):
-                    self._runner.warm_up()
             while True:
-                order = self._orders.get()
+                order = self._next_order()
                 with self._lock:
                     is_wanted = order.number in self._waiting
                     self._waiting.discard(order.number)
                 if is_wanted:
                     self._runner.run(order, self.report)
                     self._has_worked = True
+                    self._idle.quiet()
         except (ParentGone, JavaGone):
             # Other threads see it too, and act.
             return
@@ -132,6 +139,23 @@ class Server:
                 died = f"The Spark engine died of a fault of its own ({redacted(repr(error))})"
                 self._last_words(Died(died))
             os._exit(1)
+
+    def _next_order(self) -> Task:
+        """The next one; until there is one, what can be done before it is."""
+        while True:
+            seconds = self._idle.due()
+            try:
+                order = self._orders.get(timeout=seconds) if seconds != 0 else self._orders.get_nowait()
+            except Empty:
+                if (over := self._idle.work(self._orders.empty)) is not None:
+                    self.report(Prefetched(over.sql))
+                continue
+            if order is not None:
+                return order
+
+    def _prefetch(self, wanted: Prefetch) -> None:
+        assert self._runner is not None
+        self._runner.prefetch(wanted)
 
     def _start_spark(self) -> bool:
         began = time.monotonic()
@@ -153,6 +177,8 @@ class Server:
 
         self._runner = classic_runner(self._spark, self._start)
         self.report(Ready(time.monotonic() - began, self._spark.nodes))
+        if (warm_up := self._runner.warm_up()) is not None:
+            self._idle.warm_up(warm_up.steps(), warm_up.interrupt)
         if self._spark.joined is not None:
             watch = (self._spark, self._spark.joined)
             threading.Thread(target=self._watch_executors, args=watch, daemon=True).start()

@@ -16,6 +16,8 @@ from core.spark.engine.failures import failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
 from core.spark.engine.session_state import EngineSession
 from core.spark.engine.tables import OpenedTable, explained
+from core.spark.idle_work.prefetch import Prefetcher
+from core.spark.idle_work.warm_up import WarmUp
 from core.spark.protocol import (
     CANCELLED,
     Ask,
@@ -25,6 +27,7 @@ from core.spark.protocol import (
     Finished,
     JavaGone,
     ParentGone,
+    Prefetch,
     Reading,
     Report,
     Run,
@@ -83,8 +86,8 @@ class Backend(Protocol):
     def fold(self) -> TimeFolder | None:
         """Works out the times that take Spark, where it can."""
 
-    def warm_up(self) -> None:
-        """Spare the first statement what only the first one costs."""
+    def warm_up(self) -> WarmUp | None:
+        """What spares the first statement what only the first one costs, if anything does."""
 
     def require_allowed(self, order: Run, statement: Statement) -> None:
         """Before the tables are looked for. Raises `Refused` for a statement that is not run."""
@@ -116,8 +119,22 @@ class Runner:
         # What each temporary view reads, by its name as `_view_key` has it.
         self._view_tables: dict[str, tuple[OpenedTable, ...]] = {}
 
-    def warm_up(self) -> None:
-        self._backend.warm_up()
+    def warm_up(self) -> WarmUp | None:
+        return self._backend.warm_up()
+
+    def prefetch(self, wanted: Prefetch) -> None:
+        """What `wanted` reads, as far as that is done unasked. Raises what running it would."""
+        session = self._session
+        prefetcher = Prefetcher(session.spark, session.warehouse, session.natives)
+        statement = read_statement(wanted.sql)
+        if statement.kind != "query" or not prefetcher.is_wanted:
+            return
+        # A time that takes Spark to work out is left to the statement.
+        opener = session.opener(None)
+        for use in statement.uses:
+            table = opener.resolve(statement.sql, use)
+            if table is not None and table.scan is not None:
+                prefetcher.prefetch(table.scan)
 
     def run(self, order: Task, tell: Tell) -> None:
         """Raises `ParentGone` when nobody listens any more, `JavaGone` without Spark; all else is told."""

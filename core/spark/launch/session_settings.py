@@ -15,13 +15,18 @@ TASK_ROWS = "spark.paimark.merge.taskRows"
 KEPT_KEY_BYTES = "spark.paimark.merge.keptKeyBytes"
 REUSE = "spark.paimark.reuse"
 LOOKUPS = "spark.paimark.lookups"
+WARM_UP = "spark.paimark.warmUp"
 IDLE_TIMEOUT = "spark.paimark.idle-timeout"
 EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
 
 _PREFIX = "spark.paimark."
 # The last: the Python source, and in it pypaimon alone.
-_WORDS = {SCAN: ("auto", "python", "pypaimon"), REUSE: ("on", "off"), LOOKUPS: ("on", "off")}
+_ON_OFF = ("on", "off")
+_WORDS = {
+    SCAN: ("auto", "python", "pypaimon"),
+    **dict.fromkeys((REUSE, LOOKUPS, WARM_UP), _ON_OFF),
+}
 _NUMBERS = {LOCAL_BYTES: "bytes", KEPT_KEY_BYTES: "bytes", TASK_ROWS: "rows"}
 _OF_THE_START = (IDLE_TIMEOUT, EXECUTORS_TIMEOUT, RESULT_PORT)
 

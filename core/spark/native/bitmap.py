@@ -6,6 +6,7 @@ file, `overlap.overlap_groups` for each bucket, and `merge_bits` here for the gr
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -94,6 +95,12 @@ def is_made(group: MergeGroup) -> bool:
 def is_nearly_made(group: MergeGroup) -> bool:
     """Whether it has those of most of its files, as they were in another snapshot."""
     return is_made(group) or earlier(group, _kept, merged_only=True) is not None
+
+
+def unmade_bytes(spark: SparkSession, groups: Sequence[MergeGroup]) -> float:
+    """About what `merge_bits` reads of keys for these; infinite where the executors would merge them."""
+    unmade = sum(_key_bytes(group) for group in groups if not is_nearly_made(group))
+    return math.inf if unmade > _number(spark, LOCAL_BYTES, _MOST_LOCAL) else unmade
 
 
 def _made_from_earlier(

@@ -1,6 +1,6 @@
 """Java classes of ours for Spark's process.
 
-Compiled once a session by the compiler that Spark carries for its queries (Janino): there is no jar to bring.
+Compiled once a Spark by the compiler that Spark carries for its queries (Janino): there is no jar to bring.
 """
 
 from __future__ import annotations
@@ -10,12 +10,24 @@ from collections.abc import Mapping
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
+
+# By Spark, then by package and name.
+_compiled: WeakKeyDictionary[SparkContext, dict[tuple[str, str], Any]] = WeakKeyDictionary()
 
 
 def compiled(session: SparkSession, name: str, uses: Any = None, package: str = __package__) -> Any:
     """The compiler of `<name>.java`, done. `uses` is the one of what its classes know of ours."""
+    known = _compiled.setdefault(session.sparkContext, {})
+    if (package, name) not in known:
+        known[package, name] = _cooked(session, name, uses, package)
+    return known[package, name]
+
+
+def _cooked(session: SparkSession, name: str, uses: Any, package: str) -> Any:
     jvm: Any = session._jvm
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     spark = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
@@ -35,9 +47,11 @@ def new_instance(session: SparkSession, name: str, *arguments: Any, compiler: An
 
 
 def send_to_executors(session: SparkSession, name: str, *compilers: Any) -> None:
-    """For classes that travel with tasks. `name` is that of their jar."""
+    """For classes that travel with tasks. `name` is that of their jar, which is sent once."""
     jvm: Any = session._jvm
     path = Path(jvm.java.lang.System.getProperty("java.io.tmpdir")) / name
+    if path.exists():
+        return
     with zipfile.ZipFile(path, "w") as jar:
         for compiler in compilers:
             classes: Mapping[str, bytes] = compiler.getBytecodes()

@@ -138,6 +138,12 @@ class NativeScans:
             raise NotNative(table)
         return table
 
+    def state(self, root: Root, scan: Scan) -> TableState:
+        """The files that are read, by the table's metadata alone. Raises `NotNative`."""
+        snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
+        kept = self._files if self._reuses() else None
+        return table_state(self._warehouse.files, root, snapshot, scan.table_schema, scan.only, kept)
+
     def for_python(self, scan: Scan) -> Scan:
         """The scan as the Python source is to do it: without pypaimon-rust where the session wants none."""
         return replace(scan, rust=False) if self._chosen_reader == "pypaimon" else scan
@@ -165,13 +171,6 @@ class NativeScans:
         if table.beside is not None or not need.conditions:
             return None
         return self._lookups.frame(table.key, table.state, table.pruner, table.types, need)
-
-    def warm_up(self) -> None:
-        """Go the way of a scan without a file: the first one is spared the compiling."""
-        if self._jvm is None:
-            return
-        none = StructType()
-        self._relations.frame("file:/", "parquet", none, none, (), with_bits=True).collect()
 
     def _made(self, table: NativeTable, wanted: _Wanted) -> _Kept:
         if table.beside is not None:
@@ -275,10 +274,7 @@ class NativeScans:
         return self._relations.columns(counted, table.types, [None] * len(table.types))
 
     def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
-        schema = scan.table_schema
-        snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
-        kept = self._files if self._reuses() else None
-        state = table_state(self._warehouse.files, root, snapshot, schema, scan.only, kept)
+        schema, state = scan.table_schema, self.state(root, scan)
         for address in {store_of(file.address): file.address for file in state.files}.values():
             self._stores.require_readable(address)
         types = spark_columns(scan)

@@ -1,0 +1,72 @@
+"""Prefetches a table for its first query: reads its metadata, and makes its merge bits and its data frame.
+
+All of it goes into the caches that statements use, whose keys are content: snapshot, schema, manifest, files.
+So a statement takes from them what it would have made itself of its own snapshot, or makes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+
+from core.cancelling import check_cancelled
+from core.spark.datasource.scan import Scan, WarehouseAccess
+from core.spark.idle_work.bounds import (
+    MOST_FILES,
+    MOST_KEY_BYTES,
+    MOST_MANIFEST_BYTES,
+    MOST_MANIFEST_BYTES_ELSEWHERE,
+)
+from core.spark.launch.session_settings import REUSE, WARM_UP
+from core.spark.native.bitmap import merge_bits, unmade_bytes
+from core.spark.native.scans import NativeScans
+from core.spark.native.state import TableState
+from core.spark.stores.addresses import store_of
+from core.table.manifests.files import data_manifests
+from core.table.records import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Prefetcher:
+    spark: SparkSession
+    warehouse: WarehouseAccess
+    natives: NativeScans
+
+    @property
+    def is_wanted(self) -> bool:
+        """What the session's settings say."""
+        return all(self.spark.conf.get(name, "on") != "off" for name in (WARM_UP, REUSE))
+
+    def prefetch(self, scan: Scan) -> None:
+        """Within bounds: of a store elsewhere only the metadata. Raises what a query of it would."""
+        if not scan.snapshot or not self._is_light(scan):
+            return
+        state = self.natives.state(scan.root, scan)
+        if len(state.files) > MOST_FILES or not all(map(_is_here, _stores(state))):
+            return
+        check_cancelled()
+        groups = state.merged
+        if unmade_bytes(self.spark, groups) > MOST_KEY_BYTES:
+            return
+        for group in groups:
+            # One after another: what was made is kept when the next one is interrupted.
+            merge_bits(self.spark, self.warehouse.told_options, [group])
+            check_cancelled()
+        self.natives.frame(self.natives.open(scan.root, scan), None)
+
+    def _is_light(self, scan: Scan) -> bool:
+        """Whether its metadata are so few that they are read unasked."""
+        files, root = self.warehouse.files, scan.root
+        snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots)
+        most = MOST_MANIFEST_BYTES if _is_here(files.uri) else MOST_MANIFEST_BYTES_ELSEWHERE
+        return sum(each.file_size for each in data_manifests(files, root.table, snapshot)) <= most
+
+
+def _stores(state: TableState) -> list[str]:
+    """An address in each store that has files of the table."""
+    return list({store_of(file.address): file.address for file in state.files}.values())
+
+
+def _is_here(address: str) -> bool:
+    return store_of(address).kind == "file"

@@ -1,0 +1,118 @@
+"""A warm-up of Java: usual statements on a small table of the engine's own, right after the start.
+
+Their first run costs seconds, in which Java loads classes and compiles code.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+from pypaimon import CatalogFactory, Schema
+
+from core.spark.protocol import CANCELLED, Batch, Failed, Report, Run, Task
+
+DATABASE = "warm_up"
+_ROWS = 64
+# As the console asks.
+_CONSOLE_ROWS = 500
+_COLUMNS = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("name", pa.string()),
+        pa.field("price", pa.float64()),
+        pa.field("day", pa.date32()),
+        pa.field("at", pa.timestamp("us")),
+    ]
+)
+# The most usual first; each goes some way that none before it does.
+STATEMENTS = (
+    "SELECT * FROM warm_up.keyed VERSION AS OF 1",
+    "SELECT * FROM warm_up.keyed WHERE id = 7",
+    """SELECT name, count(*), sum(price), max(at) FROM warm_up.keyed WHERE price > 3
+    GROUP BY name ORDER BY 2 DESC""",
+    "SELECT count(*) FROM warm_up.keyed",
+    "SELECT * FROM warm_up.keyed WHERE name LIKE 'n%' ORDER BY at",
+    """SELECT new.id, old.price, new.price FROM warm_up.keyed AS new
+    JOIN warm_up.keyed VERSION AS OF 1 AS old ON old.id = new.id WHERE old.price <> new.price""",
+)
+
+
+class RunsStatements(Protocol):
+    """What runs statements on the warehouse of the warm-up; `cancel` from any thread, and at once."""
+
+    def run(self, order: Task, tell: Callable[[Report | Batch], None]) -> None: ...
+    def cancel(self, number: int) -> None: ...
+
+
+class WarmUp:
+    """`begin` makes what runs statements on a warehouse at `place`, None where none are run.
+
+    `start_workers` reads a table without rows by Python workers.
+    """
+
+    def __init__(
+        self, place: Path, begin: Callable[[], RunsStatements] | None, start_workers: Callable[[], None]
+    ) -> None:
+        self._place = place
+        self._begin = begin
+        self._start_workers = start_workers
+        self._runner: RunsStatements | None = None
+
+    def steps(self) -> Iterator[Callable[[], None]]:
+        """To be done one after another."""
+        if self._begin is not None:
+            yield partial(self._set_up, self._begin)
+            for sql in STATEMENTS:
+                yield partial(self._run, sql)
+        yield self._start_workers
+
+    def interrupt(self) -> None:
+        """End the statement that runs, if one does. From any thread; returns at once."""
+        if self._runner is not None:
+            self._runner.cancel(0)
+
+    def _set_up(self, begin: Callable[[], RunsStatements]) -> None:
+        _write_table(self._place)
+        self._runner = begin()
+
+    def _run(self, sql: str) -> None:
+        if self._runner is not None:
+            self._runner.run(Run(0, sql, limit=_CONSOLE_ROWS), _note)
+
+
+def _note(report: Report | Batch) -> None:
+    """To the engine's log: nobody else is to hear of it."""
+    if isinstance(report, Failed) and report != CANCELLED:
+        print(f"warm-up: {report.message}", file=sys.stderr, flush=True)
+
+
+def _write_table(place: Path) -> None:
+    """Make the table `warm_up.keyed` in a warehouse there: two snapshots with keys in common."""
+    catalog = CatalogFactory.create({"warehouse": str(place)})
+    catalog.create_database(DATABASE, True)
+    schema = Schema.from_pyarrow_schema(_COLUMNS, primary_keys=["id"], options={"bucket": "1"})
+    catalog.create_table(f"{DATABASE}.keyed", schema, False)
+    for step in (1, 2):
+        builder = catalog.get_table(f"{DATABASE}.keyed").new_batch_write_builder()
+        writer, committer = builder.new_write(), builder.new_commit()
+        writer.write_arrow(_rows(step))
+        committer.commit(writer.prepare_commit())
+        writer.close()
+        committer.close()
+
+
+def _rows(step: int) -> pa.Table:
+    ids = range(0, _ROWS, step)
+    columns = {
+        "id": ids,
+        "name": [f"n{each % 5}" for each in ids],
+        "price": [each * step / 4 for each in ids],
+        "day": [20_000 + each for each in ids],
+        "at": [each * 1_000_000 for each in ids],
+    }
+    return pa.table({name: list(values) for name, values in columns.items()}, schema=_COLUMNS)
