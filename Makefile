@@ -44,7 +44,7 @@ screenshots: setup ## take the pictures and the recording in screenshots/ from t
 	@$(python) -m benchmarks.slow_tour --record screenshots/tour.cast
 
 bench: setup ## measure this console beside its peers
-	@$(python) -m benchmarks
+	@$(python) -m benchmarks --all
 
 lock: setup ## pin again after a change of dependencies (UPGRADE=--upgrade takes newer versions)
 	@$(python) -m piptools compile --quiet $(UPGRADE) --strip-extras --allow-unsafe \

@@ -1,27 +1,43 @@
-"""All measurements, one after another: `make bench`. Each also runs alone: `python -m benchmarks.console`."""
+"""Measure one goal (`python -m benchmarks P8 --rounds 3`), or every goal in turn (`--all`, or `make bench`).
+
+What follows a number goes to its module; `--help` lists it. benchmarks/README.md has the goals and what was
+measured.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 
-MODULES = (
-    "benchmarks.console",
-    "benchmarks.terminal_keys",
-    "benchmarks.terminal_bytes",
-    "benchmarks.metadata",
-    "benchmarks.reclaim",
-    "benchmarks.spark_start",
-    "benchmarks.spark_scans",
-    "benchmarks.source_scans",
-)
+from benchmarks.goals import GOALS, Command
 
 
-def main() -> int:
+def listing() -> str:
+    lines = [f"  {number:5}{goal.what}" for number, goal in GOALS.items()]
+    return "\n".join([(__doc__ or "").rstrip(), "", *lines])
+
+
+def failed(commands: Iterable[Command]) -> list[Command]:
+    """Those that did not end well."""
     # A process each: what one imports must not be in another's memory figures.
-    codes = [subprocess.run([sys.executable, "-m", module], check=False).returncode for module in MODULES]
-    return max(codes)
+    return [each for each in commands if subprocess.call([sys.executable, "-m", *each])]
+
+
+def main(words: Sequence[str]) -> int:
+    if list(words) == ["--all"]:
+        wrong = failed(command for goal in GOALS.values() for command in goal.commands)
+    elif words and (goal := GOALS.get(words[0].removesuffix("b"))):
+        # P8b is another column of P8.
+        wrong = failed((*command, *words[1:]) for command in goal.commands)
+    else:
+        is_help = list(words) in (["--help"], ["-h"])
+        print(listing(), file=sys.stdout if is_help else sys.stderr)
+        return 0 if is_help else 2
+    for command in wrong:
+        print(f"failed: python -m {' '.join(command)}", file=sys.stderr)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
+from benchmarks.measuring.words import parser_of
 from benchmarks.metadata import write_warehouse
 from benchmarks.peers.environments import peer_python
 from benchmarks.terminal import time_start
@@ -97,13 +98,19 @@ def compare_grids(rounds: int, rows: int) -> None:
         )
 
 
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(__doc__, ("P1", "P4"))
+    words.add_argument("--rounds", type=int, default=9)
+    words.add_argument("--rows", type=int, default=100_000)
+    return words
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--rows", type=int, default=100_000)
-    chosen = parser.parse_args()
-    compare_starts(chosen.rounds)
-    compare_grids(min(chosen.rounds, 5), chosen.rows)
+    chosen = parser().parse_args()
+    if "P1" in chosen.only:
+        compare_starts(chosen.rounds)
+    if "P4" in chosen.only:
+        compare_grids(min(chosen.rounds, 5), chosen.rows)
 
 
 if __name__ == "__main__":

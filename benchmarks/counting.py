@@ -41,6 +41,7 @@ from typing import Any
 
 from fsspec.implementations.local import LocalFileSystem
 
+from benchmarks.measuring.words import parser_of
 from core.actions.context import Context, open_context
 from core.actions.registry import action
 from core.space.space import space
@@ -330,15 +331,19 @@ def run(name: str, warehouse: Path, milliseconds: float) -> None:
     print(json.dumps(figures))
 
 
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(__doc__)
+    words.add_argument("--files", type=int, default=1_000_000)
+    words.add_argument("--branches", type=int, default=1_000)
+    words.add_argument("--milliseconds", type=float, default=20.0)
+    words.add_argument("--only", choices=[*ACTIONS])
+    words.add_argument("--at", type=Path, help="Where the table is, or is made and left.")
+    words.add_argument("--run", choices=[*ACTIONS], help=argparse.SUPPRESS)
+    return words
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--files", type=int, default=1_000_000)
-    parser.add_argument("--branches", type=int, default=1_000)
-    parser.add_argument("--milliseconds", type=float, default=20.0)
-    parser.add_argument("--only", choices=[*ACTIONS])
-    parser.add_argument("--at", type=Path, help="Where the table is, or is made and left.")
-    parser.add_argument("--run", choices=[*ACTIONS], help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
+    chosen = parser().parse_args()
     if chosen.run:
         run(chosen.run, chosen.at, chosen.milliseconds)
         return

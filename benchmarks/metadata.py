@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks.measuring.words import parser_of
 from core.storage.open import open_files
 from core.table.lineage.lineage import Lineage
 from tests.storage.stores import BUCKET, S3Server, s3_server
@@ -197,34 +198,39 @@ def compare_requests(server: S3Server) -> None:
         )
 
 
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(__doc__, ("P2", "P3", "P5", "P6"))
+    words.add_argument("--snapshots", type=int, default=100_000)
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--measure", nargs=2, metavar=("SUBJECT", "WAREHOUSE"), help=argparse.SUPPRESS)
+    return words
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--snapshots", type=int, default=100_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--measure", nargs=2, metavar=("SUBJECT", "WAREHOUSE"), help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
+    chosen = parser().parse_args()
     if chosen.measure:
         measure_here(*chosen.measure)
         return
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
-        small = write_warehouse(directory / "1k", range(1, 1_001))
-        large = write_warehouse(directory / f"{chosen.snapshots // 1000}k", range(1, chosen.snapshots + 1))
-        compare(
-            f"P2 newest {PAGE} snapshots",
-            [("our_page", small), ("our_page", large), ("pypaimon_page", small), ("pypaimon_page", large)],
-            max(chosen.rounds, 9),
-            peer=0,
-        )
-        compare(
-            "P3 all snapshots",
-            [("plain_loop", large), ("our_rows", large), ("pypaimon_rows", large)],
-            chosen.rounds,
-            peer=0,
-        )
-        compare_time_lookups(directory)
-        with s3_server(directory) as server:
-            compare_requests(server)
+        if {"P2", "P3"} & {*chosen.only}:
+            compare_listings(directory, chosen)
+        if "P5" in chosen.only:
+            compare_time_lookups(directory)
+        if "P6" in chosen.only:
+            with s3_server(directory) as server:
+                compare_requests(server)
+
+
+def compare_listings(directory: Path, chosen: argparse.Namespace) -> None:
+    small = write_warehouse(directory / "1k", range(1, 1_001))
+    large = write_warehouse(directory / f"{chosen.snapshots // 1000}k", range(1, chosen.snapshots + 1))
+    if "P2" in chosen.only:
+        pages = [("our_page", small), ("our_page", large), ("pypaimon_page", small), ("pypaimon_page", large)]
+        compare(f"P2 newest {PAGE} snapshots", pages, max(chosen.rounds, 9), peer=0)
+    if "P3" in chosen.only:
+        lists = [("plain_loop", large), ("our_rows", large), ("pypaimon_rows", large)]
+        compare("P3 all snapshots", lists, chosen.rounds, peer=0)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """What it takes to make savepoints and branches and to replace main (P9), and to delete a savepoint (P10).
 
-`python -m benchmarks.reclaim [--commits N] [--rounds R]`. Deleting is compared with what orphan cleaning
-does to learn what a table needs: to read every reference of every root. Rounds are interleaved; times are
-medians.
+`python -m benchmarks.reclaim [--snapshots N] [--commits N] [--rounds R]`. Deleting is compared with what
+orphan cleaning does to learn what a table needs: to read every reference of every root. Rounds are
+interleaved; times are medians.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
+from benchmarks.measuring.words import parser_of
 from core.actions.context import Context, open_context
 from core.actions.registry import action
 from core.storage.local import LocalFiles
@@ -28,7 +29,7 @@ from tests.table.lineages import CountingFiles
 
 # Paimon's defaults: savepoints now and then, and few snapshots behind the newest.
 SAVEPOINT_EVERY, SNAPSHOTS_KEPT = 20, 50
-MANY, FEW = 100_000, 1_000
+FEW = 1_000
 
 
 def counting_context(warehouse: Path) -> tuple[Context, CountingFiles]:
@@ -131,11 +132,11 @@ def change(place: Path, name: str, arguments: dict[str, object]) -> tuple[float,
     return wall, len(files.reads) - snapshots, snapshots, len(files.listings)
 
 
-def compare_creating(rounds: int) -> None:
+def compare_creating(many: int, rounds: int) -> None:
     print(f"\nP9 (median of {rounds})")
     print(f"  {'':22}{'snapshots':>10}{'wall ms':>10}{'reads':>8}{'of snapshots':>14}{'listings':>10}")
     with tempfile.TemporaryDirectory() as directory:
-        places = {count: Path(directory) / str(count) for count in (FEW, MANY)}
+        places = {count: Path(directory) / str(count) for count in (FEW, many)}
         found: dict[tuple[str, int], list[tuple[float, int, int, int]]] = {}
         for count, place in places.items():
             many_snapshots(place, count)
@@ -152,13 +153,20 @@ def compare_creating(rounds: int) -> None:
                 )
 
 
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(__doc__, ("P9", "P10"))
+    words.add_argument("--commits", type=int, default=1000)
+    words.add_argument("--snapshots", type=int, default=100_000, help=f"beside {FEW:,}")
+    words.add_argument("--rounds", type=int, default=5)
+    return words
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--commits", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=5)
-    chosen = parser.parse_args()
-    compare_creating(chosen.rounds)
-    compare_deleting(chosen.commits, chosen.rounds)
+    chosen = parser().parse_args()
+    if "P9" in chosen.only:
+        compare_creating(chosen.snapshots, chosen.rounds)
+    if "P10" in chosen.only:
+        compare_deleting(chosen.commits, chosen.rounds)
 
 
 if __name__ == "__main__":

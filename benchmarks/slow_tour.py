@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.console import environment
+from benchmarks.measuring.words import parser_of
 from benchmarks.terminal_keys import Terminal, paimark
 
 LINES, COLUMNS = 24, 80
@@ -127,12 +128,16 @@ def record(path: Path, frames: Sequence[tuple[float, str]]) -> None:
     path.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines))
 
 
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(__doc__)
+    words.add_argument("--delay", type=float, default=0.1, help="seconds each way")
+    words.add_argument("--rate", type=float, default=10_000, help="bytes a second")
+    words.add_argument("--record", type=Path, help="a file for asciinema, of a line without delay")
+    return words
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--delay", type=float, default=0.1, help="seconds each way")
-    parser.add_argument("--rate", type=float, default=10_000, help="bytes a second")
-    parser.add_argument("--record", type=Path, help="a file for asciinema, of a line without delay")
-    given = parser.parse_args()
+    given = parser().parse_args()
     if given.record is not None:
         record(given.record, tour(0.0, float("inf"), pace=1.5)[1])
         return

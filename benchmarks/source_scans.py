@@ -22,7 +22,7 @@ from benchmarks.measuring.asking import run
 from benchmarks.measuring.cells import QUESTIONS, report
 from benchmarks.measuring.costs import Cost, Costs, timed
 from benchmarks.peers.library import Library
-from benchmarks.spark_scans import Asked, Sides, arguments, sides_of
+from benchmarks.spark_scans import Asked, Sides, shared_arguments, sides_of
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import SCAN
 
@@ -86,10 +86,14 @@ def measure(sides: Sides, given: argparse.Namespace) -> Costs:
     return costs
 
 
+def parser() -> argparse.ArgumentParser:
+    words = shared_arguments(__doc__)
+    words.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    return words
+
+
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
-    given = parser.parse_args()
+    given = parser().parse_args()
     if find_spec("pypaimon_rust") is None:
         raise SystemExit("pypaimon-rust is not in this environment: pip install '.[fast]'")
     with sides_of(given, ["connector"], write_tables) as sides:

@@ -29,6 +29,7 @@ from benchmarks.measuring.cells import QUESTIONS, report
 from benchmarks.measuring.costs import Cost, Costs, timed
 from benchmarks.measuring.data_files import BIG_LEVEL, DataFile, commit
 from benchmarks.measuring.processes import told_memory
+from benchmarks.measuring.words import parser_of
 from benchmarks.peers.connector import add_arguments
 from benchmarks.peers.library import Library
 from benchmarks.spark_scans import Asked, Sides, sides_of
@@ -119,15 +120,19 @@ def stay_small(engine: Engine, new_commit: Callable[[], None], snapshots: int) -
             print(f"after {number} snapshots: {told_memory('VmRSS')}", flush=True)
 
 
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(__doc__)
+    words.add_argument("--rows", type=int, default=10_000_000)
+    words.add_argument("--commit", type=int, default=1_000, help="rows of each commit")
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--snapshots", type=int, default=200)
+    words.add_argument("--keep", type=Path, help="a directory for the table, used again if it has one")
+    add_arguments(words)
+    return words
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--commit", type=int, default=1_000, help="rows of each commit")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--snapshots", type=int, default=200)
-    parser.add_argument("--keep", type=Path, help="a directory for the table, used again if it has one")
-    add_arguments(parser)
-    given = parser.parse_args()
+    given = parser().parse_args()
     step, numbers = given.rows // given.commit, count()
     with sides_of(given, ["connector"], write_table) as sides:
 

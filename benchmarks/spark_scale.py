@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from benchmarks.measuring.asking import answer
 from benchmarks.measuring.data_files import BIG_LEVEL, DataFile, commit
 from benchmarks.measuring.processes import told_memory
+from benchmarks.measuring.words import parser_of
 from core.config import Settings
 from core.spark.client.client import Engine
 from tests.paimon import create_table, open_table
@@ -157,14 +158,18 @@ def measure(place: Path, scratch: Path, asked: dict[str, tuple[str, Any]], memor
     print(f"largest task {task >> 10} KiB, {said.count(_LARGE)} task binaries over 1 MiB")
 
 
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(__doc__)
+    words.add_argument("--rows", type=int, default=100_000_000)
+    words.add_argument("--files", type=int, default=10_000)
+    words.add_argument("--buckets", type=int, default=4)
+    words.add_argument("--memory", default="1g", help="of the driver")
+    words.add_argument("--place", type=Path, help="a directory for the table, used again if it has one")
+    return words
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--rows", type=int, default=100_000_000)
-    parser.add_argument("--files", type=int, default=10_000)
-    parser.add_argument("--buckets", type=int, default=4)
-    parser.add_argument("--memory", default="1g", help="of the driver")
-    parser.add_argument("--place", type=Path, help="a directory for the table, used again if it has one")
-    given = parser.parse_args()
+    given = parser().parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         scratch = Path(temporary)
         place = given.place or scratch / "warehouse"

@@ -32,8 +32,9 @@ from typing import NamedTuple
 from benchmarks.measuring.asking import Rows, run
 from benchmarks.measuring.cells import LIBRARY_BY_CONNECTOR, QUESTIONS, TABLES, report, report_beyond
 from benchmarks.measuring.costs import Cost, Costs, timed
-from benchmarks.measuring.java import MEMORY, tell_flags
+from benchmarks.measuring.java import MEMORY, flags, print_flags
 from benchmarks.measuring.processes import java_below
+from benchmarks.measuring.words import parser_of
 from benchmarks.peers import connector
 from benchmarks.peers.library import Library
 from benchmarks.peers.process import SqlProcess
@@ -175,24 +176,24 @@ def measure(sides: Sides, given: argparse.Namespace, wanted: Collection[str]) ->
     return costs
 
 
-def arguments(described: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=described.splitlines()[0] if described else "")
-    parser.add_argument("--rows", type=int, default=3_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument(
+def shared_arguments(described: str | None) -> argparse.ArgumentParser:
+    words = parser_of(described)
+    words.add_argument("--rows", type=int, default=3_000_000)
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument(
         "--slow-rounds", type=int, default=1, help="of what Python reads alone; 0 leaves it out"
     )
-    parser.add_argument("--questions", nargs="+", choices=QUESTIONS, default=list(QUESTIONS))
-    parser.add_argument("--keep", type=Path, help="a directory for the tables, used again if it has them")
-    connector.add_arguments(parser)
-    return parser
+    words.add_argument("--questions", nargs="+", choices=QUESTIONS, default=list(QUESTIONS))
+    words.add_argument("--keep", type=Path, help="a directory for the tables, used again if it has them")
+    connector.add_arguments(words)
+    return words
 
 
-def parse() -> argparse.Namespace:
-    parser = arguments(__doc__)
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
-    return parser.parse_args()
+def parser() -> argparse.ArgumentParser:
+    words = shared_arguments(__doc__)
+    words.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    words.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    return words
 
 
 @contextmanager
@@ -238,11 +239,13 @@ def tell(sides: Sides, given: argparse.Namespace, costs: Costs) -> None:
     if is_real:
         peers["connector"] = java_below(sides.others["connector"].pid)
     assert sides.engine._process is not None
-    tell_flags(java_below(sides.engine._process.pid), peers)
+    own = flags(java_below(sides.engine._process.pid))
+    for name, java in peers.items():
+        print_flags(own, name, flags(java))
 
 
 def main() -> None:
-    given = parse()
+    given = parser().parse_args()
     others = [way for way in ("connector", "rust") if way in given.ways]
     with sides_of(given, others, write_tables) as sides:
         # Ratios need the peer, whatever else was asked for.

@@ -2,7 +2,8 @@
 
 `python -m benchmarks.spark_start [--rounds R]`. The first start of ours makes the archive of Java's classes,
 in a cache of this run's own; it is waited for, and not counted. Rounds are interleaved. JVM CPU is all that
-Java used for it: with the stock start, the launcher's Java too.
+Java used for it: with the stock start, the launcher's Java too. Ratios are to the stock start with the
+collector and the compiler thresholds that ours has; what is left of a difference in Java's options is told.
 """
 
 from __future__ import annotations
@@ -17,13 +18,24 @@ import time
 from contextlib import closing
 from pathlib import Path
 from statistics import median
+from typing import Any, NamedTuple
+
+from benchmarks.measuring.words import parser_of
 
 _CHECKOUT = Path(__file__).parent.parent
 _MASTER = "local[2]"
-_MEMORY = "2g"
 _QUERY = "SELECT id % 7 AS k, count(*) AS c FROM range(100000) GROUP BY 1 ORDER BY 1"
 _ARCHIVE_SECONDS = 900
 _TICKS = os.sysconf("SC_CLK_TCK")
+_PEER = "stock, same options"
+
+
+class Started(NamedTuple):
+    """Wall and JVM CPU seconds until the rows were there, and Java's options."""
+
+    wall: float
+    jvm: float
+    flags: frozenset[str]
 
 
 def ours() -> int:
@@ -36,7 +48,7 @@ def ours() -> int:
     settings = Settings(
         str(place),
         spark_master=_MASTER,
-        spark_conf={"spark.driver.memory": _MEMORY},
+        spark_conf=_settings(),
         read_only=True,
     )
     with closing(Engine(settings, place / "engine.log")) as engine:
@@ -44,7 +56,9 @@ def ours() -> int:
         *_, end = engine.run(_QUERY, limit=500)
         assert isinstance(end, Finished), end
         assert engine._process is not None
-        _tell(_java_below(engine._process.pid))
+        from benchmarks.measuring.processes import java_below
+
+        _tell(java_below(engine._process.pid))
     return 0
 
 
@@ -53,8 +67,7 @@ def stock() -> int:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.master(_MASTER).config("spark.driver.memory", _MEMORY)
-    session = builder.getOrCreate()
+    session = SparkSession.builder.master(_MASTER).config(map=_settings()).getOrCreate()
     assert len(session.sql(_QUERY).collect()) == 7
     gateway = SparkContext._gateway
     assert gateway is not None
@@ -63,42 +76,54 @@ def stock() -> int:
     return 0
 
 
+SUBJECTS = {"ours": ours, _PEER: stock, "stock as it is": stock}
+
+
+def _settings() -> dict[str, Any]:
+    settings: dict[str, Any] = json.loads(os.environ["PAIMARK_BENCHMARK_SETTINGS"])
+    return settings
+
+
 def _tell(java: int) -> None:
     fields = Path(f"/proc/{java}/stat").read_text().rpartition(")")[2].split()
     # Of it and of what it waited for: the stock start's script becomes Java, the launcher ended under it.
-    print(json.dumps({"jvm": sum(map(int, fields[11:15])) / _TICKS}), flush=True)
+    print(json.dumps(sum(map(int, fields[11:15])) / _TICKS), flush=True)
+    # What was measured is out, and imports cost nothing any more.
+    from benchmarks.measuring.java import flags
+
+    print(json.dumps(sorted(flags(java))), flush=True)
 
 
-def _java_below(engine: int) -> int:
-    [java] = [
-        int(each.name)
-        for each in Path("/proc").iterdir()
-        if each.name.isdigit()
-        and (each / "stat").read_text().rpartition(")")[2].split()[1] == str(engine)
-        and (each / "comm").read_text().strip() == "java"
-    ]
-    return java
+def _once(subject: str, place: str) -> Started:
+    from benchmarks.measuring.java import JAVA_OPTIONS, MEMORY
 
-
-def _once(subject: str, place: str) -> tuple[float, float]:
-    """Wall and JVM CPU seconds until the rows were there."""
+    settings = {"spark.driver.memory": MEMORY}
+    if subject == _PEER:
+        settings["spark.driver.extraJavaOptions"] = " ".join(JAVA_OPTIONS)
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))
     }
-    environment |= {"XDG_CACHE_HOME": place, "PAIMARK_BENCHMARK": place, "PYSPARK_PYTHON": sys.executable}
+    environment |= {
+        "XDG_CACHE_HOME": place,
+        "PAIMARK_BENCHMARK": place,
+        "PAIMARK_BENCHMARK_SETTINGS": json.dumps(settings),
+        "PYSPARK_PYTHON": sys.executable,
+    }
     began = time.monotonic()
     command = [sys.executable, "-m", "benchmarks.spark_start", "--subject", subject]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=_CHECKOUT, env=environment, text=True
     ) as process:
         assert process.stdout is not None
-        told = process.stdout.readline()
+        jvm = process.stdout.readline()
         wall = time.monotonic() - began
-        process.stdout.read()
-    return wall, float(json.loads(told)["jvm"])
+        options = process.stdout.read()
+    return Started(wall, float(json.loads(jvm)), frozenset(json.loads(options)))
 
 
 def compare(rounds: int) -> None:
+    from benchmarks.measuring.java import print_flags
+
     with tempfile.TemporaryDirectory() as place:
         _once("ours", place)
         until = time.monotonic() + _ARCHIVE_SECONDS
@@ -106,25 +131,33 @@ def compare(rounds: int) -> None:
             assert time.monotonic() < until, "no archive was made"
             time.sleep(0.5)
         size = archives[0].stat().st_size
-        found: dict[str, list[tuple[float, float]]] = {"ours": [], "stock": []}
+        found: dict[str, list[Started]] = {subject: [] for subject in SUBJECTS}
         for _ in range(rounds):
             for subject, starts in found.items():
                 starts.append(_once(subject, place))
-    middles = {name: [median(each) for each in zip(*starts, strict=True)] for name, starts in found.items()}
+    middles = {
+        name: (median(each.wall for each in starts), median(each.jvm for each in starts))
+        for name, starts in found.items()
+    }
     print(f"\nP7 process start -> rows of a first query (median of {rounds}); archive {size / 1e6:.0f} MB")
     print(f"  {'':24}{'wall s':>10}{'jvm cpu s':>12}{'wall ratio':>12}{'cpu ratio':>12}")
     for name, (wall, cpu) in middles.items():
-        ratios = f"{wall / middles['stock'][0]:12.2f}{cpu / middles['stock'][1]:12.2f}"
+        ratios = f"{wall / middles[_PEER][0]:12.2f}{cpu / middles[_PEER][1]:12.2f}"
         print(f"  {name:24}{wall:10.2f}{cpu:12.2f}{ratios}")
+    print_flags(found["ours"][0].flags, _PEER, found[_PEER][0].flags)
+
+
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(__doc__)
+    words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--subject", choices=SUBJECTS, help=argparse.SUPPRESS)
+    return words
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--subject", choices=["ours", "stock"], help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
+    chosen = parser().parse_args()
     if chosen.subject is not None:
-        return {"ours": ours, "stock": stock}[chosen.subject]()
+        return SUBJECTS[chosen.subject]()
     compare(chosen.rounds)
     return 0
 

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import argparse
 import tempfile
 import time
 from pathlib import Path
 from statistics import median
 
 from benchmarks.console import environment
+from benchmarks.measuring.words import parser_of
 from benchmarks.terminal_keys import Terminal, paimark
 from core.demo.build import build_demo
 
@@ -55,7 +57,12 @@ def idle(terminal: Terminal) -> int:
     return round(count / _IDLE_SECONDS)
 
 
+def parser() -> argparse.ArgumentParser:
+    return parser_of(__doc__)
+
+
 def main() -> None:
+    parser().parse_args()
     with tempfile.TemporaryDirectory() as place:
         found = measure(place)
     print(f"\nP11 bytes sent to a terminal of 120x40\n  {'':32}{'median':>10}{'most':>10}")

@@ -24,6 +24,7 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from benchmarks.console import environment
+from benchmarks.measuring.words import parser_of
 from benchmarks.metadata import write_warehouse
 from benchmarks.screen import Screen
 from benchmarks.terminal import cpu_seconds
@@ -178,11 +179,15 @@ def _moved(terminal: Terminal, keys: Sequence[str], moves: int) -> Moves:
     return Moves([wall for wall, _ in found], [count for _, count in found], cpu)
 
 
+def parser() -> argparse.ArgumentParser:
+    words = parser_of(__doc__)
+    words.add_argument("--moves", type=int, default=200)
+    words.add_argument("--snapshots", type=int, default=100_000)
+    return words
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--moves", type=int, default=200)
-    parser.add_argument("--snapshots", type=int, default=100_000)
-    chosen = parser.parse_args()
+    chosen = parser().parse_args()
     found = measure(chosen.moves, chosen.snapshots)
     print(f"\nP11 key -> repaint while a query runs, {chosen.snapshots:,} rows ({chosen.moves} moves each)")
     print(f"  {'':18}{'median ms':>12}{'p99 ms':>10}{'cpu ms':>10}{'median bytes':>14}{'most bytes':>12}")

@@ -57,17 +57,17 @@ def report(
                 cost = middle(costs[table, question, way])
                 walls[way].append(cost.wall / base.wall * factor)
                 cpus[way].append(max(cost.cpu, 1) / max(base.cpu, 1))
-                line += f"{cost.wall:13.0f}{walls[way][-1]:6.2f}{cost.cpu:6.0f}{cpus[way][-1]:5.2f}"
+                line += f"{cost.wall:11.0f}{walls[way][-1]:7.2f}{cost.cpu:6.0f}{cpus[way][-1]:6.2f}"
             print(line)
     print(f"{'geometric mean':24}" + "".join(_means(walls[way], cpus[way]) for way in ways))
-    over = "".join(f"{sum(ratio > 1 for ratio in walls[way]):19}" + " " * 11 for way in ways)
+    over = "".join(f"{sum(ratio > 1 for ratio in walls[way]):18}" + " " * 12 for way in ways)
     print(f"{'cells above 1.0':24}{over}")
 
 
 def _means(walls: Sequence[float], cpus: Sequence[float]) -> str:
     if not walls:
         return f"{'-':>30}"
-    return f"{geometric_mean(walls):19.2f}{geometric_mean(cpus):11.2f}"
+    return f"{geometric_mean(walls):18.2f}{geometric_mean(cpus):12.2f}"
 
 
 def report_beyond(

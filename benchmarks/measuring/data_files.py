@@ -39,13 +39,15 @@ def commit(table: Any, files: Iterable[DataFile]) -> None:
 
 
 def _entry(file: DataFile, key: Any) -> Any:
+    first, last = (GenericRow([each], key) for each in (file.first_key, file.last_key))
     return DataFileMeta.create(
         file_name=file.path.name,
         file_size=file.path.stat().st_size,
         row_count=file.rows,
-        min_key=GenericRow([file.first_key], key),
-        max_key=GenericRow([file.last_key], key),
-        key_stats=SimpleStats.empty_stats(),
+        min_key=first,
+        max_key=last,
+        # Stock readers take a condition on the key to these, and fail where they are empty.
+        key_stats=SimpleStats(first, last, [0]),
         value_stats=SimpleStats.empty_stats(),
         min_sequence_number=file.number,
         max_sequence_number=file.number + file.rows - 1,

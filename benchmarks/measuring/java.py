@@ -7,7 +7,6 @@ from pathlib import Path
 
 from core.spark.launch.jvm import COLLECTOR, LATE_SECOND_COMPILER
 from core.spark.launch.settings import spark_settings
-from tests.interop.stock import jdk_tool
 
 # What statements run on, by both sides.
 MEMORY = "2g"
@@ -39,6 +38,9 @@ def peer_settings(scratch: Path, master: str | None = None) -> dict[str, str]:
 
 def flags(java: int) -> frozenset[str]:
     """The options that a Java process runs with where they are not Java's own defaults."""
+    # Imports PySpark, which costs a start that is measured.
+    from tests.interop.stock import jdk_tool
+
     jcmd = jdk_tool("jcmd")
     if jcmd is None:
         return frozenset()
@@ -46,11 +48,13 @@ def flags(java: int) -> frozenset[str]:
     return frozenset(word for word in done.stdout.split() if word.startswith("-XX:"))
 
 
-def tell_flags(ours: int, peers: dict[str, int]) -> None:
-    """Print what Java of ours and of each peer has that the other has not."""
-    own = flags(ours)
-    for name, java in peers.items():
-        theirs = flags(java)
-        print(f"Java of both, {name}: {' '.join(sorted(own & theirs))}")
-        print(f"  ours alone: {' '.join(sorted(own - theirs)) or 'nothing'}")
-        print(f"  {name} alone: {' '.join(sorted(theirs - own)) or 'nothing'}")
+def print_flags(ours: frozenset[str], peer: str, theirs: frozenset[str]) -> None:
+    """Both sides' Java options: what both have, and what one alone has."""
+    print(f"Java's options, ours and {peer}: {_joined(ours & theirs)}")
+    print(f"  ours alone: {_joined(ours - theirs)}")
+    print(f"  {peer} alone: {_joined(theirs - ours)}")
+
+
+def _joined(options: frozenset[str]) -> str:
+    # An archive of classes is named by its path, which is nobody's business.
+    return " ".join(sorted(each.partition("=/")[0] for each in options)) or "nothing"
