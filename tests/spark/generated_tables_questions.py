@@ -105,6 +105,52 @@ def _either(first: Condition, second: Condition) -> Condition:
     return Condition(f"({first.sql} OR {second.sql})", holds)
 
 
+@dataclass(frozen=True)
+class Summary:
+    """An aggregate: what is selected, of the rows for which a condition holds, and its one row."""
+
+    selected: str
+    condition: Condition
+    columns: tuple[Column, ...]
+    row: list[Plain]
+
+
+def summary(random: Random, columns: Sequence[Column], rows: Sequence[Sequence[Plain]]) -> Summary:
+    """Bounds and counts, mostly of partitions."""
+    partition = [place for place, each in enumerate(columns) if each.role == "partition"]
+    asked = condition(random, columns, rows)
+    if random.random() < 0.8:
+        found = [_simple(random, [columns[place]], [[row[place]] for row in rows]) for place in partition]
+        moved = [_at(place, each) for place, each in zip(partition, found, strict=True)]
+        asked = Condition("true", lambda row: True)
+        for each in moved[: random.randint(0, 2)]:
+            asked = random.choice([_both, _either])(asked, each)
+    held = [row for row in rows if asked.holds(row) is True]
+    bounded = [place for place, each in enumerate(columns) if _has_bounds(each.type)]
+    selected, made = ["count(*) AS n"], [Column("n", pa.int64())]
+    told: list[Plain] = [len(held)]
+    for place in random.sample(bounded, min(len(bounded), random.choice([0, 1, 2]))):
+        column = columns[place]
+        there = sorted(
+            (row[place] for row in held if row[place] is not None), key=lambda v: order(v, column.type)
+        )
+        for name, index in (("min", 0), ("max", -1)):
+            selected.append(f"{name}({quoted(column.name)}) AS {name}{place}")
+            made.append(Column(f"{name}{place}", column.type))
+            told.append(there[index] if there else None)
+    return Summary(", ".join(selected), asked, tuple(made), told)
+
+
+def _at(place: int, asked: Condition) -> Condition:
+    """The same on the column at a place."""
+    return Condition(asked.sql, lambda row: asked.holds([row[place]]))
+
+
+def _has_bounds(kind: pa.DataType) -> bool:
+    unlike = pa.types.is_nested, pa.types.is_floating, pa.types.is_binary
+    return not any(each(kind) for each in unlike)
+
+
 def order(given: Plain, kind: pa.DataType) -> Any:
     """A plain value as Spark compares it: text by its bytes, NaN after all numbers."""
     if pa.types.is_floating(kind):

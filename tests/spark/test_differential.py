@@ -27,7 +27,7 @@ from tests.interop.judge import Judge
 from tests.paimon import open_table
 from tests.spark.engine_fixture import Answer, ask
 from tests.spark.generated_tables import Column, Generated, Target, generate, types
-from tests.spark.generated_tables_questions import condition, key_condition, quoted
+from tests.spark.generated_tables_questions import condition, key_condition, quoted, summary
 from tests.spark.generated_tables_values import Plain, comparable, plain
 
 __all__ = ["judge"]
@@ -90,7 +90,7 @@ def agree(
     """
     rows = _alive(target, judge.rows(warehouse, target.table, snapshot=target.snapshot))
     whole, *rest = _questions(random, table, target, rows)
-    questions = [whole, *random.sample(rest, 3)]
+    questions = [whole, *random.sample(rest, 3), _aggregate(table, target, rows)]
     faults = [_differ("pypaimon", _pypaimon_rows(warehouse, target), whole.rows)]
     answers = [_answered(engine, each) for each in questions]
     if answers[0].is_native:
@@ -114,13 +114,19 @@ class Question:
     at_most: int | None = None
 
 
+def _aggregate(table: Generated, target: Target, rows: list[list[Plain]]) -> Question:
+    asked = summary(Random(f"aggregate of {table.seed}"), target.columns, rows)
+    sql = f"SELECT {asked.selected} FROM {_named(target)} WHERE {asked.condition.sql}"
+    return Question(sql, asked.columns, Counter([comparable(asked.row, types(asked.columns))]))
+
+
+def _named(target: Target) -> str:
+    at = f" VERSION AS OF {target.snapshot}" if target.snapshot else ""
+    return f"{_quoted(target.table)}{at}"
+
+
 def _questions(random: Random, table: Generated, target: Target, rows: list[list[Plain]]) -> list[Question]:
-    columns, kinds = target.columns, types(target.columns)
-    name = (
-        f"{_quoted(target.table)} VERSION AS OF {target.snapshot}"
-        if target.snapshot
-        else _quoted(target.table)
-    )
+    columns, kinds, name = target.columns, types(target.columns), _named(target)
     texts = [comparable(row, kinds) for row in rows]
     asked = [Question(f"SELECT * FROM {name}", columns, Counter(texts))]
     number = (Column("n", pa.int64()),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,6 +11,7 @@ from itertools import takewhile
 
 import msgspec
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame
 
 from core.errors import Refused
@@ -26,7 +27,7 @@ from core.spark.launch.session_settings import WARM_UP, check_setting
 from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Ask, Run, Start, Told, Write
 from core.spark.results.progress import ProgressWatch
-from core.spark.results.results import Results, is_small, tell_columns, tell_rows
+from core.spark.results.results import Results, is_small, presentable, tell_columns, tell_rows
 from core.spark.writing.insert import insert_rows, target_of
 from core.travel.parse.uses import Statement
 from core.travel.source import TimeFolder
@@ -124,6 +125,22 @@ class Classic:
         else:
             yield Told(rewrite.answer(self.session, order))
 
+    def explain(self, job: Job) -> tuple[Collection[str], str]:
+        views, of_metadata = self.session.views, list[str]()
+        explain = views.plans.explained(job.text)
+        if explain is not None:
+            try:
+                frame = views.planned(explain.logicalPlan(), job.named)
+                read = views.reading(frame, job.named, None, of_metadata.extend)
+                if of_metadata:
+                    return of_metadata, str(read._jdf.queryExecution().explainString(explain.mode()))
+            except PySparkException:
+                # Spark says it again below, in the words of an EXPLAIN.
+                of_metadata.clear()
+            finally:
+                views.drop(job.named)
+        return (), views.explained(job.text, job.named)
+
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         session, views = self.session, self.session.views
         plan = session.spark._jsparkSession.sessionState().sqlParser().parsePlan(job.text)
@@ -178,14 +195,20 @@ class Classic:
             frame, most = views.plans.frame(inner[0]), inner[1]
         elif limit is not None and is_sorted(analyzed):
             frame = frame.limit(limit + 1)
-        frame = tell_columns(frame, job.tell)
+        frame = presentable(frame)
+
+        def tell(of_metadata: Collection[str] = ()) -> None:
+            job.tell_readings(of_metadata)
+            tell_columns(frame, job.tell)
+
         if not frame.schema.fields:
+            tell()
             return 0, False
         looked_at = [rows for rows in (most, None if limit is None else limit + 1) if rows is not None]
         enough = min(looked_at, default=None)
-        frame = views.reading(frame, job.named, enough)
-        small = is_small(frame._jdf.queryExecution().optimizedPlan())
-        rows = self.results.collected(frame) if small else self.results.streamed(frame, job.tag, enough)
+        read = views.reading(frame, job.named, enough, tell)
+        small = is_small(read._jdf.queryExecution().optimizedPlan())
+        rows = self.results.collected(read) if small else self.results.streamed(read, job.tag, enough)
         with closing(rows):
             until_cancelled = takewhile(lambda _: not job.cancelled, rows)
             return tell_rows(until_cancelled, job.tell, limit, most)

@@ -13,9 +13,10 @@ from typing import Any
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
-from core.spark.native.compiled import new_instance
+from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.conditions import conditions
-from core.spark.native.needs import ViewNeeds
+from core.spark.native.needs import Asked, ViewNeeds
+from core.spark.native.summaries.frames import classes
 from core.travel.parse.tokens import keywords
 
 # Statements that change nothing but this session. Whatever is not listed is taken to write.
@@ -38,6 +39,7 @@ class Node(msgspec.Struct, frozen=True):
     """A node of an optimised plan. `references` are ids of columns that it uses itself.
 
     `limit` is a limit's expression, `condition` (an expression as JSON) that of a filter right above a table.
+    `asked` is that of an aggregate with nothing but filters and projections between it and a table.
     A table is a leaf with the `place` of one of our views, and with its `columns` as pairs of id and name.
     """
 
@@ -46,6 +48,7 @@ class Node(msgspec.Struct, frozen=True):
     children: tuple[Node, ...] = ()
     limit: str = ""
     condition: str | None = None
+    asked: Asked | None = None
     place: str | None = None
     columns: tuple[tuple[int, str], ...] = ()
 
@@ -70,10 +73,10 @@ class Plans:
         return not any(map(self._java.isStatement, nodes))
 
     def explained(self, sql: str) -> Any | None:
-        """The parsed query of an EXPLAIN, None where it explains something else."""
+        """The parsed EXPLAIN of a query, None for that of something else."""
         plan = self._session._jsparkSession.sessionState().sqlParser().parsePlan(sql)
-        query = plan.logicalPlan() if simple_name(plan) == "ExplainCommand" else None
-        return query if query is not None and self.is_query(query) else None
+        is_of_query = simple_name(plan) == "ExplainCommand" and self.is_query(plan.logicalPlan())
+        return plan if is_of_query else None
 
     def frame(self, plan: Any) -> DataFrame:
         return DataFrame(self._java.frame(self._session._jsparkSession, plan), self._session)
@@ -90,7 +93,12 @@ class Plans:
 
     @cached_property
     def _java(self) -> Any:
-        return new_instance(self._session, "Plans", VIEW_KEY)
+        return new_instance(
+            self._session,
+            "Plans",
+            VIEW_KEY,
+            compiler=compiled(self._session, "Plans", classes(self._session)),
+        )
 
 
 def simple_name(plan: Any) -> str:
@@ -122,13 +130,14 @@ def _walk(
     limit: int | None,
     by_place: dict[str, ViewNeeds],
     condition: str | None = None,
+    asked: Asked | None = None,
 ) -> None:
     """`wanted` are ids of the node's output columns that are used, None for all.
 
-    `condition` is that of the filter right above.
+    `condition` is that of the filter right above, `asked` that of the aggregate above.
     """
     if node.place is not None:
-        _leaf(node, node.place, wanted, limit, by_place, condition)
+        _leaf(node, node.place, wanted, limit, by_place, condition, asked)
         return
     below: frozenset[int] | None = None
     if node.kind in ("Project", "Aggregate"):
@@ -143,7 +152,7 @@ def _walk(
     elif node.kind != "Project":
         limit = None
     for child in node.children:
-        _walk(child, below, limit, by_place, node.condition)
+        _walk(child, below, limit, by_place, node.condition, node.asked or asked)
 
 
 def _leaf(
@@ -153,9 +162,11 @@ def _leaf(
     limit: int | None,
     by_place: dict[str, ViewNeeds],
     condition: str | None,
+    asked: Asked | None,
 ) -> None:
     is_again = place in by_place
-    needed = by_place.setdefault(place, ViewNeeds(limit=limit))
+    needed = by_place.setdefault(place, ViewNeeds(limit=limit, asked=asked))
+    needed.asked = needed.asked.and_(asked) if needed.asked is not None and asked is not None else None
     needed.columns.update(name for number, name in leaf.columns if wanted is None or number in wanted)
     if needed.limit is not None:
         needed.limit = None if limit is None else max(limit, needed.limit)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from core.cancelling import Cancellation, cancellable
 from core.errors import StatementFailed
@@ -20,6 +23,7 @@ from core.spark.idle_work.prefetch import Prefetcher
 from core.spark.idle_work.warm_up import WarmUp
 from core.spark.protocol import (
     CANCELLED,
+    LISTED,
     Ask,
     Batch,
     Explained,
@@ -59,6 +63,8 @@ class Job:
     cancellation: Cancellation = field(default_factory=Cancellation)
     spliced: Spliced | None = None
     named: Mapping[str, OpenedTable] = field(default_factory=dict)
+    # By the name that Spark knows a table by, which one beneath a view has not.
+    untold: Sequence[tuple[str | None, Reading]] = ()
 
     @classmethod
     def of(cls, order: Task, tell: Tell) -> Job:
@@ -70,6 +76,12 @@ class Job:
         """As Spark gets it."""
         assert self.spliced is not None
         return self.spliced.sql
+
+    def tell_readings(self, of_metadata: Collection[str] = ()) -> None:
+        """Tell, once, how each table is read; `of_metadata` are names of those not looked into."""
+        readings, self.untold = self.untold, ()
+        for name, reading in readings:
+            self.tell(replace(reading, scan=LISTED) if name in of_metadata else reading)
 
     def failed(self, error: Exception) -> Failed:
         """What went wrong, at its place in the statement as it was written."""
@@ -102,7 +114,13 @@ class Backend(Protocol):
         """Whether an error is of a Java process that ended: what it says then is of no use to anybody."""
 
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
-        """Let Spark do it: the rows told, and whether there were more. Of an `insert` it is the query."""
+        """Let Spark do it: the rows told, and whether there were more. Of an `insert` it is the query.
+
+        Before the first rows it has the job tell how its tables are read.
+        """
+
+    def explain(self, job: Job) -> tuple[Collection[str], str]:
+        """Names of the tables that metadata answer, and Spark's plan of the statement that is explained."""
 
     def rewrite(self, job: Job, order: Ask | Write) -> Iterable[Told]:
         """Do an action's order."""
@@ -198,14 +216,16 @@ class Runner:
         by_use = {table.use: name for name, table in job.named.items()}
         job.spliced = splice(statement, by_use, database=session.state.database)
         tables = (*opened, *beneath)
-        for table in tables:
-            job.tell(self._reads.reading(table))
+        job.untold = list(zip_longest(job.named, map(self._reads.reading, tables)))
         with self._reads.held(snapshots_read(tables), job.tell), self._backend.tagged(job):
             if statement.kind == "explain":
                 self._explain(job, tables)
                 return Finished(0, False)
             view = self._new_view(statement)
-            rows, truncated = self._backend.run(job, statement, insert)
+            try:
+                rows, truncated = self._backend.run(job, statement, insert)
+            finally:
+                job.tell_readings()
             if view is not None:
                 self._view_tables[view] = tables
         return Finished(rows, truncated)
@@ -245,16 +265,15 @@ class Runner:
         return _view_key(made.parts)
 
     def _explain(self, job: Job, tables: Sequence[OpenedTable]) -> None:
-        views = self._session.views
-        looked_up = [job.named[name] for name in views.looked_up(job.text, job.named)]
-        views.register(job.named)
-        try:
-            text = str(self._session.spark.sql(job.text).collect()[0][0])
-        finally:
-            views.drop(job.named)
+        of_metadata, text = self._backend.explain(job)
         for name, table in job.named.items():
             text = text.replace(name, table.label)
-        job.tell(Explained(explained(tables, text, looked_up)))
+        job.tell_readings(of_metadata)
+        lines = [
+            table.unread if name in of_metadata else table for name, table in zip_longest(job.named, tables)
+        ]
+        names = self._session.views.looked_up(job.text, job.named).difference(of_metadata)
+        job.tell(Explained(explained(lines, text, [job.named[name] for name in names])))
 
 
 def _view_key(parts: Sequence[str]) -> str:

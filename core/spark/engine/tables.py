@@ -48,6 +48,11 @@ class OpenedTable:
     why_not: str = ""
 
     @property
+    def unread(self) -> OpenedTable:
+        """Where metadata answer."""
+        return replace_in(self, reading=replace(self.reading, scan=LISTED))
+
+    @property
     def explained(self) -> str:
         """The line that EXPLAIN begins with."""
         reason = f" ({self.why_not})" if self.why_not else ""

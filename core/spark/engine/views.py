@@ -7,7 +7,7 @@ themselves, read with just those columns and rows, are put where their stand-ins
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +23,7 @@ from core.spark.engine.plans import VIEW_KEY, Plans
 from core.spark.engine.tables import OpenedTable
 from core.spark.native.needs import ViewNeeds
 from core.spark.native.scans import NativeScans
+from core.spark.native.summaries.summary import Summary
 from core.travel.statements.shows import GLOBAL_VIEWS
 
 PREFIX = "__paimark_"
@@ -53,10 +54,21 @@ class Views:
         """
         return self.reading(self.planned(sql, named), named, limit)
 
-    def planned(self, sql: str, named: Mapping[str, OpenedTable]) -> DataFrame:
-        """The query over stand-ins: what it is called and made of is right, but there are no rows yet."""
+    def explained(self, sql: str, named: Mapping[str, OpenedTable]) -> str:
+        """What Spark says to an EXPLAIN over tables as `named`."""
+        self.register(named)
+        try:
+            return "\n".join(str(line) for (line,) in self._session.sql(sql).collect())
+        finally:
+            self.drop(named)
+
+    def planned(self, query: Any, named: Mapping[str, OpenedTable]) -> DataFrame:
+        """The query, a text or a parsed plan, over stand-ins.
+
+        What it is called and made of is right, but there are no rows yet.
+        """
         self._register_stand_ins(named)
-        return self._session.sql(sql)
+        return self._session.sql(query) if isinstance(query, str) else self.plans.frame(query)
 
     def _register_stand_ins(self, named: Mapping[str, OpenedTable]) -> None:
         for place, (name, table) in enumerate(named.items()):
@@ -67,12 +79,12 @@ class Views:
 
     def looked_up(self, sql: str, named: Mapping[str, OpenedTable]) -> set[str]:
         """Of an EXPLAIN, which tables are read without a job, by names as in `named`."""
-        query = None if self._catalog is None else self.plans.explained(sql)
-        if query is None or not any(table.native for table in named.values()):
+        explain = None if self._catalog is None else self.plans.explained(sql)
+        if explain is None or not any(table.native for table in named.values()):
             return set()
         self._register_stand_ins(named)
         try:
-            needed = self.plans.needs(self.plans.frame(query), None)
+            needed = self.plans.needs(self.plans.frame(explain.logicalPlan()), None)
         finally:
             self.drop(named)
         return {
@@ -83,13 +95,22 @@ class Views:
             and self._natives.looked_up(table.native, need) is not None
         }
 
-    def reading(self, frame: DataFrame, named: Mapping[str, OpenedTable], limit: int | None) -> DataFrame:
-        """What was planned, with the tables' rows."""
+    def reading(
+        self,
+        frame: DataFrame,
+        named: Mapping[str, OpenedTable],
+        limit: int | None,
+        tell: Callable[[Collection[str]], None] = lambda names: None,
+    ) -> DataFrame:
+        """What was planned, with the tables' rows. `tell` gets the names of those that metadata answer."""
         if not any(table.scan for table in named.values()):
+            tell(())
             return frame
         needed = self.plans.needs(frame, limit)
         opened = {str(place): table for place, table in enumerate(named.values())}
-        tables = {place: self._table(opened[place], need) for place, need in needed.items()}
+        summaries = {place: self._summary(opened[place], need) for place, need in needed.items()}
+        tell([name for place, name in enumerate(named) if _is_of_metadata(summaries.get(str(place)))])
+        tables = {place: self._table(opened[place], need, summaries[place]) for place, need in needed.items()}
         return self.plans.with_tables(frame, tables) if tables else frame
 
     def register(
@@ -137,10 +158,13 @@ class Views:
         self._catalog.dropTempView(name)
         return made
 
-    def _table(self, table: OpenedTable, need: ViewNeeds | None) -> DataFrame:
-        """The rows that are needed, None for all; columns not needed may be nulls."""
+    def _summary(self, table: OpenedTable, need: ViewNeeds) -> Summary | None:
+        return None if table.native is None else self._natives.summary(table.native, need)
+
+    def _table(self, table: OpenedTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
+        """The rows that are needed, None for all; columns not needed may be nulls. Or the `summary`."""
         if table.native is not None:
-            return self._natives.frame(table.native, need)
+            return self._natives.frame(table.native, need, summary)
         assert table.scan is not None
         scan = replace(table.scan, filters=False) if need is None else _narrowed(table.scan, need)
         text = scan.to_text()
@@ -154,6 +178,10 @@ class Views:
         if len(self._made_before) > _KEPT:
             self._made_before.popitem(last=False)
         return made
+
+
+def _is_of_metadata(summary: Summary | None) -> bool:
+    return summary is not None and summary.is_of_metadata
 
 
 def _narrowed(scan: Scan, need: ViewNeeds) -> Scan:

@@ -99,6 +99,11 @@ class MergeGroup:
         return len(self.files) > 1 or self.files[0].may_retract
 
     @property
+    def has_row_numbers(self) -> bool:
+        """Whether Spark tells which row of its file each row is."""
+        return all(file.has_row_numbers for file in self.files)
+
+    @property
     def row_count(self) -> int:
         """Rows before merging."""
         return sum(file.row_count for file in self.files)

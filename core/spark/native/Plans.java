@@ -4,20 +4,14 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
 import java.util.Map;
 import org.apache.spark.api.python.PythonUtils;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedPredicate;
-import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
-import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -27,7 +21,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.ParsedStatement;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.catalyst.plans.logical.Range;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.LogicalRDD;
@@ -90,7 +83,9 @@ public class Plans {
         while (used.hasNext()) {
             references.add(((Attribute) used.next()).exprId().id());
         }
-        if (node instanceof GlobalLimit) {
+        if (node instanceof Aggregate && placeOf(Summaries.leaf(((Aggregate) node).child())) != null) {
+            said.set("asked", Summaries.asked((Aggregate) node));
+        } else if (node instanceof GlobalLimit) {
             said.put("limit", ((GlobalLimit) node).limitExpr().toString());
         } else if (node instanceof LocalLimit) {
             said.put("limit", ((LocalLimit) node).limitExpr().toString());
@@ -122,13 +117,16 @@ public class Plans {
     public Dataset withTables(Dataset planned, Map tables) {
         LogicalPlan optimized = planned.queryExecution().optimizedPlan();
         LogicalPlan whole = (LogicalPlan) optimized.transformUpWithSubqueries(new Replacing(this, tables));
+        if (Summaries.isLeft(whole)) {
+            throw new IllegalStateException("a summary would be taken for a table's rows");
+        }
         whole.setAnalyzed();
         return Dataset.ofRows((SparkSession) (Object) planned.sparkSession(), whole);
     }
 
     LogicalPlan replaced(LogicalPlan node, Map tables) {
-        if (node instanceof Aggregate) {
-            return counted((Aggregate) node);
+        if (node instanceof Aggregate && Summaries.isSummary(Summaries.leaf(((Aggregate) node).child()))) {
+            return Summaries.answered((Aggregate) node);
         }
         if (node instanceof Filter && ((Filter) node).child() instanceof LocalRelation) {
             return filtered((Filter) node, (LocalRelation) ((Filter) node).child());
@@ -138,10 +136,11 @@ public class Plans {
             return node;
         }
         LogicalPlan table = ((Dataset) tables.get(place)).queryExecution().analyzed();
-        if (table.output().length() != node.output().length()) {
+        boolean isSummary = Summaries.isSummary(table);
+        if (table.output().length() != node.output().length() + (isSummary ? 1 : 0)) {
             throw new IllegalStateException("a table has other columns than its stand-in");
         }
-        if (table instanceof LocalRelation) {
+        if (table instanceof LocalRelation && !isSummary) {
             return local(node.output(), ((LocalRelation) table).data());
         }
         ArrayList columns = new ArrayList();
@@ -149,6 +148,9 @@ public class Plans {
             Attribute column = (Attribute) table.output().apply(number);
             Attribute as = (Attribute) node.output().apply(number);
             columns.add(alias(column, as));
+        }
+        if (isSummary) {
+            columns.add(table.output().last());
         }
         return new Project(PythonUtils.toSeq(columns), table);
     }
@@ -179,31 +181,6 @@ public class Plans {
     private static Alias alias(Attribute column, Attribute as) {
         Seq none = PythonUtils.toSeq(new ArrayList());
         return new Alias(column, as.name(), as.exprId(), none, scala.Option.apply(as.metadata()), none);
-    }
-
-    /** One row where an aggregate over all of so many rows does nothing but count them: no task is needed. */
-    private static LogicalPlan counted(Aggregate aggregate) {
-        LogicalPlan below = aggregate.child();
-        while (below instanceof Project) {
-            below = ((Project) below).child();
-        }
-        if (!(below instanceof Range) || !aggregate.groupingExpressions().isEmpty()) {
-            return aggregate;
-        }
-        Counting counting = new Counting(((Range) below).numElements().toLong());
-        ArrayList columns = new ArrayList();
-        Iterator each = aggregate.aggregateExpressions().iterator();
-        while (each.hasNext()) {
-            columns.add(((Expression) each.next()).transformUp(counting));
-        }
-        if (!counting.isAll) {
-            return aggregate;
-        }
-        ArrayList rows = new ArrayList();
-        rows.add(RowFactory.create(new Object[0]));
-        Seq none = PythonUtils.toSeq(new ArrayList());
-        LogicalPlan row = LocalRelation.fromExternalRows(none, PythonUtils.toSeq(rows));
-        return new Project(PythonUtils.toSeq(columns), row);
     }
 }
 
@@ -252,44 +229,5 @@ final class Binding extends AbstractPartialFunction {
         }
         isForSpark = true;
         return expression;
-    }
-}
-
-/** The number of rows for what counts rows. */
-final class Counting extends AbstractPartialFunction {
-    private final Literal rows;
-    boolean isAll = true;
-
-    Counting(long rows) {
-        this.rows = Literal$.MODULE$.apply(Long.valueOf(rows));
-    }
-
-    public boolean isDefinedAt(Object expression) {
-        return true;
-    }
-
-    public Object applyOrElse(Object expression, Function1 otherwise) {
-        if (!(expression instanceof AggregateExpression)) {
-            return expression;
-        }
-        if (countsRows((AggregateExpression) expression)) {
-            return rows;
-        }
-        isAll = false;
-        return expression;
-    }
-
-    private static boolean countsRows(AggregateExpression function) {
-        if (!(function.aggregateFunction() instanceof Count) || function.isDistinct() || function.filter().isDefined()) {
-            return false;
-        }
-        Iterator counted = ((Count) function.aggregateFunction()).children().iterator();
-        while (counted.hasNext()) {
-            Object each = counted.next();
-            if (!(each instanceof Literal) || ((Literal) each).value() == null) {
-                return false;
-            }
-        }
-        return true;
     }
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -22,8 +22,15 @@ from core.spark.native.state import TableFile, TableState
 SMALL_RESULT = 2_000
 
 _FEWEST_ROWS = 256
+# So many are opened one after another for a few rows.
+_FEW_FILES = 8
 # A column that nobody asks for: a batch without columns has no rows.
 _ROWS = ""
+
+
+def are_quick(files: Sequence[TableFile]) -> bool:
+    """Whether a few rows of them are best read in this process."""
+    return len(files) <= _FEW_FILES and all(file.file_format == "parquet" for file in files)
 
 
 def first_rows(

@@ -13,8 +13,7 @@ from typing import Any
 
 from core.spark.native.conditions import Condition
 from core.spark.native.state import TableFile
-from core.spark.native.values import ValueReader, value_reader
-from core.table.manifests.binary_row import starts
+from core.spark.native.values import ValueReader, value_at, value_reader
 from core.table.records import TableSchema
 
 
@@ -65,12 +64,12 @@ class Pruner:
         reader = self._readers.get(column)
         if column in self.partition and reader is not None:
             index, arity = self.partition[column], len(self.partition)
-            value = _values(file.entry.partition, arity, index, reader)
+            value = value_at(file.entry.partition, arity, index, reader)
             return Range(value, value, rows if value is None else 0, rows)
         if self.key[:1] == [column] and reader is not None:
             # In the order of keys the first column of the smallest is the smallest.
-            low = _values(record["_MIN_KEY"], len(self.key), 0, reader)
-            return Range(low, _values(record["_MAX_KEY"], len(self.key), 0, reader), None, rows)
+            low = value_at(record["_MIN_KEY"], len(self.key), 0, reader)
+            return Range(low, value_at(record["_MAX_KEY"], len(self.key), 0, reader), None, rows)
         in_file = self._field(file.schema_id, column)
         stats = record.get("_VALUE_STATS")
         if in_file is None or stats is None:
@@ -83,8 +82,8 @@ class Pruner:
         index, arity = in_order.index(name), len(in_order)
         counts = stats.get("_NULL_COUNTS") or ()
         return Range(
-            _values(stats["_MIN_VALUES"], arity, index, reader),
-            _values(stats["_MAX_VALUES"], arity, index, reader),
+            value_at(stats["_MIN_VALUES"], arity, index, reader),
+            value_at(stats["_MAX_VALUES"], arity, index, reader),
             counts[index] if len(counts) == arity else None,
             rows,
         )
@@ -96,11 +95,6 @@ class Pruner:
         if same is None or reader is None:
             return None
         return same.name, [field.name for field in fields], reader
-
-
-def _values(serialised: bytes, arity: int, index: int, reader: ValueReader) -> Any:
-    at = starts(serialised, arity)[index]
-    return None if at is None else reader(serialised[4:], at)
 
 
 def _may_satisfy(condition: Condition, bounds: Range) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,27 +20,27 @@ from core.spark.launch.cluster import is_cluster
 from core.spark.launch.session_settings import REUSE, SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from core.spark.merging.opening import file_opener
-from core.spark.merging.overlap import overlap_groups
+from core.spark.merging.overlap import narrowed
 from core.spark.native.bitmap import first_bits, is_made, is_nearly_made, merge_bits
 from core.spark.native.columns import NotNative
 from core.spark.native.conditions import Condition
-from core.spark.native.first_rows import SMALL_RESULT, first_rows
+from core.spark.native.first_rows import SMALL_RESULT, are_quick, first_rows
 from core.spark.native.lookups.lookups import Lookups
-from core.spark.native.needs import ViewNeeds
+from core.spark.native.needs import Asked, ViewNeeds
 from core.spark.native.old_dates import require_no_old_dates
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
-from core.spark.native.state import TableFile, TableState, table_state
+from core.spark.native.state import TableFile, TableState, alive_rows, table_state
+from core.spark.native.summaries.frames import summary_frame
+from core.spark.native.summaries.summary import Summary, summarised
 from core.spark.native.travelling_bits import encoded
 from core.spark.stores.access import HadoopStores, StoreUnread
 from core.spark.stores.addresses import store_of
 from core.table.layout import Root
-from core.table.records import Snapshot
+from core.table.records import Snapshot, TableSchema
 
 _KEPT_STATES = 32
 _KEPT_FILES = 20_000
-# So many are opened one after another for a few rows.
-_FEW_FILES = 8
 # Merging all of fewer rows takes no longer than a glance at some.
 _WORTH_HEADS = 100_000
 # What Java holds of a file in a list.
@@ -57,6 +57,7 @@ class NativeTable:
 
     key: tuple[str, ...]
     root: Root
+    schema: TableSchema
     types: StructType
     state: TableState
     pruner: Pruner
@@ -79,6 +80,7 @@ class _Wanted:
     columns: frozenset[str] | None = None
     conditions: tuple[Condition, ...] = ()
     limit: int | None = None
+    asked: Asked | None = None
 
 
 class _Kept(NamedTuple):
@@ -103,6 +105,7 @@ class NativeScans:
         self._stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
         self._lookups = Lookups(session, self._stores)
         self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
+        self._summaries: dict[_Wanted, Summary | None] = {}
         # Of these all rows were asked for before.
         self._whole: set[tuple[str, ...]] = set()
 
@@ -152,12 +155,24 @@ class NativeScans:
     def _chosen_reader(self) -> str:
         return str(self._session.conf.get(SCAN, "auto"))
 
-    def frame(self, table: NativeTable, need: ViewNeeds | None) -> DataFrame:
-        """The rows that are needed, all of them when `need` is None; more may come along."""
-        if need is not None and (found := self.looked_up(table, need)) is not None:
+    def summary(self, table: NativeTable, need: ViewNeeds) -> Summary | None:
+        """What the metadata say to aggregates that ask all there is to `need`; None: rows are to be read."""
+        if need.asked is None or table.beside is not None:
+            return None
+        wanted = _Wanted(table.key, None, need.conditions, None, need.asked)
+        if wanted not in self._summaries:
+            chosen = self._chosen(table, need.conditions)
+            if len(self._summaries) >= _KEPT_FRAMES:
+                self._summaries.clear()
+            self._summaries[wanted] = summarised(table.schema, table.state.schemas, need.asked, *chosen)
+        return self._summaries[wanted]
+
+    def frame(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
+        """The rows that are needed, all of them when `need` is None; more may come along. Or a `summary`."""
+        if summary is None and need is not None and (found := self.looked_up(table, need)) is not None:
             return found
-        wanted = _wanted(table.key, need)
-        kept = self._frames.pop(wanted, None) or self._made(table, wanted)
+        wanted = _wanted(table.key, need, summary)
+        kept = self._frames.pop(wanted, None) or self._made(table, wanted, summary)
         self._frames[wanted] = kept
         while len(self._frames) > 1 and (
             len(self._frames) > _KEPT_FRAMES
@@ -172,16 +187,18 @@ class NativeScans:
             return None
         return self._lookups.frame(table.key, table.state, table.pruner, table.types, need)
 
-    def _made(self, table: NativeTable, wanted: _Wanted) -> _Kept:
+    def _made(self, table: NativeTable, wanted: _Wanted, summary: Summary | None) -> _Kept:
         if table.beside is not None:
             return self._unlike(table, table.beside)
+        if summary is not None:
+            return self._summarised(table, summary)
         if wanted.limit is not None and wanted.columns:
             return self._limited(table, wanted.columns, wanted.limit)
         files, groups = self._chosen(table, wanted.conditions)
         bits = merge_bits(self._session, self._warehouse.told_options, groups)
         filled = [file for file in files if file.address not in bits or bits[file.address].popcount()]
         if wanted.columns == frozenset():
-            rows = sum(_rows(file, bits) for file in filled)
+            rows = sum(alive_rows(file, bits) for file in filled)
             return _Kept(self._counted(table, rows if wanted.limit is None else min(rows, wanted.limit)), 0)
         is_whole = len(files) == len(table.state.files) and list(groups) == list(table.state.merged)
         if is_whole and wanted != _Wanted(table.key):
@@ -190,6 +207,12 @@ class NativeScans:
         else:
             frame = self._frame(table, filled, bits)
         return _Kept(frame, _weight(filled, bits))
+
+    def _summarised(self, table: NativeTable, summary: Summary) -> _Kept:
+        bits = merge_bits(self._session, self._warehouse.told_options, summary.merged)
+        names, rows = summary.listed(lambda file: alive_rows(file, bits))
+        frame = summary_frame(self._session, table.types, names, rows)
+        return _Kept(frame, len(rows) * _FILE_BYTES)
 
     def _unlike(self, table: NativeTable, other: OtherState) -> _Kept:
         """Without the rows of files that both hold and that are in both."""
@@ -201,15 +224,15 @@ class NativeScans:
         for file in table.state.files:
             if file.entry.facts.name in other.alike:
                 bits[file.address] = without(file.row_count, mine.get(file.address), theirs.get(file.address))
-        filled = [file for file in table.state.files if _rows(file, bits)]
+        filled = [file for file in table.state.files if alive_rows(file, bits)]
         return _Kept(self._frame(table, filled, bits), _weight(filled, bits))
 
     def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _Kept:
         files, bits = self._enough(table.state, limit, by_heads=limit <= SMALL_RESULT)
-        if limit <= SMALL_RESULT and not _are_quick(files):
+        if limit <= SMALL_RESULT and not are_quick(files):
             # Spark takes whole files' bits.
             files, bits = self._enough(table.state, limit, by_heads=False)
-        if limit > SMALL_RESULT or not _are_quick(files):
+        if limit > SMALL_RESULT or not are_quick(files):
             return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
         open_file = file_opener(self._warehouse.told_options)
         rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
@@ -233,7 +256,7 @@ class NativeScans:
             if row_count < limit and group is not None:
                 bits |= self._enough_of(group, limit - row_count if by_heads else None)
             for file in files:
-                if row_count < limit and (rows := _rows(file, bits)):
+                if row_count < limit and (rows := alive_rows(file, bits)):
                     enough.append(file)
                     row_count += rows
         return enough, bits
@@ -262,7 +285,7 @@ class NativeScans:
         if table.key in self._whole or (self._reuses() and all(map(is_nearly_made, groups))):
             # Their bits are there already, or most of them.
             return files, groups
-        return files, [part for group in groups for part in _narrowed(group, needed)]
+        return files, [part for group in groups for part in narrowed(group, needed)]
 
     def _reuses(self) -> bool:
         return self._session.conf.get(REUSE, "on") != "off"
@@ -280,14 +303,14 @@ class NativeScans:
         types = spark_columns(scan)
         pruner = Pruner(schema, state.schemas)
         require_no_old_dates(state, types, pruner)
-        if numbered := [group for group in state.merged if _by_number(group)]:
+        if numbered := [group for group in state.merged if not group.has_row_numbers]:
             # Only their rows show whether these can be merged so.
             try:
                 merge_bits(self._session, self._warehouse.told_options, numbered)
             except (Unmergeable, Corrupt, FileMissing) as reason:
                 raise NotNative(str(reason)) from reason
             self._whole.add(key)
-        return NativeTable(key, root, types, state, pruner, self._beside(root, scan))
+        return NativeTable(key, root, schema, types, state, pruner, self._beside(root, scan))
 
     def _beside(self, root: Root, scan: Scan) -> OtherState | None:
         told = scan.beside
@@ -348,10 +371,12 @@ class NativeScans:
         return self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
 
 
-def _wanted(table: tuple[str, ...], need: ViewNeeds | None) -> _Wanted:
+def _wanted(table: tuple[str, ...], need: ViewNeeds | None, summary: Summary | None) -> _Wanted:
     """Only what makes a difference: with conditions rows can't be limited, nor columns but here."""
     if need is None:
         return _Wanted(table)
+    if summary is not None:
+        return _Wanted(table, None, need.conditions, None, need.asked)
     if need.conditions:
         return _Wanted(table, None, need.conditions)
     if need.limit is None and need.columns:
@@ -359,30 +384,11 @@ def _wanted(table: tuple[str, ...], need: ViewNeeds | None) -> _Wanted:
     return _Wanted(table, frozenset(need.columns), (), need.limit)
 
 
-def _are_quick(files: Sequence[TableFile]) -> bool:
-    return len(files) <= _FEW_FILES and all(file.file_format == "parquet" for file in files)
-
-
 def _files_of(kept: NativeTable | str) -> int:
     return 0 if isinstance(kept, str) else len(kept.state.files)
-
-
-def _rows(file: TableFile, bits: Mapping[str, Bits]) -> int:
-    """How many rows of a file are in the snapshot."""
-    return bits[file.address].popcount() if file.address in bits else file.row_count
-
-
-def _by_number(group: MergeGroup) -> bool:
-    return not all(file.has_row_numbers for file in group.files)
 
 
 def _weight(files: Sequence[TableFile], bits: Mapping[str, Bits]) -> int:
     """About the bytes that Java holds for a frame."""
     merged = (bits[file.address] for file in files if file.address in bits)
     return len(files) * _FILE_BYTES + sum(each.rows // 8 for each in merged)
-
-
-def _narrowed(group: MergeGroup, needed: Container[str]) -> Iterator[MergeGroup]:
-    """The group without the files that hold no version of a row wanted."""
-    files = [file for file in group.files if file.path in needed]
-    return (part for part in overlap_groups(group.rules, files) if part.must_merge)

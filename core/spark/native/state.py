@@ -15,7 +15,7 @@ from core.errors import Corrupt, PaimarkError, Unavailable
 from core.spark.datasource.table_options import Use, judged
 from core.spark.incremental.decoded_manifests import ManifestId
 from core.spark.incremental.live_files import KeptFiles, LiveFiles
-from core.spark.merging.model import MergeGroup, Unmergeable
+from core.spark.merging.model import Bits, MergeGroup, Unmergeable
 from core.spark.merging.rules import merge_rules
 from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
 from core.spark.native.values import ValueReader, value_reader
@@ -42,6 +42,11 @@ class TableFile:
     schema_id: int
     partition: tuple[str | None, ...]
     entry: ManifestEntry
+
+
+def alive_rows(file: TableFile, bits: Mapping[str, Bits]) -> int:
+    """How many rows of a file are in the snapshot, given the bits of files by address."""
+    return bits[file.address].popcount() if file.address in bits else file.row_count
 
 
 @dataclass(frozen=True, slots=True)

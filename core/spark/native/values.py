@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import INTEGERS, timestamp, unscaled, variable
+from core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
 
 _FIXED = {**INTEGERS, "DATE": "<i", "BOOLEAN": "<?"}
 
@@ -30,7 +30,7 @@ def value_reader(type_text: object) -> ValueReader | None:
         precision, scale = kind.decimal
         return lambda row, at: _decimal(unscaled(row, at, precision), scale)
     if kind.name == "TIMESTAMP" and not kind.is_local:
-        return lambda row, at: _micros(*timestamp(row, at, kind.fraction))
+        return lambda row, at: micros(*timestamp(row, at, kind.fraction))
     return None
 
 
@@ -38,5 +38,11 @@ def _decimal(digits: int, scale: int) -> Decimal:
     return Decimal((int(digits < 0), tuple(map(int, str(abs(digits)))), -scale))
 
 
-def _micros(millis: int, nanos: int) -> int:
+def value_at(serialised: bytes, arity: int, index: int, reader: ValueReader) -> Any:
+    """A field of a serialised row of so many, None for a null. Raises as `manifests.binary_row`."""
+    at = starts(serialised, arity)[index]
+    return None if at is None else reader(serialised[4:], at)
+
+
+def micros(millis: int, nanos: int) -> int:
     return millis * 1000 + nanos // 1000

@@ -49,13 +49,11 @@ def presentable(frame: DataFrame) -> DataFrame:
     return named.select(*columns)
 
 
-def tell_columns(frame: DataFrame, tell: Callable[[Columns], None]) -> DataFrame:
-    """The frame as `presentable` makes it, when what its columns are has been told."""
-    frame = presentable(frame)
+def tell_columns(frame: DataFrame, tell: Callable[[Columns], None]) -> None:
+    """Of a frame that is presentable."""
     fields = frame.schema.fields
     types = tuple(each.dataType.simpleString() for each in fields)
     tell(Columns(tuple(each.name for each in fields), types))
-    return frame
 
 
 def is_small(optimized: Any) -> bool:

@@ -7,7 +7,7 @@ Python source and nothing is written, as all else needs what only a driver of on
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +29,7 @@ from core.spark.launch.cluster import package, require_listening
 from core.spark.launch.home import pyspark_version
 from core.spark.native.needs import ViewNeeds
 from core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
-from core.spark.results.results import tell_columns, tell_rows
+from core.spark.results.results import presentable, tell_columns, tell_rows
 from core.spark.results.sender import SentBatch
 from core.travel.parse.uses import Statement
 from core.travel.statements.inserts import Insert
@@ -131,11 +131,15 @@ class Connect:
         """There is no Java process."""
         return False
 
+    def explain(self, job: Job) -> tuple[Collection[str], str]:
+        return (), self.session.views.explained(job.text, job.named)
+
     def rewrite(self, job: Job, order: Ask | Write) -> NoReturn:
         raise _no_writing()
 
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         limit, views = job.order.limit, self.session.views
+        job.tell_readings()
         needs: dict[str, ViewNeeds] = {}
         try:
             with suppress(PySparkException):
@@ -143,7 +147,8 @@ class Connect:
                 needs = needed(self.session.spark, job.text, job.named)
             views.register(job.named, needs)
             frame = self.session.spark.sql(job.text)
-            frame = tell_columns(frame if limit is None else frame.limit(limit + 1), job.tell)
+            frame = presentable(frame if limit is None else frame.limit(limit + 1))
+            tell_columns(frame, job.tell)
             return tell_rows(self._rows(frame), job.tell, limit)
         finally:
             views.drop(job.named)

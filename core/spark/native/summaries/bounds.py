@@ -1,0 +1,102 @@
+"""The least and the greatest value of a column in a data file, where its metadata say them exactly.
+
+Statistics leave out NaN, and texts and bytes in them may be cut off: of such columns nothing is said. Nor is
+it where a writer kept none, as pypaimon does.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from core.spark.datasource.field_types import INTEGERS
+from core.spark.native.state import TableFile
+from core.spark.native.values import ValueReader, micros, value_at, value_reader
+from core.table.definition.column_types import ColumnType
+from core.table.manifests.binary_row import timestamp
+from core.table.records import SchemaField, TableSchema
+
+_EXACT = frozenset({*INTEGERS, "BOOLEAN", "DATE", "DECIMAL", "TIMESTAMP", "TIMESTAMP_LTZ"})
+
+
+class Bounds(NamedTuple):
+    """Values as `values.value_reader` gives them; both are None where all are null."""
+
+    low: Any
+    high: Any
+
+    def with_(self, other: Bounds) -> Bounds:
+        """Of both together."""
+        if self.low is None or other.low is None:
+            return other if self.low is None else self
+        return Bounds(min(self.low, other.low), max(self.high, other.high))
+
+
+NOTHING = Bounds(None, None)
+
+
+class _InFile(NamedTuple):
+    """A column in the files of one schema. `read` takes a serialised row and a field's place in it."""
+
+    name: str
+    columns: list[str]
+    read: ValueReader
+
+
+class ExactBounds:
+    """`schema` is what the table is read with, `schemas` are those of its files."""
+
+    def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> None:
+        self._fields = {field.name: field for field in schema.fields}
+        self._schemas = schemas
+        self._in_file = cache(self._find)
+
+    def of(self, file: TableFile, column: str) -> Bounds | None:
+        """None where the metadata do not say."""
+        found = self._in_file(file.schema_id, column)
+        if not isinstance(found, _InFile):
+            return found
+        try:
+            return _stated(file, found)
+        except (struct.error, ValueError, IndexError, KeyError, TypeError):
+            # Statistics that are none say nothing.
+            return None
+
+    def _find(self, schema_id: int, column: str) -> _InFile | Bounds | None:
+        wanted, fields = self._fields[column], self._schemas[schema_id].fields
+        written = next((field for field in fields if field.id == wanted.id), None)
+        if written is None:
+            # The column came later.
+            return NOTHING
+        read = _reader(wanted, written)
+        return None if read is None else _InFile(written.name, [field.name for field in fields], read)
+
+
+def _reader(wanted: SchemaField, written: SchemaField) -> ValueReader | None:
+    """Reads values of the file's type; None where these need not be the table's, or can't be exact."""
+    if not isinstance(wanted.type, str) or not isinstance(written.type, str):
+        return None
+    now, then = ColumnType.of(wanted.type), ColumnType.of(written.type)
+    is_same = now.name == then.name or {now.name, then.name} <= INTEGERS.keys()
+    if not is_same or now.name not in _EXACT:
+        return None
+    if now.is_local:
+        return lambda row, at: micros(*timestamp(row, at, then.fraction))
+    return value_reader(written.type)
+
+
+def _stated(file: TableFile, column: _InFile) -> Bounds | None:
+    record = file.entry.file
+    stats, kept = record["_VALUE_STATS"], record.get("_VALUE_STATS_COLS")
+    in_order = column.columns if kept is None else list(kept)
+    if column.name not in in_order:
+        return None
+    place, arity = in_order.index(column.name), len(in_order)
+    low, high = (value_at(stats[name], arity, place, column.read) for name in ("_MIN_VALUES", "_MAX_VALUES"))
+    if low is not None and high is not None:
+        return Bounds(low, high)
+    nulls = stats["_NULL_COUNTS"]
+    is_all_null = low is None and high is None and len(nulls) == arity and nulls[place] == file.row_count
+    return NOTHING if is_all_null else None

@@ -1,0 +1,37 @@
+"""Summaries as frames of Spark's: what `Summaries.java` makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from core.spark import native
+from core.spark.native.compiled import compiled, new_instance
+from core.spark.native.summaries.summary import SummaryRow
+
+
+@lru_cache(maxsize=1)
+def classes(session: SparkSession) -> Any:
+    """The compiler of its classes, done: once a session."""
+    scans = compiled(session, "Scans", None, native.__name__)
+    asked = compiled(session, "Asked", scans, __package__)
+    return compiled(session, "Summaries", asked, __package__)
+
+
+def summary_frame(
+    session: SparkSession, table: StructType, names: Sequence[str], rows: Sequence[SummaryRow]
+) -> DataFrame:
+    """A summary of a table. Its rows have values of the columns `names`; the others are null."""
+    texts = msgspec.json.encode([[count, *values] for count, values in rows]).decode()
+    java = _java(session)
+    return DataFrame(java.summary(table.json(), list(names), texts), session)
+
+
+@lru_cache(maxsize=1)
+def _java(session: SparkSession) -> Any:
+    return new_instance(session, "Summaries", session._jsparkSession, compiler=classes(session))
