@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from core.spark.merging.model import MergeGroup
 from core.spark.native.needs import Asked
-from core.spark.native.relation import SummaryRow
 from core.spark.native.state import TableFile
 from core.spark.native.summaries.bounds import NOTHING, Bounds, ExactBounds
 from core.table.records import TableSchema
 
+# For how many rows it stands; texts, None for null.
+SummaryRow = tuple[int, Sequence[str | None]]
 # Columns, and rows of them.
 Listed = tuple[list[str], list[SummaryRow]]
 _Values = tuple[str | None, ...]
