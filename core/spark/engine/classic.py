@@ -11,7 +11,6 @@ from itertools import takewhile
 
 import msgspec
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame
 
 from core.errors import Refused
@@ -134,9 +133,6 @@ class Classic:
                 read = views.reading(frame, job.named, None, of_metadata.extend)
                 if of_metadata:
                     return of_metadata, str(read._jdf.queryExecution().explainString(explain.mode()))
-            except PySparkException:
-                # Spark says it again below, in the words of an EXPLAIN.
-                of_metadata.clear()
             finally:
                 views.drop(job.named)
         return (), views.explained(job.text, job.named)

@@ -58,7 +58,7 @@ class Views:
         """What Spark says to an EXPLAIN over tables as `named`."""
         self.register(named)
         try:
-            return "\n".join(str(line) for (line,) in self._session.sql(sql).collect())
+            return str(self._session.sql(sql).collect()[0][0])
         finally:
             self.drop(named)
 
