@@ -8,10 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import find_java
@@ -29,6 +31,7 @@ class Standalone:
     master: str
     workers: tuple[subprocess.Popen[bytes], ...]
     place: Path
+    head: subprocess.Popen[bytes]
 
     @property
     def shipped(self) -> list[Path]:
@@ -41,6 +44,10 @@ class Standalone:
 
         kill_descendants(self.workers[number].pid)
 
+    def kill_master(self) -> None:
+        os.killpg(self.head.pid, signal.SIGKILL)
+        self.head.wait()
+
     def kill_worker(self, number: int) -> None:
         """With its executors, as when a machine dies."""
         worker = self.workers[number]
@@ -50,21 +57,23 @@ class Standalone:
 
 
 @contextmanager
-def standalone(place: Path) -> Iterator[Standalone]:
+def standalone(place: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[Standalone]:
+    """`settings` are Spark's, of the master and the workers."""
     place.mkdir(parents=True)
+    start = partial(_start, settings)
     processes = []
     try:
         log = place / "master.log"
-        processes.append(_start("master.Master", log, "--port", "0"))
+        processes.append(start("master.Master", log, "--port", "0"))
         master = said(_MASTER_AT, log, processes[0])
         for number in (1, 2):
             # Of a host each: Spark tries a slow task again on another one only.
             words = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / f"worker-{number}"), master)
             host = f"127.0.0.{number}" if sys.platform == "linux" else "127.0.0.1"
-            processes.append(_start("worker.Worker", place / f"worker-{number}.log", *words, host=host))
+            processes.append(start("worker.Worker", place / f"worker-{number}.log", *words, host=host))
         for number in (1, 2):
             said("(Successfully registered)", place / f"worker-{number}.log", processes[number])
-        yield Standalone(master, tuple(processes[1:]), place)
+        yield Standalone(master, tuple(processes[1:]), place, processes[0])
     finally:
         for process in processes:
             if process.poll() is None:
@@ -72,11 +81,14 @@ def standalone(place: Path) -> Iterator[Standalone]:
                 process.wait()
 
 
-def _start(name: str, log: Path, *words: str, host: str = "127.0.0.1") -> subprocess.Popen[bytes]:
+def _start(
+    settings: Mapping[str, str], name: str, log: Path, *words: str, host: str = "127.0.0.1"
+) -> subprocess.Popen[bytes]:
     spark = find_spark({})
     home = spark.home
     command = [
         *(str(find_java().executable), "-cp", str(home / "jars" / "*"), "-Xmx192m", *SPARING.split()),
+        *(f"-D{setting}={value}" for setting, value in settings.items()),
         *(f"org.apache.spark.deploy.{name}", "--host", host, "--webui-port", "0", *words),
     ]
     environment = {

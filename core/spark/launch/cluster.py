@@ -23,6 +23,8 @@ import msgspec
 import core
 from core.durations import parse_duration
 from core.errors import Unavailable, UsageError
+from core.spark.datasource.rust.installed import PACKAGE as RUST
+from core.spark.datasource.rust.installed import why_missing
 from core.spark.launch.home import other_version, pyspark_version
 from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 
@@ -47,16 +49,23 @@ _OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?
 
 
 class ClusterNode(msgspec.Struct, frozen=True):
-    """A machine with executors. `versions` are those of the packages needed, empty for a missing one."""
+    """A machine with executors. `versions` are those of the packages needed, empty for a missing one.
+
+    `without_rust` is why pypaimon-rust reads nothing there; empty where it does.
+    """
 
     host: str
     python: str
     versions: Mapping[str, str]
     sees_warehouse: bool
+    without_rust: str = ""
 
     def __str__(self) -> str:
         have = ", ".join(f"{name} {self.versions[name]}" for name in ("pypaimon", "msgspec"))
-        return f"{self.host}: Python {self.python}, {have}"
+        rust = f", {RUST}"
+        if self.without_rust:
+            rust = f"; Python alone reads there, not {RUST}: {self.without_rust}"
+        return f"{self.host}: Python {self.python}, {have}{rust}"
 
 
 class Cluster(NamedTuple):
@@ -224,7 +233,8 @@ def _look(warehouse: str | None, _: Iterable[int]) -> Iterator[bytes]:
     time.sleep(_LOOK_SECONDS)
     python = ".".join(map(str, sys.version_info[:3]))
     sees = warehouse is None or os.path.isdir(warehouse)
-    yield msgspec.json.encode(ClusterNode(socket.gethostname(), python, versions, sees))
+    node = ClusterNode(socket.gethostname(), python, versions, sees, why_missing())
+    yield msgspec.json.encode(node)
 
 
 def _require(node: ClusterNode, warehouse: str) -> None:

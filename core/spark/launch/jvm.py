@@ -18,6 +18,7 @@ from pathlib import Path
 
 from core.errors import Unavailable
 from core.spark.launch.cds import Archive, archive_for
+from core.spark.launch.cluster import PACKAGE
 from core.spark.launch.home import SparkHome
 from core.spark.launch.java import Java
 from core.spark.launch.settings import properties_file
@@ -126,6 +127,10 @@ def launch(
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
     }
+    if os.environ["PYSPARK_PYTHON"] != sys.executable:
+        # Spark's own way, for what runs beside executors, is not for what plans beside the driver.
+        theirs = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(scratch / PACKAGE), theirs)))
     if libraries := settings.get("spark.driver.extraLibraryPath"):
         environment[_LIBRARIES] = os.pathsep.join(filter(None, (libraries, environment.get(_LIBRARIES))))
     if _imports_pyspark_here(spark, settings):

@@ -81,6 +81,9 @@ def start_spark(start: Start) -> Spark:
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     _prepare_environment(settings)
+    if os.environ["PYSPARK_PYTHON"] != sys.executable:
+        # It runs in the driver as well, and need not have this package.
+        cluster.package(scratch)
     java = find_java()
     archive = jvm.class_archive(java, spark, settings)
     process = jvm.launch(java, spark, settings, scratch, archive, jars)
@@ -112,11 +115,16 @@ def _told_plainly(master: str) -> Iterator[None]:
         yield
     except Py4JJavaError as error:
         message = str(error.java_exception.getMessage()).splitlines()[0]
+        hint = "The workers' logs say more."
         if "stopped SparkContext" in message:
             message = "the master ended it, as when executors can't be started there"
-        raise Unavailable(
-            f"Spark did not start on {master}: {message}", "The workers' logs say more."
-        ) from error
+            if master.startswith("spark://"):
+                message = "its master took no answer, or ended it, as when executors can't be started there"
+                hint = (
+                    "Where it has spark.authenticate it lets in who has its spark.authenticate.secret. "
+                    + hint
+                )
+        raise Unavailable(f"Spark did not start on {master}: {message}", hint) from error
 
 
 def _require_sql_settings(settings: Mapping[str, str]) -> None:
