@@ -80,12 +80,21 @@ def require_unmoved(table: TablePath, plan: Plan, seen_now: str) -> None:
 
 
 @contextmanager
-def undone_on_failure(table: TablePath, undo: Callable[[], None]) -> Iterator[None]:
-    """Undo what was begun when anything stops it; where the store does not let us, `recover` has to."""
+def undone_on_failure(
+    table: TablePath,
+    undo: Callable[[], None],
+    leaves: Callable[[BaseException], PaimarkError | None] = lambda error: None,
+) -> Iterator[None]:
+    """Undo what was begun when anything stops it; where the store does not let us, `recover` has to.
+
+    `leaves` gives what is told instead where nothing may be undone now.
+    """
     try:
         yield
     # Not only our own errors: a progress callback may fail too, and half-made files must not stay.
     except (Exception, KeyboardInterrupt) as error:
+        if (left := leaves(error)) is not None:
+            raise left from error
         try:
             with to_the_end():
                 undo()

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from core.config import state_directory
 from core.durations import parse_duration
 from core.storage.files import Files
-from core.storage.known_options import VERIFY_WAIT_OPTION
-from core.storage.open import open_files
+from core.storage.known_options import RECOVER_WAIT_OPTION, VERIFY_WAIT_OPTION
+from core.storage.open import lateness, open_files
 
 if TYPE_CHECKING:
     from core.spark.client.client import Engine
@@ -54,7 +54,8 @@ class Context:
     `verify_wait` is how many seconds lie between the two checks of a snapshot that an expiry may be deleting.
     `watch_for` is how many seconds another machine's process is watched before it counts as dead,
     `beat_every` how often this one says that it lives. `engine` gives the Spark engine that rewrites rows;
-    without it an action starts one and ends it again. `progress` hears how far a plan is while it is made.
+    without it an action starts one and ends it again. `late_for` is for how many seconds the store may still
+    carry out a request that was given up. `progress` hears how far a plan is while it is made.
     """
 
     files: Files
@@ -67,6 +68,7 @@ class Context:
     verify_wait: float = _VERIFY_WAIT
     watch_for: float = _WATCH_FOR
     beat_every: float = _BEAT_EVERY
+    late_for: float = 0.0
     engine: Callable[[], Engine] | None = None
     progress: Progress = _unheard
 
@@ -75,7 +77,7 @@ def open_context(
     uri: str, options: Mapping[str, str], read_only: bool, engine: Callable[[], Engine] | None = None
 ) -> Context:
     """A context on the warehouse at `uri`, for this process's user. Raises `UsageError` for a bad option."""
-    wait = options.get(VERIFY_WAIT_OPTION)
+    wait, late = options.get(VERIFY_WAIT_OPTION), options.get(RECOVER_WAIT_OPTION)
     return Context(
         files=open_files(uri, options),
         read_only=read_only,
@@ -85,6 +87,7 @@ def open_context(
         clock=lambda: time.time_ns() // 1_000_000,
         options=options,
         verify_wait=_VERIFY_WAIT if wait is None else parse_duration(wait) / 1000,
+        late_for=lateness(uri) if late is None else parse_duration(late) / 1000,
         engine=engine,
     )
 

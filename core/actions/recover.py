@@ -13,6 +13,7 @@ from core.actions.change import driver, journal
 from core.actions.change.change import Landed
 from core.actions.change.journal import JournaledChange
 from core.actions.change.landing import left_readers
+from core.actions.change.late_requests import wait_for_claims
 from core.actions.change.owner import Owner, Standing, running, silent, standing
 from core.actions.change.registry import change_named
 from core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
@@ -27,7 +28,7 @@ from core.actions.savepoints.create_savepoint import log_finished
 from core.actions.savepoints.unprotected import Unprotected, protect, unprotected, warning
 from core.actions.tags import stale_read_tags
 from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
-from core.figures import counted
+from core.figures import counted, duration
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.records import Snapshot
@@ -96,6 +97,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if unwatched.watched:
         seconds = f"{context.watch_for:g} s"
         steps.append(Step("check", "who holds it on another machine", f"watched for {seconds}: alive or not"))
+    is_begun = findings.interrupted is not None and findings.interrupted.is_checked
+    if context.late_for and (is_begun or findings.claims):
+        passed = (
+            f"waits until {duration(int(context.late_for * 1000))} have passed since its last sign of life"
+        )
+        steps.append(Step("check", "requests of it that the store may still carry out", passed))
     if findings.interrupted:
         steps += _journal_steps(context, table, findings.interrupted)
     steps += [_claim_step(context, table, claim) for claim in findings.claims]
@@ -157,6 +164,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             _recover_journal(hold, plan, progress)
         if findings.claims or findings.untagged or findings.is_littered:
             hold = journal.take(context, table, plan, token, ACTION, {})
+            wait_for_claims(context, table, [(each.id, each.token) for each in findings.claims], progress)
             for claim in findings.claims:
                 _recover_claim(context, table, claim, progress)
             for path in findings.stale:

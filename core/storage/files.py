@@ -16,6 +16,10 @@ class Denied(Unavailable):
     """The store is there, and does not let this user: what lies beside may be open to them."""
 
 
+class Unanswered(Unavailable):
+    """No answer came to a write: it may be done now, later, or never."""
+
+
 class DirectoryEntry(NamedTuple):
     """One directory entry. `size` is in bytes, 0 for a directory.
 

@@ -50,9 +50,9 @@ SPELLED = (
     *("local-cache.whitelist", "resolving-file-io.enabled"),
 )
 # What this package itself looks at among a catalog's options.
-VERIFY_WAIT_OPTION = "paimark.verify-wait"
+VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION = "paimark.verify-wait", "paimark.recover-wait"
 LOCK_ENABLED, METASTORE = "lock.enabled", "metastore"
-_OWN = (VERIFY_WAIT_OPTION, LOCK_ENABLED, METASTORE)
+_OWN = (VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION, LOCK_ENABLED, METASTORE)
 _KNOWN = frozenset(map(str.lower, SPELLED))
 _OF_ACCOUNTS = tuple(
     f"fs.azure.{name}."

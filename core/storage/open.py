@@ -11,6 +11,10 @@ from core.storage.files import Files
 from core.storage.known_options import require_known
 from core.storage.local import LocalFiles
 
+# S3 and its like take a request whose time is at most a quarter of an hour off their own. A minute more lies
+# between a process's last sign of life and its last request at most.
+_LATE_SECONDS = 16 * 60.0
+_NEVER_LATE = ("file:", "hdfs:", "memory:")
 _NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -32,6 +36,14 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     from core.storage.connect import open_remote
 
     return open_remote(uri, options)
+
+
+def lateness(uri: str) -> float:
+    """For how many seconds a store may still carry out a request that its client has given up.
+
+    HDFS does not: what is renamed too late has been deleted before.
+    """
+    return _LATE_SECONDS if "://" in uri and not uri.startswith(_NEVER_LATE) else 0.0
 
 
 def require_conditions(files: Files) -> None:

@@ -17,10 +17,10 @@ from fsspec.asyn import sync
 
 from core.errors import FileMissing, PaimarkError
 from core.storage.conditions import PROOFS, QUICK, Conditions, Race, raced
-from core.storage.files import DirectoryEntry
+from core.storage.files import DirectoryEntry, Unanswered
 from core.storage.limits import NotMetadata
 from core.storage.paths import checked, checked_directory, no_warehouse
-from core.storage.remote_errors import is_missing, is_passing, unavailable
+from core.storage.remote_errors import code_of, is_missing, is_passing, unavailable
 
 IN_FLIGHT = 32
 _DEADLINE_SECONDS = 10.0
@@ -146,7 +146,7 @@ class RemoteFiles:
     def put_new(self, path: str, data: bytes) -> bool:
         """As `create`, on a store that nobody has proven."""
         full = self._file(path)
-        with self._said_plainly(path):
+        with self._said_plainly(path, writes=True):
             return self._create(full, data)
 
     def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
@@ -159,13 +159,13 @@ class RemoteFiles:
 
     def replace(self, path: str, data: bytes) -> None:
         full = self._file(path)
-        with self._said_plainly(path):
+        with self._said_plainly(path, writes=True):
             self._replace(full, data)
 
     def delete(self, path: str) -> None:
         full = self._file(path)
         try:
-            with self._said_plainly(path):
+            with self._said_plainly(path, writes=True):
                 self._call("rm_file", full)
         except FileMissing:
             return
@@ -303,7 +303,7 @@ class RemoteFiles:
                 yield from threads.map(read, chunk)
 
     @contextmanager
-    def _said_plainly(self, path: str) -> Iterator[None]:
+    def _said_plainly(self, path: str, *, writes: bool = False) -> Iterator[None]:
         try:
             yield
         except (PaimarkError, NotMetadata):
@@ -312,7 +312,10 @@ class RemoteFiles:
         except Exception as error:
             if is_missing(error):
                 raise FileMissing(path) from error
-            raise unavailable(self._uri, error) from error
+            told = unavailable(self._uri, error)
+            if writes and not code_of(error):
+                told = Unanswered(told.message, told.hint)
+            raise told from error
 
 
 def _modified(item: Mapping[str, Any]) -> int:

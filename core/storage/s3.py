@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from core.errors import FileMissing, Refused, Unavailable, UsageError
+from core.errors import FileMissing, Refused, UsageError
 from core.storage.conditions import QUICK, Conditions, Race
-from core.storage.files import DirectoryEntry
+from core.storage.files import DirectoryEntry, Unanswered
 from core.storage.known_options import S3_CREDENTIALS, s3_name
 from core.storage.limits import require_small
 from core.storage.remote import IN_FLIGHT, RemoteFiles
@@ -174,7 +174,7 @@ class S3Files(RemoteFiles):
             if seconds is not None:
                 time.sleep(seconds)
         name = full.removeprefix(f"{self._root}/")
-        raise Unavailable(
+        raise Unanswered(
             f"It is unknown whether {name} was created: {self.uri} says that another request for it goes on",
             "Look whether it is there before you try again.",
         )

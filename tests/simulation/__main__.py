@@ -14,6 +14,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from tests.simulation.formats import Lean
 from tests.simulation.judging.mirror import dump
 from tests.simulation.memory import StoreKind
 from tests.simulation.schedules.cases import CASES
-from tests.simulation.schedules.crash_points import LATE, CrashPoints, is_known_fault
+from tests.simulation.schedules.crash_points import CrashPoints, is_known_fault
 from tests.simulation.schedules.hazards import ALL, COVERED, Hazard
 from tests.simulation.schedules.planted import PLANTS, planted
 from tests.simulation.schedules.seeds import Run
@@ -47,7 +48,7 @@ def main() -> int:
     parser.add_argument("--seeds", help="a range: 0-99")
     parser.add_argument("--server", help="a URI of a real store: s3://lake, hdfs://host:port; with --store")
     parser.add_argument("--option", action="append", default=[], help="NAME=VALUE, of that store's catalog")
-    parser.add_argument("--point", help="a crash point as it is printed")
+    parser.add_argument("--point", action="append", default=[], help="a crash point as it is printed")
     parser.add_argument("--crashes", action="store_true", help="every crash point of every case")
     parser.add_argument("--late", action="store_true", help="every write of every case, come too late")
     parser.add_argument("--every", type=int, default=1, help="only every n-th crash point")
@@ -126,20 +127,18 @@ def _hazards(arguments: argparse.Namespace) -> frozenset[Hazard]:
     return COVERED | {Hazard[arguments.more]} if arguments.more else COVERED
 
 
-def _is_late(arguments: argparse.Namespace) -> bool:
-    return arguments.late or any(f": {fate} write" in (arguments.point or "") for fate in LATE)
-
-
 def _crashes(arguments: argparse.Namespace) -> Iterator[Attempt]:
     opened = _opener(arguments)
     for case in CASES:
-        if arguments.point and not arguments.point.startswith(f"{case.name}: "):
+        if arguments.point and not any(each.startswith(f"{case.name}: ") for each in arguments.point):
             continue
         found = CrashPoints(case, arguments.store or "local", opened)
-        points = found.late_points() if _is_late(arguments) else found.points()
+        points = found.late_points() if arguments.late else found.points()
+        if arguments.point:
+            points = chain(found.points(), found.late_points())
         for number, point in enumerate(points):
             if arguments.point:
-                if str(point) != arguments.point:
+                if str(point) not in arguments.point:
                     continue
             elif number % arguments.every or (is_known_fault(point) and not arguments.all):
                 continue

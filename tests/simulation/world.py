@@ -67,6 +67,8 @@ class World:
         self.trace: list[str] = []
         self.watchers: list[Watcher] = []
         self.late = LateWrites(scheduler, random)
+        # Whether the store may carry out what was given up.
+        self.may_be_late = False
         # A real store, to which all is done that is done to `store`.
         self.server: Server | None = None
         # What the stores do, that the product may not be proof against.

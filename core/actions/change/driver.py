@@ -14,6 +14,7 @@ from core.actions import audit
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold, TakenOver
+from core.actions.change.late_requests import left_as_it_is, may_come_late, wait_for_change
 from core.actions.change.operations import Operation, append
 from core.actions.change.owner import running
 from core.actions.change.registry import change_named
@@ -72,6 +73,7 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
         progress(Remark(f"{hold.journal.action} had not begun: nothing is to be undone"))
         hold.release()
         return
+    wait_for_change(hold, progress)
     change = _resumed(hold.context, hold.journaled, hold.table, progress)
     _clean(hold)
     change.clean()
@@ -120,6 +122,8 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
                 return
             if landed is Landed.UNKNOWN:
                 raise _unknown(hold, f"{why}. ")
+            if may_come_late(hold.context, error):
+                raise left_as_it_is(hold.table, error) from error
             _take_back(change, hold)
         else:
             hold.release()
@@ -127,6 +131,9 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
         # The process that took it over ends it.
         raise error from None
     except PaimarkError as failed:
+        if failed.__cause__ is error:
+            # Nothing was taken back.
+            raise
         raise not_undone(hold.table, why, failed) from error
     raise error
 

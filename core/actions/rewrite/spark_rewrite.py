@@ -25,7 +25,7 @@ from core.errors import PaimarkError, Refused, Unavailable
 from core.figures import counted
 from core.spark.client.client import Engine
 from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
-from core.storage.files import Files
+from core.storage.files import Files, Unanswered
 from core.table.definition import kinds
 from core.table.layout import Root, TablePath
 from core.table.lineage.commits import Overwritten, overwritten
@@ -34,7 +34,7 @@ from core.table.lineage.main_branch import main_root
 from core.table.records import Snapshot, TableSchema
 from core.table.savepoints import SavepointManager
 
-_KINDS: Mapping[str, type[PaimarkError]] = {"engine": Unavailable, "overwritten": Overwritten}
+_KINDS: Mapping[str, type[PaimarkError]] = {"engine": Unanswered, "overwritten": Overwritten}
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from core.actions.change.journal import new_token
+from core.actions.change.late_requests import left_if_late
 from core.actions.change.owner import Owner, running, this_process
 from core.actions.checks import undone_on_failure
 from core.actions.context import Context, Progress, Remark
@@ -120,14 +121,14 @@ def claim_and_tag(
 def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) -> bool:
     files, table = context.files, chosen.root.table
     # Until our own tag may be there, only the claim is ours: others tag the same snapshot at the same time.
-    with undone_on_failure(table, lambda: _drop(context, table, claim)):
+    with undone_on_failure(table, lambda: _drop(context, table, claim), left_if_late(context, table)):
         if not files.create(table.savepoint_claim(claim.id), claim.to_json()):
             return False
         # Between the look and the claim another may have made this savepoint, and even deleted it.
         if _hinted(files, table) >= claim.id or claim.id in _taken(files, table, claims=False):
             _drop(context, table, claim)
             return False
-    with undone_on_failure(table, lambda: undo(context, table, claim)):
+    with undone_on_failure(table, lambda: undo(context, table, claim), left_if_late(context, table)):
         if files.create(chosen.root.tag(savepoint_tag(claim.id)), chosen.data):
             return True
     _drop(context, table, claim)
@@ -152,7 +153,7 @@ def save(
     needed = require_whole(context, chosen, progress)
     with running(context, table, token):
         claim = claim_and_tag(context, chosen, token, comment, created_by, group)
-        with undone_on_failure(table, lambda: undo(context, table, claim)):
+        with undone_on_failure(table, lambda: undo(context, table, claim), left_if_late(context, table)):
             tagged(claim)
             return complete(context, chosen, claim, needed, progress, made)
 

@@ -27,9 +27,9 @@ class HdfsFiles(RemoteFiles):
             self._call("prune", full)
 
     @contextmanager
-    def _said_plainly(self, path: str) -> Iterator[None]:
+    def _said_plainly(self, path: str, *, writes: bool = False) -> Iterator[None]:
         try:
-            with super()._said_plainly(path):
+            with super()._said_plainly(path, writes=writes):
                 yield
         except Unavailable as error:
             if self._login is None or "Kerberos: " not in error.message or "KDC" in error.message:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Iterator
 
-from core.errors import FileMissing, Unavailable
-from core.storage.files import DirectoryEntry
+from core.errors import FileMissing
+from core.storage.files import DirectoryEntry, Unanswered
 from tests.simulation.actors.scheduler import Actor, Death, Fate
 from tests.simulation.world import World
 
@@ -170,7 +170,7 @@ class ActorFiles:
         if fate in ("fail before", "late"):
             when = "not done" if fate == "fail before" else "done later"
             world.tell(actor, f"{call} {path}: no answer, and {when}")
-            raise Unavailable("the store does not answer")
+            raise Unanswered("the store does not answer")
         return fate
 
     def _end(self, fate: Fate, call: str, path: str) -> None:
@@ -179,7 +179,7 @@ class ActorFiles:
             self._die("dies")
         if fate == "lost":
             self._world.tell(self._actor, "the answer is lost")
-            raise Unavailable("the store does not answer")
+            raise Unanswered("the store does not answer")
 
     def _die(self, line: str) -> None:
         self._actor.is_dead = True
@@ -214,4 +214,6 @@ class ActorFiles:
 
     @property
     def _now(self) -> int:
-        return self._world.scheduler.now_ms()
+        # An object store's own clock, which nobody sets.
+        scheduler = self._world.scheduler
+        return scheduler.now_ms() - (scheduler.jump if self._world.may_be_late else 0)

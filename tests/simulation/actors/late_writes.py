@@ -12,6 +12,8 @@ from typing import NamedTuple
 from tests.simulation.actors.scheduler import Actor, Scheduler
 
 LATEST_MS = 15 * 60 * 1000
+# From the last sign of life of who dies to its last request, too.
+WAITED_SECONDS = 16 * 60.0
 # Within an operation or two, within the round, and in any later one.
 _DELAYS_MS = (30, 1_000, 10_000, LATEST_MS)
 
@@ -37,26 +39,26 @@ class LateWrites:
         self._scheduler = scheduler
         self._random = random
         self._under_way: list[LateWrite] = []
-        # Whether none comes before `wait`.
-        self.is_held = False
+        # Whether each comes as late as can be.
+        self.are_latest = False
 
     def add(self, actor: Actor, path: str, data: bytes | None, *, is_creation: bool) -> None:
         """An actor gives a request up."""
         stand_in = Actor(f"{actor.name}~")
-        due = self._scheduler.elapsed + self._random.random() * self._random.choice(_DELAYS_MS)
+        delay = LATEST_MS if self.are_latest else self._random.random() * self._random.choice(_DELAYS_MS)
+        due = self._scheduler.elapsed + delay
         self._under_way.append(LateWrite(due, stand_in, path, data, is_creation))
         for each in self.heard:
             each(actor, stand_in)
 
     def due(self) -> list[LateWrite]:
         """Those whose time has come, which are under way no more."""
-        now = -1.0 if self.is_held else self._scheduler.elapsed
+        now = self._scheduler.elapsed
         found = [each for each in self._under_way if each.due <= now]
         self._under_way = [each for each in self._under_way if each.due > now]
         return sorted(found, key=lambda each: each.due)
 
     def wait(self) -> None:
         """Let time pass until none is under way any more."""
-        self.is_held = False
         last = max((each.due for each in self._under_way), default=0)
         self._scheduler.elapsed = max(self._scheduler.elapsed, last)

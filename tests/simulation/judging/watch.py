@@ -201,6 +201,9 @@ class Watch:
         if self._world.stock_may_drop == root and not name.startswith("savepoint."):
             # Who rolls main back by another engine says so: savepoints are what is kept against that.
             self.forget(name, old)
+        if actor in self._late and operation is not None and operation.action == "create-tag":
+            # It was taking its tag back when it died, and nobody was told of that.
+            self.forget(name, old)
         is_promised = any(each[1] == name and held == old for each, held in self.promised.items())
         if not is_promised or actor not in self.operations:
             return

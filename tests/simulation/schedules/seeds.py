@@ -49,6 +49,7 @@ class Run:
         self.world = self.bench.world
         self.world.server = server
         self.choices = Choices(self.world, self.random, hazards)
+        self.world.may_be_late = kind == "s3" and Hazard.LATE_WRITES in hazards
         self.world.s3_overwrites = Hazard.S3_OVERWRITES in hazards
         self.world.hdfs_replaces_in_two_steps = Hazard.HDFS_REPLACES_IN_TWO_STEPS in hazards
         self._seed = seed
@@ -69,7 +70,7 @@ class Run:
             self.bench.rest(self._perhaps_doom)
         if self.random.random() < 0.5:
             self._undo_all()
-        if self.choices.has(Hazard.LATE_WRITES):
+        if self.world.may_be_late:
             self.world.late.wait()
             self.bench.rest()
 
@@ -91,7 +92,7 @@ class Run:
             programs[actor] = self._program(actor, role)
             if self.choices.doomed(role):
                 self._doom(actor)
-            if actor.fate in LATE and role != "ours":
+            if actor.fate in (*LATE, "again") and role != "ours":
                 actor.fate = "die after"
         self.bench.scheduler.run(programs)
         if self.choices.has(Hazard.LATE_RECOVERY, 0.5):
@@ -198,5 +199,9 @@ class Run:
     def _doom(self, actor: Actor) -> None:
         actor.dies_at = self.random.randint(1, 25)
         kind = self.world.store.kind
-        is_late = kind == "s3" and self.choices.has(Hazard.LATE_WRITES, 0.5)
-        actor.fate = self.random.choice(LATE if is_late else _FATES[kind])
+        fates = _FATES[kind]
+        if kind == "s3" and self.choices.has(Hazard.LATE_WRITES, 0.4):
+            fates = LATE
+        elif kind == "s3" and self.choices.has(Hazard.REPEATED_WRITES, 0.5):
+            fates = ("again",)
+        actor.fate = self.random.choice(fates)

@@ -1,0 +1,40 @@
+"""Seeds and crash points on a real S3 server and a real HDFS, by the product's own clients.
+
+Each operation is carried out there and on the model, and both must say the same.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from tests.simulation.test_seeds import simulated
+from tests.storage.stores import BUCKET, S3Server
+
+_MINUTES = "10"
+# Killed right after the commit, with others at work before the recovery.
+_POINT = "pointer: die after write 18, others commit and main expires"
+
+
+@pytest.fixture(params=["s3", "hdfs"])
+def server(request: pytest.FixtureRequest) -> list[str]:
+    """The words that name it."""
+    if request.param == "hdfs":
+        return ["--store", "hdfs", "--server", f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}"]
+    s3: S3Server = request.getfixturevalue("s3")
+    options = [word for name, value in s3.options().items() for word in ("--option", f"{name}={value}")]
+    return ["--store", "s3", "--server", f"s3://{BUCKET}/{uuid.uuid4().hex}", *options]
+
+
+def test_a_crash_is_recovered_on_a_real_server(server: list[str]) -> None:
+    simulated(*server, "--point", _POINT, seconds=280)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize(
+    "what", [["--seeds", "0-100000"], ["--crashes", "--every", "97"]], ids=["seeds", "crashes"]
+)
+def test_the_promise_holds_on_a_real_server(what: list[str], server: list[str]) -> None:
+    simulated(*server, *what, "--minutes", _MINUTES, seconds=1800)
