@@ -78,7 +78,7 @@ def measure(sides: Sides, given: argparse.Namespace) -> Costs:
         asked = Asked(table, question, QUESTIONS[question].format(table=f"bench.{table}", key=key), key)
         # The first to read something pays for what the others find ready.
         for way, work in sorted(ways_of(sides, asked).items(), reverse=bool(number % 2)):
-            if way != "python alone" or number <= given.slow_rounds:
+            if way != "python alone" or number <= given.slow_rounds > 0:
                 cost = work()
                 print(f"{table} {question} {way}: {cost.wall:.0f} ms", file=sys.stderr)
                 if number:
