@@ -50,7 +50,7 @@ class Pruner:
         return [each for each in conditions if each.column in always]
 
     def may_hold(self, file: TableFile, conditions: Iterable[Condition]) -> bool:
-        return all(_may_satisfy(each, self._range(file, each.column)) for each in conditions)
+        return all(may_satisfy(each, self._range(file, each.column)) for each in conditions)
 
     def _range(self, file: TableFile, column: str) -> Range:
         try:
@@ -97,7 +97,7 @@ class Pruner:
         return same.name, [field.name for field in fields], reader
 
 
-def _may_satisfy(condition: Condition, bounds: Range) -> bool:
+def may_satisfy(condition: Condition, bounds: Range) -> bool:
     if condition.operator == "null":
         return bounds.nulls is None or bounds.nulls > 0
     if bounds.nulls == bounds.rows:

@@ -10,6 +10,7 @@ from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pypaimon import CatalogFactory
 from pypaimon.schema.data_types import AtomicType
@@ -179,6 +180,27 @@ def test_rows_without_a_key(engine: Engine, engine_warehouse: Path) -> None:
     ]
     assert len(agreed(engine, f"SELECT * FROM {name} WHERE word IN ('w1', 'none') AND rate < 100")) == 2
     assert len(agreed(engine, f"SELECT * FROM {name} WHERE n IN (0, 3, NULL) AND word IS NULL")) == 2
+
+
+def test_many_files_without_statistics(engine: Engine, engine_warehouse: Path) -> None:
+    """Their footers say which of them may hold a value; others are not opened again."""
+    name = "lookups.footers"
+    schema = pa.schema([("n", pa.int64()), ("word", pa.string()), ("day", pa.date32())])
+    create_table(engine_warehouse, name, schema)
+    for number in range(18):
+        words = [None, None] if number == 3 else [f"w{number}", "x"]
+        columns = [[number * 10, number * 10 + 5], words, [dt.date(2026, 1, number + 1), None]]
+        commit(engine_warehouse, name, pa.table(columns, schema=schema))
+    wanted = {"n": 35, "word": None, "day": None}
+    assert agreed(engine, f"SELECT * FROM {name} WHERE n IN (35, 77)") == [wanted]
+    for path in (engine_warehouse / "lookups.db" / "footers").rglob("data-*.parquet"):
+        if pq.read_table(path)["n"][0].as_py() not in (30, 40):
+            path.unlink()
+    for where in ("n = 35", "n = 35 AND word IS NULL", "day = DATE '2026-01-05'", "word = 'w4' AND n < 99"):
+        found, has_task = asked(engine, f"SELECT * FROM {name} WHERE {where}")
+        assert (len(found), has_task) == (1, False), where
+    # In every file there may be one.
+    assert ask(engine, f"SELECT * FROM {name} WHERE word = 'x'").failure
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from pyspark.sql.types import (
 
 from core.spark.merging.model import MergeGroup
 from core.spark.native.conditions import Condition
+from core.spark.native.lookups.footers import Footers
 from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile, TableState
 
@@ -64,7 +65,11 @@ class Asked:
 
 
 def asked_rows(
-    state: TableState, pruner: Pruner, types: StructType, conditions: Sequence[Condition]
+    state: TableState,
+    pruner: Pruner,
+    types: StructType,
+    conditions: Sequence[Condition],
+    footers: Footers,
 ) -> Asked | None:
     """None where rows are not asked for so, or more files than a few may hold them.
 
@@ -74,8 +79,11 @@ def asked_rows(
     given = {each.field.name for each in equal}
     if not given or not given.issuperset(pruner.key):
         return None
-    on_keys = pruner.on_keys(conditions)
-    needed = [file for file in state.files if pruner.may_hold(file, on_keys)]
+    # Of merged rows only the newest versions have to satisfy the others.
+    always = pruner.on_keys(conditions) if pruner.key else conditions
+    needed = [file for file in state.files if pruner.may_hold(file, always)]
+    if not pruner.key:
+        needed = footers.narrowed(state, needed, conditions)
     if len(needed) > _MOST_FILES or not all(file.file_format in _FORMATS for file in needed):
         return None
     groups = _groups(state, needed)

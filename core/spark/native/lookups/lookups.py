@@ -19,12 +19,14 @@ from pyspark.sql.types import StructType
 from core.spark import native
 from core.spark.launch.session_settings import LOOKUPS
 from core.spark.merging.model import MergeRules
+from core.spark.merging.opening import OpenFile
 from core.spark.merging.survive import by_age
 from core.spark.native import by_tasks
 from core.spark.native.by_tasks.merging import needs_numbers
 from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.native.lookups.asked import Asked, asked_rows
+from core.spark.native.lookups.footers import Footers
 from core.spark.native.lookups.layouts import CannotLookUp, How, Reads, layout_name, told_layout, told_rules
 from core.spark.native.needs import ViewNeeds
 from core.spark.native.pruning import Pruner
@@ -43,9 +45,10 @@ T = TypeVar("T")
 class Lookups:
     """Of one session. Keeps the rows of the last questions, and which kinds of questions are not worth it."""
 
-    def __init__(self, session: SparkSession, stores: HadoopStores) -> None:
+    def __init__(self, session: SparkSession, stores: HadoopStores, open_file: OpenFile) -> None:
         self._session = session
         self._stores = stores
+        self._footers = Footers(open_file)
         # By table, columns and questions.
         self._found: OrderedDict[Any, DataFrame] = OrderedDict()
         self._shapes: OrderedDict[Any, str | None] = OrderedDict()
@@ -61,7 +64,7 @@ class Lookups:
         """
         if not need.conditions or self._session.conf.get(LOOKUPS, "on") == "off":
             return None
-        asked = asked_rows(state, pruner, types, need.conditions)
+        asked = asked_rows(state, pruner, types, need.conditions, self._footers)
         if asked is None:
             return None
         kind = key, tuple(each.field.name for each in asked.equal)

@@ -1,0 +1,118 @@
+"""Ranges of values from the footers of Parquet files whose manifests have no statistics, as with pypaimon.
+
+Data files never change: what a footer said is remembered by the file's address and size, in bounded memory.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.errors import PaimarkError
+from core.spark.merging.opening import OpenFile
+from core.spark.native.conditions import Condition
+from core.spark.native.pruning import Range, may_satisfy
+from core.spark.native.state import TableFile, TableState
+
+# Ranges of columns in row groups, of all files together; one takes some hundred bytes.
+_MOST_RANGES = 100_000
+# So many footers are read for one statement: the next one has those of more files.
+_MOST_READ = 64
+_EPOCH = date(1970, 1, 1)
+
+# One by column for each row group.
+RowGroups = Sequence[dict[str, Range]]
+
+
+class Footers:
+    """Of one warehouse. For one thread."""
+
+    def __init__(self, open_file: OpenFile) -> None:
+        self._open = open_file
+        self._known: OrderedDict[tuple[str, int], RowGroups] = OrderedDict()
+        self._ranges = 0
+
+    def narrowed(
+        self, state: TableState, files: Iterable[TableFile], conditions: Sequence[Condition]
+    ) -> list[TableFile]:
+        """Those of the files that may hold a row which satisfies all of the conditions."""
+        left = _MOST_READ
+        kept = []
+        for file in files:
+            key = file.address, file.size
+            if key not in self._known and left and _is_worth_reading(file):
+                left -= 1
+                self._keep(key, _read(file, self._open))
+            groups = self._known.get(key)
+            if groups is None or _may_hold(state, file, groups, conditions):
+                kept.append(file)
+        return kept
+
+    def _keep(self, key: tuple[str, int], groups: RowGroups | None) -> None:
+        if groups is None:
+            return
+        self._known[key] = groups
+        self._ranges += _count(groups)
+        while self._ranges > _MOST_RANGES and len(self._known) > 1:
+            self._ranges -= _count(self._known.popitem(last=False)[1])
+
+
+def _count(groups: RowGroups) -> int:
+    return 1 + sum(map(len, groups))
+
+
+def _is_worth_reading(file: TableFile) -> bool:
+    """Of files elsewhere each footer costs a request or two, one after the other."""
+    is_here = file.address.startswith(("/", "file:"))
+    return is_here and file.file_format == "parquet" and file.entry.file.get("_VALUE_STATS_COLS") == []
+
+
+def _may_hold(state: TableState, file: TableFile, groups: RowGroups, conditions: Sequence[Condition]) -> bool:
+    made = dict(zip(state.names, state.columns[file.schema_id, file.file_format].made, strict=True))
+    stated = [(each, made[each.column]) for each in conditions if made[each.column] is not None]
+    return any(
+        all(may_satisfy(each, group[name]) for each, name in stated if name is not None and name in group)
+        for group in groups
+    )
+
+
+def _read(file: TableFile, open_file: OpenFile) -> RowGroups | None:
+    """None for a file that can't be read: a scan says why."""
+    try:
+        with open_file(file.address) as source:
+            metadata = pq.ParquetFile(source).metadata
+    except (PaimarkError, pa.ArrowException, OSError):
+        return None
+    if metadata.num_rows != file.row_count:
+        return None
+    return [_ranges(metadata.row_group(group)) for group in range(metadata.num_row_groups)]
+
+
+def _ranges(group: Any) -> dict[str, Range]:
+    found = {}
+    for place in range(group.num_columns):
+        column = group.column(place)
+        told = column.statistics
+        if told is None or not told.has_null_count:
+            continue
+        try:
+            low, high = (_value(told.min), _value(told.max)) if told.has_min_max else (None, None)
+        except (ValueError, OverflowError):
+            # Python has no such dates and times.
+            continue
+        # A nested column's path is no name of a column, or counts other things than rows.
+        if "." not in column.path_in_schema and told.null_count + told.num_values == group.num_rows:
+            found[column.path_in_schema] = Range(low, high, told.null_count, group.num_rows)
+    return found
+
+
+def _value(value: Any) -> Any:
+    """As conditions have it; None, which says nothing, for types that Spark may compare otherwise."""
+    if type(value) is date:
+        return (value - _EPOCH).days
+    return value if type(value) in (int, str, bool) else None
