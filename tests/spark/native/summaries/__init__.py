@@ -1,0 +1,1 @@
+"""Aggregates that metadata answer, beside the rows."""
