@@ -165,7 +165,7 @@ class Server:
 
                 self._runner = connect(self._start)
             else:
-                self._spark = start_spark(self._start)
+                self._spark = start_spark(self._start, _import_statements)
         except Unavailable as error:
             self._last_words(Died(error.message, error.hint))
             return False
@@ -208,6 +208,10 @@ class Server:
         self.report(words)
         # Threads may wait for the Java process that is gone, so the usual way out could take for ever.
         os._exit(1)
+
+
+def _import_statements() -> None:
+    import core.spark.engine.classic  # noqa: F401
 
 
 def main() -> None:

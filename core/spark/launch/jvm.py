@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.errors import Unavailable
+from core.spark.compiling.kept_jars import PROPERTY
 from core.spark.launch.cds import Archive, archive_for
 from core.spark.launch.cluster import PACKAGE
 from core.spark.launch.home import SparkHome
@@ -110,6 +111,7 @@ def launch(
         *LATE_SECOND_COMPILER,
         *collector(_java_options(settings), os.environ),
         *(archive.start_flags(scratch) if archive is not None else ()),
+        *([f"-D{PROPERTY}={archive.path.with_suffix('')}"] if archive is not None else ()),
         f"-Djava.io.tmpdir={scratch}",
         f"-Dderby.system.home={scratch}",
         *realm_option(_java_options(settings), os.environ),

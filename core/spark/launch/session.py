@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _STOP_SECONDS = 3.0
+_SWITCH_SECONDS = 0.0005
 # Each of these would send PySpark elsewhere than to the Java process started here.
 _REDIRECTIONS = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_ARGS")
 
@@ -60,8 +62,11 @@ class Spark:
         self.process.wait()
 
 
-def start_spark(start: Start) -> Spark:
-    """Raises `Unavailable` when there is no Java, or it ends while Spark starts."""
+def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spark:
+    """Raises `Unavailable` when there is no Java, or it ends while Spark starts.
+
+    `imports` is called in a thread while Java is at work.
+    """
     scratch = Path(start.scratch)
     spark = find_spark()
     load_spark_env(spark)
@@ -87,23 +92,41 @@ def start_spark(start: Start) -> Spark:
     java = find_java()
     archive = jvm.class_archive(java, spark, settings)
     process = jvm.launch(java, spark, settings, scratch, archive, jars)
-    # Worth a second, spent while Java starts.
+    import pyspark.sql.datasource  # noqa: F401
     from pyspark.sql import SparkSession
 
-    import core.spark.datasource.paimon  # noqa: F401
-    from core.spark.source import PaimarkSource
-
+    importing = threading.Thread(target=_import_libraries, args=(imports,), name="imports", daemon=True)
+    importing.start()
     port, secret = jvm.listening(process, java, scratch)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     with _told_plainly(master):
         _require_sql_settings(settings)
         session = SparkSession.builder.getOrCreate()
+        importing.join()
+        from core.spark.source import PaimarkSource
+
         session.dataSource.register(PaimarkSource)
         session.sparkContext.setInterruptOnCancel(True)
         nodes = cluster.prepare(session.sparkContext, scratch, joined, start.warehouse) if joined else []
     result = result.at(session.sparkContext.getConf().get("spark.driver.host") or LOOPBACK)
     memory = settings["spark.driver.memory"]
     return Spark(session, process, scratch, result, memory, archive, tuple(map(str, nodes)), joined)
+
+
+def _import_libraries(others: Callable[[], None]) -> None:
+    """pypaimon brings pandas and more, and takes longer to import than Java takes to listen."""
+    interval = sys.getswitchinterval()
+    # Java's answers wait for this thread to let go.
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    try:
+        # What can't be imported is told where it is needed.
+        with suppress(ImportError):
+            import core.spark.datasource.paimon
+            import core.spark.source  # noqa: F401
+
+            others()
+    finally:
+        sys.setswitchinterval(interval)
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """Java classes of ours for Spark's process.
 
-Compiled once a Spark by the compiler that Spark carries for its queries (Janino): there is no jar to bring.
+Compiled by the compiler that Spark carries for its queries (Janino): there is no jar to bring. Classes are
+kept for later starts of the same Spark on the same Java.
 """
 
 from __future__ import annotations
 
-import zipfile
+import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
@@ -15,46 +17,77 @@ from weakref import WeakKeyDictionary
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from core.spark.compiling.kept_jars import PROPERTY, jar_path, keep_jar, read_jar, write_jar
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Classes as Java has them, by name, and their class loader. `digest` is that of all sources."""
+
+    loader: Any
+    classes: Mapping[str, bytes]
+    digest: str
+
+
 # By Spark, then by package and name.
-_compiled: WeakKeyDictionary[SparkContext, dict[tuple[str, str], Any]] = WeakKeyDictionary()
+_compiled: WeakKeyDictionary[SparkContext, dict[tuple[str, str], Compiled]] = WeakKeyDictionary()
 
 
-def compiled(session: SparkSession, name: str, uses: Any = None, package: str = __package__) -> Any:
-    """The compiler of `<name>.java`, done. `uses` is the one of what its classes know of ours."""
+def compiled(
+    session: SparkSession, name: str, uses: Compiled | None = None, package: str = __package__
+) -> Compiled:
+    """The classes of `<name>.java`, made once a Spark. `uses` are those of ours that they know."""
     known = _compiled.setdefault(session.sparkContext, {})
     if (package, name) not in known:
-        known[package, name] = _cooked(session, name, uses, package)
+        source = (resources(package) / f"{name}.java").read_text(encoding="utf-8")
+        known[package, name] = _made(session, name, source, uses)
     return known[package, name]
 
 
-def _cooked(session: SparkSession, name: str, uses: Any, package: str) -> Any:
-    jvm: Any = session._jvm
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    spark = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader()
-    compiler.setParentClassLoader(spark if uses is None else uses.getClassLoader())
-    compiler.cook((resources(package) / f"{name}.java").read_text(encoding="utf-8"))
-    return compiler
-
-
-def new_instance(session: SparkSession, name: str, *arguments: Any, compiler: Any = None) -> Any:
-    """An object of the class in `<name>.java`, which `compiler` has compiled already where there is one."""
+def new_instance(session: SparkSession, name: str, *arguments: Any, compiler: Compiled | None = None) -> Any:
+    """An object of the class in `<name>.java`, which `compiler` has already where there is one."""
     gateway: Any = session.sparkContext._gateway
     given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
     for index, argument in enumerate(arguments):
         given[index] = argument
-    made = (compiler or compiled(session, name)).getClassLoader().loadClass(name)
+    made = (compiler or compiled(session, name)).loader.loadClass(name)
     return made.getConstructors()[0].newInstance(given)
 
 
-def send_to_executors(session: SparkSession, name: str, *compilers: Any) -> None:
+def send_to_executors(session: SparkSession, name: str, *compilers: Compiled) -> None:
     """For classes that travel with tasks. `name` is that of their jar, which is sent once."""
     jvm: Any = session._jvm
     path = Path(jvm.java.lang.System.getProperty("java.io.tmpdir")) / name
     if path.exists():
         return
-    with zipfile.ZipFile(path, "w") as jar:
-        for compiler in compilers:
-            classes: Mapping[str, bytes] = compiler.getBytecodes()
-            for each, code in classes.items():
-                jar.writestr(f"{each}.class", code)
+    write_jar(path, {each: code for made in compilers for each, code in made.classes.items()})
     session.sparkContext._jsc.addJar(str(path))
+
+
+def _made(session: SparkSession, name: str, source: str, uses: Compiled | None) -> Compiled:
+    jvm: Any = session._jvm
+    parent = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader() if uses is None else uses.loader
+    digest = hashlib.sha256(f"{'' if uses is None else uses.digest}\n{source}".encode()).hexdigest()
+    prefix = jvm.java.lang.System.getProperty(PROPERTY)
+    if prefix is None:
+        return Compiled(*_cooked(jvm, parent, source), digest)
+    kept = jar_path(prefix, name, digest)
+    if (classes := read_jar(kept)) is not None:
+        return Compiled(_loader(session, kept, parent), classes, digest)
+    loader, classes = _cooked(jvm, parent, source)
+    keep_jar(kept, classes)
+    return Compiled(loader, classes, digest)
+
+
+def _cooked(jvm: Any, parent: Any, source: str) -> tuple[Any, dict[str, bytes]]:
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(parent)
+    compiler.cook(source)
+    return compiler.getClassLoader(), dict(compiler.getBytecodes().items())
+
+
+def _loader(session: SparkSession, jar: Path, parent: Any) -> Any:
+    gateway: Any = session.sparkContext._gateway
+    places = gateway.new_array(gateway.jvm.java.net.URL, 1)
+    places[0] = gateway.jvm.java.io.File(str(jar)).toURI().toURL()
+    return gateway.jvm.java.net.URLClassLoader(places, parent)

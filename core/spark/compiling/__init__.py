@@ -1,0 +1,1 @@
+"""Java classes of ours, compiled, kept from one start of Spark to the next."""
