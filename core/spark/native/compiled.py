@@ -29,8 +29,8 @@ class Compiled:
     digest: str
 
 
-# By Spark, then by package and name.
-_compiled: WeakKeyDictionary[SparkContext, dict[tuple[str, str], Compiled]] = WeakKeyDictionary()
+# By Spark, then by package, name and what they use: their class loader knows it.
+_compiled: WeakKeyDictionary[SparkContext, dict[tuple[str, str, str], Compiled]] = WeakKeyDictionary()
 
 
 def compiled(
@@ -38,10 +38,11 @@ def compiled(
 ) -> Compiled:
     """The classes of `<name>.java`, made once a Spark. `uses` are those of ours that they know."""
     known = _compiled.setdefault(session.sparkContext, {})
-    if (package, name) not in known:
+    key = package, name, "" if uses is None else uses.digest
+    if key not in known:
         source = (resources(package) / f"{name}.java").read_text(encoding="utf-8")
-        known[package, name] = _made(session, name, source, uses)
-    return known[package, name]
+        known[key] = _made(session, name, source, uses)
+    return known[key]
 
 
 def new_instance(session: SparkSession, name: str, *arguments: Any, compiler: Compiled | None = None) -> Any:
