@@ -29,10 +29,11 @@ from tui.named_keys import quit_key
 from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
+from tui.screens.early_keys import EarlyKeys
 from tui.session import Session
 from tui.terminal.capabilities import can_erase, can_link
 from tui.terminal.clipboard import copy_sequence
-from tui.terminal.key_order import Cancellable, RowsScreen, binding_of, settled
+from tui.terminal.key_order import Cancellable, settled
 from tui.terminal.lending import why_to_stay
 from tui.terminal.mouse import toggle
 from tui.terminal.sent_cells import SentCells
@@ -92,7 +93,7 @@ class Console(App[None]):
         self._start_engine = start_engine
         self._asked_to_quit = False
         self._sent = SentCells(erases=can_erase(), links=can_link())
-        self._waiting_keys: list[events.Key] = []
+        self._early = EarlyKeys()
         self.session = session
         session.jobs.heard = self._ended_unwatched
         self.log_lines: Log = deque(maxlen=KEPT)
@@ -169,14 +170,11 @@ class Console(App[None]):
 
     async def _typed(self, event: events.Key) -> None:
         """Do what a key says, or keep it until the rows are there that it is for."""
-        if self._waits_for_rows(event):
-            self._waiting_keys.append(event)
-            self._say_waiting()
+        screen = self.screen
+        if self._early.kept(screen, event):
             return
-        forgotten, self._waiting_keys = self._waiting_keys, []
-        if forgotten:
-            self._say_waiting()
-        if not forgotten or event.key != "escape":
+        was_waiting = self._early.forget() is screen
+        if not was_waiting or event.key != "escape":
             await self._do(event)
 
     async def _do(self, event: events.Key | events.Paste) -> None:
@@ -193,24 +191,10 @@ class Console(App[None]):
         is_text = focused is not None and focused.check_consume_key(event.key, event.character)
         return not is_text and await self._check_bindings(event.key)
 
-    def _waits_for_rows(self, event: events.Key) -> bool:
-        screen = self.screen
-        return isinstance(screen, RowsScreen) and screen.must_wait(binding_of(screen, event.key))
-
-    def _say_waiting(self) -> None:
-        bar = self.screen.query_one(KeyBar)
-        if self._waiting_keys:
-            bar.say(f"{counted(len(self._waiting_keys), 'key')} kept until the rows are there: esc forgets")
-        else:
-            bar.hush()
-
     async def on_thread_result(self, event: ThreadResult) -> None:
         event.deliver()
-        if self._waiting_keys and not self._waits_for_rows(self._waiting_keys[0]):
-            keys, self._waiting_keys = self._waiting_keys, []
-            self._say_waiting()
-            for each in keys:
-                await self._typed(each)
+        for each in self._early.ready(self.screen):
+            await self._typed(each)
 
     def on_log_line_added(self, event: LogLineAdded) -> None:
         self.note(event.text, event.ink)
@@ -387,6 +371,9 @@ class Console(App[None]):
         reason = self._reason_to_stay
         if reason and not self._asked_to_quit:
             self._asked_to_quit = True
+            if not self.screen.query(KeyBar):
+                # The palette and its like have none, and go as with escape.
+                await self.screen.dismiss()
             self.screen.query_one(KeyBar).say(reason, "warn")
             return
         self.exit()

@@ -119,6 +119,36 @@ async def test_escape_and_any_other_key_forget_those_that_wait(warehouse: Path, 
         assert console.app.screen is console.app.browse
 
 
+async def test_a_screen_that_opens_meanwhile_never_gets_the_keys_that_wait(
+    warehouse: Path, slow: SlowSession
+) -> None:
+    async with waiting_for_orders(warehouse, slow) as console:
+        await console.press("j", "t")
+        await console.sees("2 keys kept until the rows")
+        # As where its key came before these, and it took a while to open.
+        await console.app.action_palette()
+        await console.sees("Go to, or do")
+        await console.type("s")
+        slow.may_go_on.set()
+        await console.type("ch")
+        await console.sees("▏ schema")
+        await console.press("escape")
+        await console.sees("1 of 5")
+        assert console.app.screen is console.app.browse
+
+
+async def test_leaving_from_the_palette_tells_of_text_that_would_be_lost(warehouse: Path) -> None:
+    async with at_events(warehouse) as console:
+        await console.press("6")
+        await console.sees("[6 ")
+        await console.type(" + 1")
+        await console.sees("+ 1")
+        await console.press("ctrl+p")
+        await console.sees("Go to, or do")
+        await console.press("ctrl+q")
+        await console.sees("1 query with text not saved or run", "ctrl+q again leaves")
+
+
 async def test_keys_wait_for_the_first_tables_too(warehouse: Path, slow: SlowSession) -> None:
     slow.may_go_on.clear()
     async with at_events(warehouse, session=slow) as console:
