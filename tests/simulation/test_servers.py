@@ -13,8 +13,8 @@ from tests.simulation.test_seeds import simulated
 from tests.storage.stores import BUCKET, S3Server
 
 _MINUTES = "10"
-# Killed right after the commit, with others at work before the recovery. What takes few requests on S3, as each
-# costs the test's server milliseconds.
+# Killed right after the commit, with others at work before the recovery; on S3, where each request costs the
+# test's server milliseconds, what takes few of them.
 _POINTS = {
     "hdfs": "pointer: die after write 18, others commit and main expires",
     "s3": "column: die after write 3, others commit and main expires",
