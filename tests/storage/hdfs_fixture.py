@@ -24,7 +24,7 @@ def hdfs_in_safe_mode(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def _addresses(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     # Spark is slow to import, and most tests need no HDFS.
-    from tests.storage.hdfs_server import start_hdfs
+    from tests.storage.hadoop.hdfs_server import start_hdfs
 
     _, said = once_a_run(tmp_path_factory, "hdfs", start_hdfs)
     return said.split()

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import Unavailable, UsageError
 from core.storage.open import open_files
-from tests.storage.namenode_proxy import namenode_proxy
+from tests.storage.hadoop.namenode_proxy import namenode_proxy
 
 POINTER = "shop.db/orders/branch/MAIN-BRANCH"
 # Dies right before the request of this number that changes anything.
@@ -21,7 +21,7 @@ WRITER = """
 import os, sys
 import hdfs_native
 from core.storage.open import open_files
-from tests.storage.namenode_proxy import namenode_proxy
+from tests.storage.hadoop.namenode_proxy import namenode_proxy
 address, verb, path, text, number = sys.argv[1:]
 left = [int(number)]
 def dying(kind, name):

@@ -16,7 +16,7 @@ from tests.interop.java_server import SPARK_JARS, start_java_server
 from tests.interop.stock import ToolMissing
 from tests.spark.engine_fixture import rows
 from tests.spark.standalone import SPARING
-from tests.storage.hdfs_server import CLUSTER
+from tests.storage.hadoop.hdfs_server import CLUSTER
 
 SOURCE = Path(__file__).parent / "MiniYarn.java"
 # Hadoop's, and what its mini-cluster takes and does not bring.

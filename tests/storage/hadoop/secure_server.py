@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tests.interop.java_server import start_java_server
 from tests.interop.stock import ToolMissing
-from tests.storage.hdfs_server import CLUSTER, require_client
+from tests.storage.hadoop.hdfs_server import CLUSTER, require_client
 
 SOURCE = Path(__file__).parent / "SecureHdfs.java"
 _ARTIFACTS = ("org.apache.kerby:kerb-simplekdc:2.1.0", CLUSTER)
