@@ -51,15 +51,20 @@ def java() -> Path:
 
 
 def test_what_was_fetched_is_there_for_good(repository: dict[str, str]) -> None:
-    both = jars(RIGHT, WHOLE)
-    assert fetched(both) == []
-    directory = fetch(both, find_spark(), repository, java)
-    names = ["thing-1.0.jar", "thing-1.0-whole.jar"]
-    assert [path.read_bytes() for path in fetched(both)] == [BYTES + name.encode() for name in names]
-    assert {path.name for path in directory.iterdir()} == {*names}
+    assert fetched(jars(RIGHT)) == []
+    directory = fetch(jars(RIGHT), find_spark(), repository, java)
+    assert [path.read_bytes() for path in fetched(jars(RIGHT))] == [BYTES + b"thing-1.0.jar"]
+    assert [path.name for path in directory.iterdir()] == ["thing-1.0.jar"]
     # Once is enough: no repository is asked again.
-    assert fetch(both, find_spark(), {REPOSITORIES: "file:/nowhere"}, java) == directory
+    assert fetch(jars(RIGHT), find_spark(), {REPOSITORIES: "file:/nowhere"}, java) == directory
     assert not [path for path in directory.parent.iterdir() if path != directory]
+
+
+def test_of_two_jars_of_one_version_the_one_with_the_classifier_is_fetched(
+    repository: dict[str, str],
+) -> None:
+    directory = fetch(jars(WHOLE), find_spark(), repository, java)
+    assert [path.name for path in directory.iterdir()] == ["thing-1.0-whole.jar"]
 
 
 def test_a_jar_that_is_another_is_refused_by_name(repository: dict[str, str]) -> None:
