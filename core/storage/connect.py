@@ -44,7 +44,9 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
 
         return open_hdfs(location, shown, options)
     arguments, kind = _other(uri, scheme, options)
-    filesystem, root = _connect(uri, arguments, _PACKAGES.get(scheme, ""), shown)
+    # fsspec knows of this name whether or not it looked for adlfs' own list of them.
+    address = f"abfs://{location}" if scheme in _AZURE else uri
+    filesystem, root = _connect(address, arguments, _PACKAGES.get(scheme, ""), shown)
     return kind(filesystem, root, shown)
 
 

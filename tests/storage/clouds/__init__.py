@@ -1,0 +1,1 @@
+"""Google, Azure and OSS: options, and the emulators of the first two."""

@@ -32,6 +32,7 @@ class Choice:
             table.table_schema.options,
             table.primary_keys,
             table.partition_keys,
+            scan.options,
         )
         self._why_not = "it is switched off"
         if scan.rust:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as attribute
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from core.spark.datasource.field_types import INTEGERS, TEXTS, atoms, is_wider, type_name
+from core.spark.datasource.rust.stores import why_not_store
 from core.table.definition.column_types import ColumnType
 from core.table.definition.kind_signs import is_on
 
@@ -74,13 +76,14 @@ _PYTHONS: tuple[tuple[str, _Matters], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """`fields` are pypaimon's."""
+    """`fields` are pypaimon's; `store_options` the catalog's."""
 
     warehouse: str
     fields: Sequence[Any]
     options: Mapping[str, str]
     keys: Sequence[str]
     partitions: Sequence[str]
+    store_options: Mapping[str, str] = attribute(default_factory=dict, repr=False)
 
     @property
     def engine(self) -> str:
@@ -136,8 +139,8 @@ def told_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def why_not_table(table: TableFacts) -> str:
-    if "://" in table.warehouse:
-        return f"it is not tried on {table.warehouse.partition('://')[0]}"
+    if reason := why_not_store(table.warehouse, table.store_options):
+        return reason
     for name, value in table.options.items():
         matters = next((matters for option, matters in _PYTHONS if fnmatchcase(name, option)), None)
         if matters is not None and matters(value):

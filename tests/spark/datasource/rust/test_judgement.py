@@ -69,7 +69,7 @@ def test_a_table_that_it_reads(facts: TableFacts) -> None:
 @pytest.mark.parametrize(
     ("facts", "reason"),
     [
-        (table(warehouse="s3://lake/w"), "it is not tried on s3"),
+        (table(warehouse="gs://lake/w"), "it is not tried on gs"),
         (table({"merge-engine": "newest"}), "merge-engine is newest"),
         (table({"fields.v.aggregate-function": "listagg"}), "fields.v.aggregate-function is listagg"),
         (table({"fields.v.sequence-group": "w"}), "fields.v.sequence-group is w"),
