@@ -11,12 +11,13 @@ from itertools import takewhile
 
 import msgspec
 from py4j.protocol import Py4JError, Py4JJavaError
-from pyspark.sql import DataFrame
 
 from core.errors import Refused
 from core.spark.engine import rewrite
 from core.spark.engine.constants import Constants
-from core.spark.engine.plans import is_session_command, is_sorted, without_limit
+from core.spark.engine.planned.kept_plans import KeptPlan, KeptPlans, PlanKey, plan_key
+from core.spark.engine.planned.queries import How, Said
+from core.spark.engine.plans import is_session_command
 from core.spark.engine.session_state import EngineSession
 from core.spark.engine.statement import Job, Runner
 from core.spark.engine.views import empty_frame
@@ -26,7 +27,15 @@ from core.spark.launch.session_settings import WARM_UP, check_setting
 from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Ask, Run, Start, Told, Write
 from core.spark.results.progress import ProgressWatch
-from core.spark.results.results import Results, is_small, presentable, tell_columns, tell_rows
+from core.spark.results.results import (
+    Asked,
+    Results,
+    columns_of,
+    is_presentable,
+    presentable,
+    tell_columns,
+    tell_rows,
+)
 from core.spark.writing.insert import insert_rows, target_of
 from core.travel.parse.uses import Statement
 from core.travel.source import TimeFolder
@@ -45,7 +54,8 @@ _DEATH_SECONDS = 2.0
 def classic_runner(launched: Spark, start: Start) -> Runner:
     """Runs the statements of a Spark that was started here."""
     session, spark = EngineSession.begin(launched.session, start), launched.session
-    backend = Classic(session, launched, Results(launched), Constants(spark), ProgressWatch(spark))
+    results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
+    backend = Classic(session, launched, results, Constants(spark), progress, KeptPlans())
     return Runner(session, backend)
 
 
@@ -58,6 +68,7 @@ class Classic:
     results: Results
     constants: Constants
     progress: ProgressWatch
+    plans: KeptPlans
 
     @property
     def fold(self) -> TimeFolder:
@@ -89,14 +100,9 @@ class Classic:
 
     @contextmanager
     def tagged(self, job: Job) -> Iterator[None]:
-        context = self.session.spark.sparkContext
-        context.addJobTag(job.tag)
-        try:
-            with self.progress.reporting(job.tag, job.tell):
-                yield
-        finally:
-            with suppress(Py4JError, OSError):
-                context.removeJobTag(job.tag)
+        self.session.views.queries.tag(job.tag)
+        with self.progress.reporting(job.tag, job.tell):
+            yield
 
     def interrupt(self, job: Job, seconds: float) -> None:
         with suppress(Py4JError, OSError):
@@ -125,45 +131,89 @@ class Classic:
             yield Told(rewrite.answer(self.session, order))
 
     def explain(self, job: Job) -> tuple[Collection[str], str]:
-        views, of_metadata = self.session.views, list[str]()
-        explain = views.plans.explained(job.text)
-        if explain is not None:
-            try:
-                frame = views.planned(explain.logicalPlan(), job.named)
-                read = views.reading(frame, job.named, None, of_metadata.extend)
-                if of_metadata:
-                    return of_metadata, str(read._jdf.queryExecution().explainString(explain.mode()))
-            finally:
-                views.drop(job.named)
+        views = self.session.views
+        _, said = views.asked(job.text, job.named, "explain")
+        if said.reads:
+            of_metadata = views.read(said, job.named, None).of_metadata
+            if of_metadata:
+                return of_metadata, views.queries.explained()
         return (), views.explained(job.text, job.named)
 
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         session, views = self.session, self.session.views
-        plan = session.spark._jsparkSession.sessionState().sqlParser().parsePlan(job.text)
-        reads = views.plans.is_query(plan)
+        shows = insert is None and not statement.writes and statement.kind != "show"
+        key = plan_key(job.order, session.state.database, job.named.values()) if shows else None
+        if key is not None and (kept := self.plans.get(key)) is not None:
+            job.tell_readings([name for place, name in enumerate(job.named) if place in kept.unread])
+            job.tell(kept.columns)
+            return self._tell(job, kept, again=True)[0]
+        how: How = "show" if shows else "look"
+        number, said = views.asked(job.text, job.named, how, job.order.limit, self.plans.numbers)
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
-        if statement.kind == "show" and not is_session_command(plan):
+        if statement.kind == "show" and not is_session_command(said.kind):
             raise Refused(f"{_head(statement)} is not answered here", _SHOWS)
-        if (reads and statement.writes) or not (reads or is_session_command(plan)):
+        if (said.reads and statement.writes) or not (said.reads or is_session_command(said.kind)):
             raise Refused(
                 "This version reads, and writes by INSERT and ALTER TABLE, and no other statement",
                 "INSERT OVERWRITE with a query of the rows that stay does what DELETE, UPDATE and MERGE do.",
             )
         if insert is not None:
-            return self._insert(job, insert, reads)
-        if reads:
-            try:
-                return self._tell_rows(job, views.planned(job.text, job.named))
-            finally:
-                views.drop(job.named)
+            return self._insert(job, insert, said.reads)
+        if said.reads:
+            return self._query(job, number, said, key)
+        return self._command(job, statement)
+
+    def _query(self, job: Job, number: int, said: Said, key: PlanKey | None) -> tuple[int, bool]:
+        views, is_lasting = self.session.views, said.lasting
+        if not is_presentable(said.types):
+            said = views.queries.take(presentable(views.queries.frame()))
+        columns = columns_of(said.types)
+
+        def tell(of_metadata: Collection[str] = ()) -> None:
+            job.tell_readings(of_metadata)
+            job.tell(columns)
+
+        if not columns.names:
+            tell()
+            return 0, False
+        read = views.read(said, job.named, _looked_at(job, said.most), tell)
+        unread = tuple(place for place, name in enumerate(job.named) if name in read.of_metadata)
+        schema = self.results.schema(said.types)
+        plan = KeptPlan(number, columns, schema, said.most, unread, True, read.bytes)
+        told, is_small = self._tell(job, plan)
+        if key is not None and is_lasting:
+            self.plans.put(key, plan._replace(is_small=is_small))
+        return told
+
+    def _tell(self, job: Job, plan: KeptPlan, *, again: bool = False) -> tuple[tuple[int, bool], bool]:
+        """Tell the rows of a plan; also whether they were few."""
+        asked = Asked(self.session.views.queries.java, plan.number, again, plan.schema)
+        rows = self.results.few(asked) if plan.is_small else None
+        if rows is not None:
+            return tell_rows(rows, job.tell, job.order.limit, plan.most), True
+        with closing(self.results.many(asked, job.tag, _looked_at(job, plan.most))) as streamed:
+            until_cancelled = takewhile(lambda _: not job.cancelled, streamed)
+            return tell_rows(until_cancelled, job.tell, job.order.limit, plan.most), False
+
+    def _command(self, job: Job, statement: Statement) -> tuple[int, bool]:
+        session, views = self.session, self.session.views
         check_setting(statement)
         require_nothing_kept(statement, views.is_temporary)
         views.register(job.named)
         try:
             frame = session.spark.sql(job.text)
+            session.conf.forget()
             session.state.note_zone()
-            return self._tell_rows(job, frame)
+            frame = presentable(frame)
+            job.tell_readings()
+            tell_columns(frame, job.tell)
+            if not frame.schema.fields:
+                return 0, False
+            return tell_rows(self.results.collected(frame), job.tell, job.order.limit)
         finally:
+            # It may have changed whatever plans and settings go by.
+            self.plans.clear()
+            session.conf.forget()
             # A temporary view goes on using the names it was made of.
             if created_view(statement) is None:
                 views.drop(job.named)
@@ -175,39 +225,17 @@ class Classic:
         if not reads:
             raise insert.refused("Rows come of a query or of VALUES", "", insert.query_position)
         target = target_of(session.warehouse, insert, session.state.database, job.order.inserting)
-        try:
-            frame = session.views.query(job.text, job.named, None)
-            made = insert_rows(session.spark, session.warehouse, insert, target, frame)
-        finally:
-            session.views.drop(job.named)
+        frame = session.views.query(job.text, job.named)
+        made = insert_rows(session.spark, session.warehouse, insert, target, frame)
         fact = {"table": made.label, "snapshot_id": made.snapshot, "row_count": made.rows}
         job.tell(Told((msgspec.json.encode(fact).decode(),), made.snapshot))
         return 0, False
 
-    def _tell_rows(self, job: Job, frame: DataFrame) -> tuple[int, bool]:
-        views, limit, most = self.session.views, job.order.limit, None
-        analyzed = frame._jdf.queryExecution().analyzed()
-        if (inner := without_limit(analyzed)) is not None:
-            frame, most = views.plans.frame(inner[0]), inner[1]
-        elif limit is not None and is_sorted(analyzed):
-            frame = frame.limit(limit + 1)
-        frame = presentable(frame)
 
-        def tell(of_metadata: Collection[str] = ()) -> None:
-            job.tell_readings(of_metadata)
-            tell_columns(frame, job.tell)
-
-        if not frame.schema.fields:
-            tell()
-            return 0, False
-        looked_at = [rows for rows in (most, None if limit is None else limit + 1) if rows is not None]
-        enough = min(looked_at, default=None)
-        read = views.reading(frame, job.named, enough, tell)
-        small = is_small(read._jdf.queryExecution().optimizedPlan())
-        rows = self.results.collected(read) if small else self.results.streamed(read, job.tag, enough)
-        with closing(rows):
-            until_cancelled = takewhile(lambda _: not job.cancelled, rows)
-            return tell_rows(until_cancelled, job.tell, limit, most)
+def _looked_at(job: Job, most: int | None) -> int | None:
+    """How many rows of the result, None for all. `most` is the statement's own LIMIT."""
+    shown = None if job.order.limit is None else job.order.limit + 1
+    return min((rows for rows in (most, shown) if rows is not None), default=None)
 
 
 def _head(statement: Statement) -> str:

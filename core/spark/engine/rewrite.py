@@ -38,7 +38,7 @@ _FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
 def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
     """The rows of a question as JSON objects."""
     with _named(session, order) as named:
-        return tuple(session.views.query(order.sql, named, None).toJSON().collect())
+        return tuple(session.views.query(order.sql, named).toJSON().collect())
 
 
 def answers(
@@ -46,7 +46,7 @@ def answers(
 ) -> Generator[tuple[str, ...]]:
     """The same rows in their order, some at a time: however many there are, few are in memory."""
     with _named(session, order) as named:
-        frame = session.views.query(order.sql, named, None).selectExpr("to_json(struct(*)) AS row")
+        frame = session.views.query(order.sql, named).selectExpr("to_json(struct(*)) AS row")
         for data, _ in streamed(frame):
             with pa.ipc.open_stream(data) as reader:
                 yield tuple(row for batch in reader for row in batch.column(0).to_pylist())
@@ -70,7 +70,7 @@ def write(session: EngineSession, order: Write) -> int | None:
         )
         target = ends.enter_context(receipted(warehouse.files, target))
         is_small = _is_small(warehouse.files, order)
-        query: Callable[[str], DataFrame] = partial(views.query, named=named, limit=None)
+        query: Callable[[str], DataFrame] = partial(views.query, named=named)
         if order.common_sql is not None:
             common = query(order.common_sql)
             if is_small:
@@ -108,7 +108,6 @@ def _named(session: EngineSession, order: Ask | Write) -> Iterator[Mapping[str, 
     """The versions, under the names that the order's queries have for them."""
     named = {name: _opened(session, order, name, version) for name, version in order.versions.items()}
     with ExitStack() as ends:
-        ends.callback(session.views.drop, named)
         for name, lines in order.texts.items():
             frame = session.spark.createDataFrame(pa.table({"line": pa.array(lines, pa.string())}))
             ends.enter_context(_view(session.spark, name, frame))

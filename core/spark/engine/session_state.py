@@ -15,19 +15,18 @@ from core.spark.engine.tables import Opener
 from core.spark.engine.views import Views
 from core.spark.native.scans import NativeScans
 from core.spark.protocol import Run, Start
+from core.spark.session_conf import ZONE, SessionConf
 from core.storage.open import open_files
 from core.travel.source import TimeFolder
 from core.travel.times.zones import zone_of
-
-_ZONE = "spark.sql.session.timeZone"
 
 
 class SessionState:
     """`zone` is the session's, `database` that of plain names: None where none was chosen."""
 
-    def __init__(self, spark: SparkSession) -> None:
-        self._conf = spark.conf
-        self.zone = self._conf.get(_ZONE) or "UTC"
+    def __init__(self, conf: SessionConf) -> None:
+        self._conf = conf
+        self.zone = conf.zone
         self.database: str | None = None
         self._given_database: str | None = None
 
@@ -39,13 +38,13 @@ class SessionState:
 
     def note_zone(self) -> None:
         """Keep the time zone that a statement has set. Raises `StatementFailed` for one not known here."""
-        zone = self._conf.get(_ZONE) or "UTC"
+        zone = self._conf.zone
         if zone == self.zone:
             return
         try:
             zone_of(zone)
         except ValueError as error:
-            self._conf.set(_ZONE, self.zone)
+            self._conf.put(ZONE, self.zone)
             raise StatementFailed(
                 f"{zone} is no time zone that is known here", "Write a region: 'America/Los_Angeles'."
             ) from error
@@ -57,6 +56,7 @@ class EngineSession:
     """Over a Spark of our own, or over one that Connect reaches."""
 
     spark: SparkSession
+    conf: SessionConf
     warehouse: WarehouseAccess
     natives: NativeScans
     views: Views
@@ -68,13 +68,15 @@ class EngineSession:
         """Set up as an earlier engine of the same session was."""
         files = open_files(start.warehouse, start.options)
         warehouse = WarehouseAccess(files, files.uri, start.options)
-        natives = NativeScans(spark, warehouse)
+        conf = SessionConf(spark)
+        natives = NativeScans(conf, warehouse)
         views = Views(spark, natives)
         for sql in start.session:
             # It went well once; a variable that it needs may be gone.
             with suppress(PySparkException):
                 spark.sql(sql)
-        return cls(spark, warehouse, natives, views, SessionState(spark), start.read_only)
+        conf.forget()
+        return cls(spark, conf, warehouse, natives, views, SessionState(conf), start.read_only)
 
     def opener(self, fold: TimeFolder | None) -> Opener:
         """Resolves the tables of the statement that comes now."""

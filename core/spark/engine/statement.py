@@ -143,7 +143,7 @@ class Runner:
     def prefetch(self, wanted: Prefetch) -> None:
         """What `wanted` reads, as far as that is done unasked. Raises what running it would."""
         session = self._session
-        prefetcher = Prefetcher(session.spark, session.warehouse, session.natives)
+        prefetcher = Prefetcher(session.conf, session.warehouse, session.natives)
         statement = read_statement(wanted.sql)
         if statement.kind != "query" or not prefetcher.is_wanted:
             return

@@ -7,19 +7,20 @@ themselves, read with just those columns and rows, are put where their stand-ins
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StructType
 
 from core.spark.arrow import listed_rows
 from core.spark.datasource.paimon import open_table
 from core.spark.datasource.scan import NO_TABLE, Scan
 from core.spark.datasource.types import spark_columns
-from core.spark.engine.plans import VIEW_KEY, Plans
+from core.spark.engine.planned.queries import How, Queries, Said, StandIn
+from core.spark.engine.plans import needs
 from core.spark.engine.tables import OpenedTable
 from core.spark.native.needs import ViewNeeds
 from core.spark.native.scans import NativeScans
@@ -30,15 +31,22 @@ PREFIX = "__paimark_"
 _KEPT = 64
 
 
+class Read(NamedTuple):
+    """The names of the tables that metadata answer, and about how many bytes Java holds for all."""
+
+    of_metadata: tuple[str, ...]
+    bytes: int
+
+
 class Views:
     def __init__(self, session: SparkSession, natives: NativeScans) -> None:
         self._session = session
         self._natives = natives
-        self.plans = Plans(session)
+        self.queries = Queries(session, PREFIX)
         # Of Spark over Connect there is none to be had.
         java: Any = getattr(session, "_jsparkSession", None)
         self._catalog: Any = None if java is None else java.sessionState().catalog()
-        # Frames and stand-ins.
+        # Frames, and columns.
         self._made_before: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._made = 0
 
@@ -47,12 +55,35 @@ class Views:
         self._made += 1
         return {f"{PREFIX}{self._made}_{index}": table for index, table in enumerate(opened)}
 
-    def query(self, sql: str, named: Mapping[str, OpenedTable], limit: int | None) -> DataFrame:
-        """The query `sql` over tables as `named`, reading no more of them than it needs.
+    def query(self, sql: str, named: Mapping[str, OpenedTable]) -> DataFrame:
+        """The query `sql` over tables as `named`, reading no more of them than it needs."""
+        _, said = self.asked(sql, named, "plan")
+        self.read(said, named, None)
+        return self.queries.frame()
 
-        `limit` is how many of the result's rows will be looked at, None for all.
+    def asked(
+        self,
+        sql: str,
+        named: Mapping[str, OpenedTable],
+        how: How,
+        limit: int | None = None,
+        kept: Iterable[int] = (),
+    ) -> tuple[int, Said]:
+        """What Spark says of a statement over stand-ins: what it is called and made of, but no rows yet.
+
+        `limit` is how many rows will be shown, None for all; `kept` as in `Queries.asked`.
         """
-        return self.reading(self.planned(sql, named), named, limit)
+        stand_ins = [
+            StandIn(name, str(place), self._columns(table.scan))
+            for place, (name, table) in enumerate(named.items())
+            if table.scan is not None
+        ]
+        listed = {name: table for name, table in named.items() if table.scan is None}
+        self.register(listed)
+        try:
+            return self.queries.asked(sql, how, stand_ins, limit, kept)
+        finally:
+            self.drop(listed)
 
     def explained(self, sql: str, named: Mapping[str, OpenedTable]) -> str:
         """What Spark says to an EXPLAIN over tables as `named`."""
@@ -62,31 +93,11 @@ class Views:
         finally:
             self.drop(named)
 
-    def planned(self, query: Any, named: Mapping[str, OpenedTable]) -> DataFrame:
-        """The query, a text or a parsed plan, over stand-ins.
-
-        What it is called and made of is right, but there are no rows yet.
-        """
-        self._register_stand_ins(named)
-        return self._session.sql(query) if isinstance(query, str) else self.plans.frame(query)
-
-    def _register_stand_ins(self, named: Mapping[str, OpenedTable]) -> None:
-        for place, (name, table) in enumerate(named.items()):
-            if table.scan is None:
-                _system_frame(self._session, table).createOrReplaceTempView(name)
-            else:
-                self._catalog.createTempView(name, self._stand_in(str(place), table.scan), True)
-
     def looked_up(self, sql: str, named: Mapping[str, OpenedTable]) -> set[str]:
         """Of an EXPLAIN, which tables are read without a job, by names as in `named`."""
-        explain = None if self._catalog is None else self.plans.explained(sql)
-        if explain is None or not any(table.native for table in named.values()):
+        if self._catalog is None or not any(table.native for table in named.values()):
             return set()
-        self._register_stand_ins(named)
-        try:
-            needed = self.plans.needs(self.plans.frame(explain.logicalPlan()), None)
-        finally:
-            self.drop(named)
+        needed = needs(self.asked(sql, named, "explain")[1].nodes, None)
         return {
             name
             for place, (name, table) in enumerate(named.items())
@@ -95,23 +106,27 @@ class Views:
             and self._natives.looked_up(table.native, need) is not None
         }
 
-    def reading(
+    def read(
         self,
-        frame: DataFrame,
+        said: Said,
         named: Mapping[str, OpenedTable],
         limit: int | None,
         tell: Callable[[Collection[str]], None] = lambda names: None,
-    ) -> DataFrame:
-        """What was planned, with the tables' rows. `tell` gets the names of those that metadata answer."""
-        if not any(table.scan for table in named.values()):
-            tell(())
-            return frame
-        needed = self.plans.needs(frame, limit)
-        opened = {str(place): table for place, table in enumerate(named.values())}
-        summaries = {place: self._summary(opened[place], need) for place, need in needed.items()}
-        tell([name for place, name in enumerate(named) if _is_of_metadata(summaries.get(str(place)))])
-        tables = {place: self._table(opened[place], need, summaries[place]) for place, need in needed.items()}
-        return self.plans.with_tables(frame, tables) if tables else frame
+    ) -> Read:
+        """Give the query at hand the tables' rows. `tell` gets the names of those that metadata answer.
+
+        `limit` is how many of the query's rows will be looked at, None for all.
+        """
+        opened, held = list(named.values()), 0
+        needed = needs(said.nodes, limit)
+        summaries = {place: self._summary(opened[int(place)], need) for place, need in needed.items()}
+        unread = [name for place, name in enumerate(named) if _is_of_metadata(summaries.get(str(place)))]
+        tell(unread)
+        for place, need in needed.items():
+            table, summary = opened[int(place)], summaries[place]
+            self.queries.put(place, self._table(table, need, summary))
+            held += 0 if table.native is None else self._natives.frame_bytes(table.native, need, summary)
+        return Read(tuple(unread), held)
 
     def register(
         self, named: Mapping[str, OpenedTable], needs: Mapping[str, ViewNeeds] = MappingProxyType({})
@@ -144,18 +159,9 @@ class Views:
                 return bool(self._catalog.getGlobalTempView(name).isDefined())
         return False
 
-    def _stand_in(self, place: str, scan: Scan) -> Any:
-        """As Spark's catalog has a view, whatever its name."""
-        return self._kept(("stand-in " + place, scan.schema), lambda: self._made_stand_in(place, scan))
-
-    def _made_stand_in(self, place: str, scan: Scan) -> Any:
-        fields = spark_columns(scan).fields
-        # They say in a plan which of the statement's tables they are of.
-        marked = [StructField(each.name, each.dataType, True, {VIEW_KEY: place}) for each in fields]
-        name = f"{PREFIX}stand_in"
-        self._session.createDataFrame([], StructType(marked)).createOrReplaceTempView(name)
-        made = self._catalog.getRawTempView(name).get()
-        self._catalog.dropTempView(name)
+    def _columns(self, scan: Scan) -> str:
+        """A schema in JSON."""
+        made: str = self._kept(("columns", scan.schema), lambda: spark_columns(scan).json())
         return made
 
     def _summary(self, table: OpenedTable, need: ViewNeeds) -> Summary | None:

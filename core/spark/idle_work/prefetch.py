@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import SparkSession
-
 from core.cancelling import check_cancelled
 from core.spark.datasource.scan import Scan, WarehouseAccess
 from core.spark.idle_work.bounds import (
@@ -22,6 +20,7 @@ from core.spark.launch.session_settings import REUSE, WARM_UP
 from core.spark.native.bitmap import merge_bits, unmade_bytes
 from core.spark.native.scans import NativeScans
 from core.spark.native.state import TableState
+from core.spark.session_conf import SessionConf
 from core.spark.stores.addresses import store_of
 from core.table.manifests.files import data_manifests
 from core.table.records import Snapshot
@@ -29,14 +28,14 @@ from core.table.records import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Prefetcher:
-    spark: SparkSession
+    conf: SessionConf
     warehouse: WarehouseAccess
     natives: NativeScans
 
     @property
     def is_wanted(self) -> bool:
         """What the session's settings say."""
-        return all(self.spark.conf.get(name, "on") != "off" for name in (WARM_UP, REUSE))
+        return all(self.conf.get(name, "on") != "off" for name in (WARM_UP, REUSE))
 
     def prefetch(self, scan: Scan) -> None:
         """Within bounds: of a store elsewhere only the metadata. Raises what a query of it would."""
@@ -47,11 +46,11 @@ class Prefetcher:
             return
         check_cancelled()
         groups = state.merged
-        if unmade_bytes(self.spark, groups) > MOST_KEY_BYTES:
+        if unmade_bytes(self.conf, groups) > MOST_KEY_BYTES:
             return
         for group in groups:
             # One after another: what was made is kept when the next one is interrupted.
-            merge_bits(self.spark, self.warehouse.told_options, [group])
+            merge_bits(self.conf, self.warehouse.told_options, [group])
             check_cancelled()
         self.natives.frame(self.natives.open(scan.root, scan), None)
 

@@ -1,7 +1,8 @@
-import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -35,6 +36,13 @@ import scala.runtime.AbstractPartialFunction;
  * <p>Compiled where Spark runs, as {@code Scans} is; never on executors.
  */
 public class Plans {
+    /** Nodes under which an INSERT can hide. */
+    private static final List WRAPPERS = Arrays.asList(new Object[] {"UnresolvedWith", "Union"});
+
+    /** A script, or a statement made at run time. */
+    private static final List NOT_ONE_STATEMENT =
+            Arrays.asList(new Object[] {"CompoundBody", "UnresolvedExecuteImmediate", "ExecuteImmediateQuery"});
+
     private final String key;
 
     /** {@code key} is what columns of our tables' stand-ins carry: the name of the table's place. */
@@ -42,24 +50,29 @@ public class Plans {
         this.key = key;
     }
 
-    /** Whether a node of a parsed plan does more than compute rows. */
-    public boolean isStatement(LogicalPlan node) {
+    /** Whether a parsed plan only computes rows. */
+    public boolean isQuery(LogicalPlan plan) {
+        if (NOT_ONE_STATEMENT.contains(plan.getClass().getSimpleName())) {
+            return false;
+        }
+        LogicalPlan node = plan;
+        while (!isStatement(node) && WRAPPERS.contains(node.getClass().getSimpleName())) {
+            node = (LogicalPlan) node.children().head();
+        }
+        return !isStatement(node);
+    }
+
+    private static boolean isStatement(LogicalPlan node) {
         return node instanceof Command || node instanceof ParsedStatement;
     }
 
-    public Dataset frame(SparkSession session, LogicalPlan plan) {
-        return Dataset.ofRows(session, plan);
-    }
-
-    /** An optimised plan and its subqueries as a list of JSON; {@code plans.py} says what is in it. */
-    public String described(LogicalPlan plan) {
-        ArrayNode plans = new ObjectMapper().createArrayNode();
-        describe(plan, plans);
+    /** Adds an optimised plan and its subqueries to a list; {@code plans.py} says what is in it. */
+    public void describeAll(LogicalPlan plan, ArrayNode into) {
+        describe(plan, into);
         Iterator subqueries = plan.subqueriesAll().iterator();
         while (subqueries.hasNext()) {
-            describe((LogicalPlan) subqueries.next(), plans);
+            describe((LogicalPlan) subqueries.next(), into);
         }
-        return plans.toString();
     }
 
     private void describe(LogicalPlan node, ArrayNode into) {
@@ -99,7 +112,8 @@ public class Plans {
         }
     }
 
-    private String placeOf(LogicalPlan node) {
+    /** The place of one of our tables' stand-ins, null for any other node. */
+    public String placeOf(LogicalPlan node) {
         // Only these are: where no row is left the optimiser puts another leaf with the same columns.
         if (!(node instanceof LogicalRDD) || node.output().isEmpty()) {
             return null;

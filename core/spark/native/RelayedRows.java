@@ -4,6 +4,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
 import java.util.zip.CRC32;
 import org.apache.spark.SparkEnv$;
 import org.apache.spark.TaskContext;
@@ -30,9 +31,30 @@ import scala.runtime.AbstractFunction2;
  * {@code ResultRows}; compiled and sent along as that is.
  */
 public class RelayedRows {
-    /** Hands in at an outlet, as one partition, the rows that Spark fetches: the first {@code most} at least. */
+    /**
+     * Hands in at an outlet, as one partition, the rows of a query that Spark fetches: the first {@code most} at
+     * least. Its jobs have the {@code tag}.
+     */
     public int relay(
-            final Dataset frame, final String host, final int port, final byte[] secret, final long most) {
+            BiFunction queries,
+            long number,
+            boolean ranBefore,
+            String tag,
+            String host,
+            int port,
+            byte[] secret,
+            long most) {
+        return relay(ResultRows.frame(queries, number, ranBefore), tag, host, port, secret, most);
+    }
+
+    public int relay(
+            final Dataset frame,
+            String tag,
+            final String host,
+            final int port,
+            final byte[] secret,
+            final long most) {
+        ResultRows.tag(frame, tag);
         ResultRows.run(frame, new AbstractFunction0() {
             public Object apply() {
                 Outlet outlet = Outlet.open(host, port, secret, 0, 0);

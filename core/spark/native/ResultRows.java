@@ -9,11 +9,13 @@ import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.Arrays;
+import java.util.function.BiFunction;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 import org.apache.arrow.flatbuf.Message;
 import org.apache.arrow.flatbuf.RecordBatch;
 import org.apache.spark.Partition;
+import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.rdd.RDD;
@@ -46,13 +48,47 @@ public class ResultRows {
         });
     }
 
-    /** Lets each task hand in its rows at an outlet. Comes back when all have: how many they were. */
-    public int send(final Dataset frame, final String host, final int port, final byte[] secret) {
+    /** The same of a query as {@code Queries} has it, null where it may be of more rows than {@code most}. */
+    public byte[] few(BiFunction queries, long number, boolean ranBefore, int most) {
+        Dataset frame = frame(queries, number, ranBefore);
+        scala.Option rows = frame.queryExecution().optimizedPlan().maxRows();
+        return rows.isEmpty() || ((Long) rows.get()).longValue() > most ? null : collected(frame);
+    }
+
+    /**
+     * Lets each task of a query hand in its rows at an outlet. Comes back when all have: how many they were.
+     *
+     * <p>Its job has the {@code tag}.
+     */
+    public int send(
+            BiFunction queries,
+            long number,
+            boolean ranBefore,
+            String tag,
+            String host,
+            int port,
+            byte[] secret) {
+        return send(frame(queries, number, ranBefore), tag, host, port, secret);
+    }
+
+    public int send(final Dataset frame, String tag, final String host, final int port, final byte[] secret) {
+        tag(frame, tag);
         return ((Object[]) run(frame, new AbstractFunction0() {
             public Object apply() {
                 return parts(frame.toArrowBatchRdd(), new RowSender(host, port, secret));
             }
         })).length;
+    }
+
+    public static Dataset frame(BiFunction queries, long number, boolean ranBefore) {
+        return (Dataset) queries.apply(Long.valueOf(number), Boolean.valueOf(ranBefore));
+    }
+
+    /** What this thread does from now on bears the tag, and no other. */
+    public static void tag(Dataset frame, String tag) {
+        SparkContext context = frame.queryExecution().sparkSession().sparkContext();
+        context.clearJobTags();
+        context.addJobTag(tag);
     }
 
     public static Object run(Dataset frame, AbstractFunction0 body) {

@@ -5,7 +5,6 @@ import java.math.BigDecimal;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.python.PythonUtils;
@@ -13,6 +12,7 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.arrow.ArrowConverters$;
 import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
@@ -44,50 +44,82 @@ import org.apache.spark.unsafe.types.UTF8String;
  * generics).
  */
 public class Scans {
+    /** Paimon's writers use one calendar for all times, as Spark itself has since 3.0. */
+    private static final HashMap OPTIONS = new HashMap();
+
     private final SparkSession session;
 
     public Scans(SparkSession session) {
         this.session = session;
+        OPTIONS.put("datetimeRebaseMode", "CORRECTED");
+        OPTIONS.put("int96RebaseMode", "CORRECTED");
     }
 
     /**
-     * The files' own {@code columns}, then their {@code constants}; schemas are JSON, {@code listed} is a list
-     * of texts of it.
+     * The rows of files in the columns of a {@code table}, a schema as JSON like {@code columns}, the files' own,
+     * and {@code constants}, which every file has values for.
+     *
+     * <p>{@code listed} is JSON of files, {@code more} has further texts of it or is null. {@code number} is the
+     * column in which {@code SurvivingRows} numbers the rows that survive, null where all do. For each of the
+     * table's columns {@code made}, of JSON too, names, quoted, the one that it is made of, or null.
      */
     public Dataset files(
-            String root, FileFormat format, String columns, String constants, List listed, Map options)
+            String root,
+            FileFormat format,
+            String columns,
+            String constants,
+            String listed,
+            List more,
+            String number,
+            String table,
+            String made)
             throws Exception {
+        ArrayList texts = new ArrayList();
+        texts.add(listed);
+        if (more != null) {
+            texts.addAll(more);
+        }
         StructType constant = schema(constants);
         HadoopFsRelation relation =
                 new HadoopFsRelation(
-                        new FileList(session, root, constant, listed),
+                        new FileList(session, root, constant, texts),
                         constant,
                         schema(columns),
                         scala.Option.apply(null),
                         format,
-                        PythonUtils.toScalaMap(options),
+                        PythonUtils.toScalaMap(OPTIONS),
                         session);
-        return (Dataset) (Object) session.baseRelationToDataFrame(relation);
+        Dataset rows = (Dataset) (Object) session.baseRelationToDataFrame(relation);
+        if (number != null) {
+            rows = (Dataset) (Object) rows.where(functions.col(number).isNotNull());
+        }
+        return columns(rows, table, made);
     }
 
-    /** The rows that {@code SurvivingRows} gives a number. */
-    public Dataset surviving(Dataset files, String number) {
-        return (Dataset) (Object) files.where(functions.col(number).isNotNull());
+    /** So many rows of nulls in a table's columns, of which nobody looks at one. */
+    public Dataset counted(long rows, int slices, String table) throws Exception {
+        return columns((Dataset) (Object) session.range(0L, rows, 1L, slices), table, "[]");
     }
 
-    /**
-     * The columns of a {@code table}, a schema as JSON. For each of them {@code made} names, quoted, the column
-     * that it is made of, or null.
-     */
-    public Dataset columns(Dataset rows, String table, List made) {
+    /** Rows that are here already: an Arrow batch in a table's columns, of no bytes where there is no row. */
+    public Dataset local(byte[] batch, String table) {
+        ArrayList batches = new ArrayList();
+        if (batch.length > 0) {
+            batches.add(batch);
+        }
+        return ArrowConverters$.MODULE$.toDataFrame(PythonUtils.toSeq(batches).iterator(), table, session);
+    }
+
+    private static Dataset columns(Dataset rows, String table, String made) throws Exception {
+        JsonNode names = new ObjectMapper().readTree(made);
         StructField[] fields = schema(table).fields();
         Column[] columns = new Column[fields.length];
         for (int place = 0; place < fields.length; place++) {
-            String name = (String) made.get(place);
-            Column column = name == null ? functions.lit(null) : functions.col(name);
+            JsonNode name = (JsonNode) (Object) names.get(place);
+            Column column = name == null || name.isNull() ? functions.lit(null) : functions.col(name.asText());
             columns[place] = as(column, fields[place]);
         }
-        return select(rows, columns);
+        return (Dataset) (Object) rows.select(columns);
     }
 
     private static Column as(Column column, StructField field) {
@@ -98,10 +130,6 @@ public class Scans {
             made = functions.nanvl(made, functions.lit(Double.valueOf(Double.NaN)).cast(field.dataType()));
         }
         return made.as(field.name(), Metadata.empty());
-    }
-
-    private static Dataset select(Dataset rows, Column[] columns) {
-        return (Dataset) (Object) rows.select(columns);
     }
 
     /** A constant column's value as Spark holds it: dates in days, times in microseconds. */

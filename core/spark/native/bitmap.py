@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from core.cancelling import map_cancellable
 from core.errors import UsageError
@@ -22,9 +21,7 @@ from core.spark.merging.opening import file_opener
 from core.spark.merging.sort_keys import is_text
 from core.spark.merging.survive import first_survivors, survivors
 from core.spark.native.by_tasks.merging import merged_by_tasks
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from core.spark.session_conf import SessionConf
 
 # What the keys may take in this process; more go to the executors.
 _MOST_LOCAL = 256 << 20
@@ -42,25 +39,25 @@ _keys = KeptKeys(MOST_KEPT)
 
 
 def merge_bits(
-    spark: SparkSession, options: Mapping[str, str], groups: Sequence[MergeGroup]
+    conf: SessionConf, options: Mapping[str, str], groups: Sequence[MergeGroup]
 ) -> dict[str, Bits]:
     """Each file's bits by its path, of all files in `groups`; `options` (the catalog's) open them.
 
     A group's bits never change, and are kept for the next query while there is room. They are made in this
-    process; where the keys take more than the setting allows, on the executors of `spark`. Raises
+    process; where the keys take more than the setting allows, on the session's executors. Raises
     `FileMissing`, `Corrupt`, `Unavailable`, `Unmergeable`, and `UsageError` for a setting that is no number.
     """
     cached = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
     unknown = {index: group for index, group in enumerate(groups) if index not in cached}
-    most_local = _number(spark, LOCAL_BYTES, _MOST_LOCAL)
+    most_local = _number(conf, LOCAL_BYTES, _MOST_LOCAL)
     if unknown and most_local:
-        cached |= _made_from_earlier(spark, options, unknown)
+        cached |= _made_from_earlier(conf, options, unknown)
     missing = [index for index in range(len(groups)) if index not in cached]
     wanted = [groups[index] for index in missing]
     if sum(map(_key_bytes, wanted)) <= most_local:
         made = _made_here(options, wanted)
     else:
-        made = _made_by_tasks(spark, options, wanted)
+        made = _made_by_tasks(conf, options, wanted)
     for index, bits in zip(missing, made, strict=True):
         cached[index] = bits
         _kept.put(groups[index], bits)
@@ -97,19 +94,19 @@ def is_nearly_made(group: MergeGroup) -> bool:
     return is_made(group) or earlier(group, _kept, merged_only=True) is not None
 
 
-def unmade_bytes(spark: SparkSession, groups: Sequence[MergeGroup]) -> float:
+def unmade_bytes(conf: SessionConf, groups: Sequence[MergeGroup]) -> float:
     """About what `merge_bits` reads of keys for these; infinite where the executors would merge them."""
     unmade = sum(_key_bytes(group) for group in groups if not is_nearly_made(group))
-    return math.inf if unmade > _number(spark, LOCAL_BYTES, _MOST_LOCAL) else unmade
+    return math.inf if unmade > _number(conf, LOCAL_BYTES, _MOST_LOCAL) else unmade
 
 
 def _made_from_earlier(
-    spark: SparkSession, options: Mapping[str, str], groups: Mapping[int, MergeGroup]
+    conf: SessionConf, options: Mapping[str, str], groups: Mapping[int, MergeGroup]
 ) -> dict[int, list[Bits]]:
     """Of those groups of which most is known already."""
-    if spark.conf.get(REUSE, "on") == "off":
+    if conf.get(REUSE, "on") == "off":
         return {}
-    _keys.begin_search(_number(spark, KEPT_KEY_BYTES, MOST_KEPT))
+    _keys.begin_search(_number(conf, KEPT_KEY_BYTES, MOST_KEPT))
     before = {number: begin for number, group in groups.items() if (begin := earlier(group, _kept))}
     open_file = file_opener(options)
     found = map_cancellable(
@@ -121,8 +118,8 @@ def _made_from_earlier(
     return made
 
 
-def _number(spark: SparkSession, setting: str, default: int) -> int:
-    text = spark.conf.get(setting, str(default))
+def _number(conf: SessionConf, setting: str, default: int) -> int:
+    text = conf.get(setting, str(default))
     try:
         return int(text or 0)
     except ValueError as error:
@@ -136,9 +133,9 @@ def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list
 
 
 def _made_by_tasks(
-    spark: SparkSession, options: Mapping[str, str], groups: Sequence[MergeGroup]
+    conf: SessionConf, options: Mapping[str, str], groups: Sequence[MergeGroup]
 ) -> list[list[Bits]]:
-    found = merged_by_tasks(spark, options, groups, _number(spark, TASK_ROWS, _TASK_ROWS))
+    found = merged_by_tasks(conf.spark, options, groups, _number(conf, TASK_ROWS, _TASK_ROWS))
     left = iter(_made_here(options, [groups[index] for index, bits in enumerate(found) if bits is None]))
     return [next(left) if bits is None else bits for bits in found]
 

@@ -12,14 +12,14 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from core.quoting import quoted
+from core.spark.native.columns import FileColumns
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
 
-# Paimon's writers use one calendar for all times, as Spark itself has since 3.0.
-_OPTIONS = {"datetimeRebaseMode": "CORRECTED", "int96RebaseMode": "CORRECTED"}
 # Columns of our own, where nothing that a person calls a column can meet them.
 _FILE = "__paimon_file"
 _ROW = "__paimon_row"
@@ -41,36 +41,61 @@ class ListedFile:
 
 
 class Relations:
-    """Makes data frames of files. Each method is one call: what they do takes Python hundreds."""
+    """Makes data frames of a table's columns. Each method is one call: what they do takes Python hundreds."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
+        self._formats: dict[tuple[str, bool], Any] = {}
 
-    def frame(
+    def files(
         self,
         root: str,
         file_format: str,
-        columns: StructType,
+        columns: FileColumns,
         constants: StructType,
         listed: Iterable[ListedFile],
+        table: StructType,
         *,
         with_bits: bool,
     ) -> DataFrame:
-        """The rows of all the files: `columns` as they are in them, then the `constants` of each file.
+        """Rows of all the files, which have these `columns`, with `constants` of each, as `table` has them.
 
-        None is called like another. `with_bits`: some files have bits. Columns of our own come along.
+        No column is called like another. `with_bits`: some files have bits.
         """
-        java_format = getattr(self._surviving if with_bits else self._plain, file_format)()
-        read = StructType([*columns.fields, StructField(_ROW, LongType())]) if with_bits else columns
+        read = columns.read
+        if with_bits:
+            read = StructType([*read.fields, StructField(_ROW, LongType())])
         constant = StructType([StructField(_FILE, IntegerType()), *constants.fields])
-        parts = list(_texts(listed))
-        frame = self._java.files(root, java_format, read.json(), constant.json(), parts, _OPTIONS)
-        return DataFrame(self._java.surviving(frame, _ROW) if with_bits else frame, self._session)
+        made = [None if name is None else quoted(name) for name in columns.made]
+        first, *more = _texts(listed)
+        frame = self._java.files(
+            root,
+            self._format(file_format, with_bits),
+            read.json(),
+            constant.json(),
+            first,
+            more or None,
+            _ROW if with_bits else None,
+            table.json(),
+            msgspec.json.encode(made).decode(),
+        )
+        return DataFrame(frame, self._session)
 
-    def columns(self, frame: DataFrame, table: StructType, made: Iterable[str | None]) -> DataFrame:
-        """A table's columns, of its types, each made of the column named or of nulls."""
-        names = [None if name is None else quoted(name) for name in made]
-        return DataFrame(self._java.columns(frame._jdf, table.json(), names), self._session)
+    def counted(self, rows: int, slices: int, table: StructType) -> DataFrame:
+        """So many rows, of which nobody looks at a column."""
+        return DataFrame(self._java.counted(rows, slices, table.json()), self._session)
+
+    def local(self, rows: pa.Table, table: StructType) -> DataFrame:
+        """Rows that are in this process, of the types that Spark has for the table's columns in Arrow."""
+        stream = bytes(rows.combine_chunks().to_batches()[0].serialize()) if rows.num_rows else b""
+        return DataFrame(self._java.local(stream, table.json()), self._session)
+
+    def _format(self, file_format: str, with_bits: bool) -> Any:
+        """They hold nothing, and are kept: each would be a call."""
+        key = file_format, with_bits
+        if key not in self._formats:
+            self._formats[key] = getattr(self._surviving if with_bits else self._plain, file_format)()
+        return self._formats[key]
 
     @cached_property
     def _plain(self) -> Any:

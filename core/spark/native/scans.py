@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from core.errors import Corrupt, FileMissing
@@ -22,7 +22,7 @@ from core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import narrowed
 from core.spark.native.bitmap import first_bits, is_made, is_nearly_made, merge_bits
-from core.spark.native.columns import NotNative
+from core.spark.native.columns import FileColumns, NotNative
 from core.spark.native.conditions import Condition
 from core.spark.native.first_rows import SMALL_RESULT, are_quick, first_rows
 from core.spark.native.lookups.lookups import Lookups
@@ -34,6 +34,7 @@ from core.spark.native.state import TableFile, TableState, alive_rows, table_sta
 from core.spark.native.summaries.frames import summary_frame
 from core.spark.native.summaries.summary import Summary, summarised
 from core.spark.native.travelling_bits import encoded
+from core.spark.session_conf import SessionConf
 from core.spark.stores.access import HadoopStores, StoreUnread
 from core.spark.stores.addresses import store_of
 from core.table.layout import Root
@@ -93,8 +94,9 @@ class _Kept(NamedTuple):
 class NativeScans:
     """Keeps the files and frames of the last snapshots, as many as there is room for."""
 
-    def __init__(self, session: SparkSession, warehouse: WarehouseAccess) -> None:
-        self._session = session
+    def __init__(self, conf: SessionConf, warehouse: WarehouseAccess) -> None:
+        session = conf.spark
+        self._conf = conf
         self._jvm: Any = getattr(session, "_jvm", None)
         self._warehouse = warehouse
         self._relations = Relations(session)
@@ -103,7 +105,7 @@ class NativeScans:
         self._files = KeptFiles[TableFile]()
         master = None if self._jvm is None else session.sparkContext.master
         self._stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
-        self._lookups = Lookups(session, self._stores, file_opener(warehouse.told_options))
+        self._lookups = Lookups(conf, self._stores, file_opener(warehouse.told_options))
         self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
         self._summaries: dict[_Wanted, Summary | None] = {}
         # Of these all rows were asked for before.
@@ -153,7 +155,7 @@ class NativeScans:
 
     @property
     def _chosen_reader(self) -> str:
-        return str(self._session.conf.get(SCAN, "auto"))
+        return self._conf.get(SCAN, "auto")
 
     def summary(self, table: NativeTable, need: ViewNeeds) -> Summary | None:
         """What the metadata say to aggregates that ask all there is to `need`; None: rows are to be read."""
@@ -187,6 +189,11 @@ class NativeScans:
             return None
         return self._lookups.frame(table.key, table.state, table.pruner, table.types, need)
 
+    def frame_bytes(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None) -> int:
+        """About what Java holds for a frame that `frame` gave last."""
+        kept = self._frames.get(_wanted(table.key, need, summary))
+        return 0 if kept is None else kept.bytes
+
     def _made(self, table: NativeTable, wanted: _Wanted, summary: Summary | None) -> _Kept:
         if table.beside is not None:
             return self._unlike(table, table.beside)
@@ -195,7 +202,7 @@ class NativeScans:
         if wanted.limit is not None and wanted.columns:
             return self._limited(table, wanted.columns, wanted.limit)
         files, groups = self._chosen(table, wanted.conditions)
-        bits = merge_bits(self._session, self._warehouse.told_options, groups)
+        bits = merge_bits(self._conf, self._warehouse.told_options, groups)
         filled = [file for file in files if file.address not in bits or bits[file.address].popcount()]
         if wanted.columns == frozenset():
             rows = sum(alive_rows(file, bits) for file in filled)
@@ -209,15 +216,15 @@ class NativeScans:
         return _Kept(frame, _weight(filled, bits))
 
     def _summarised(self, table: NativeTable, summary: Summary) -> _Kept:
-        bits = merge_bits(self._session, self._warehouse.told_options, summary.merged)
+        bits = merge_bits(self._conf, self._warehouse.told_options, summary.merged)
         names, rows = summary.listed(lambda file: alive_rows(file, bits))
-        frame = summary_frame(self._session, table.types, names, rows)
+        frame = summary_frame(self._conf.spark, table.types, names, rows)
         return _Kept(frame, len(rows) * _FILE_BYTES)
 
     def _unlike(self, table: NativeTable, other: OtherState) -> _Kept:
         """Without the rows of files that both hold and that are in both."""
         mine, theirs = (
-            merge_bits(self._session, self._warehouse.told_options, each.state.merged)
+            merge_bits(self._conf, self._warehouse.told_options, each.state.merged)
             for each in (table, other.table)
         )
         bits = dict(mine)
@@ -236,7 +243,7 @@ class NativeScans:
             return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
         open_file = file_opener(self._warehouse.told_options)
         rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
-        return _Kept(self._session.createDataFrame(rows, table.types), rows.nbytes)
+        return _Kept(self._relations.local(rows, table.types), rows.nbytes)
 
     def _enough(
         self, state: TableState, limit: int, *, by_heads: bool
@@ -267,7 +274,7 @@ class NativeScans:
             bits = first_bits(self._warehouse.told_options, group, rows)
             if bits:
                 return bits
-        return merge_bits(self._session, self._warehouse.told_options, [group])
+        return merge_bits(self._conf, self._warehouse.told_options, [group])
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
@@ -288,13 +295,11 @@ class NativeScans:
         return files, [part for group in groups for part in narrowed(group, needed)]
 
     def _reuses(self) -> bool:
-        return self._session.conf.get(REUSE, "on") != "off"
+        return self._conf.get(REUSE, "on") != "off"
 
     def _counted(self, table: NativeTable, rows: int) -> DataFrame:
         """So many rows, of which nobody looks at a column."""
-        slices = 1 + rows // _ROWS_A_TASK
-        counted = self._session.range(0, rows, 1, slices)
-        return self._relations.columns(counted, table.types, [None] * len(table.types))
+        return self._relations.counted(rows, 1 + rows // _ROWS_A_TASK, table.types)
 
     def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
         schema, state = scan.table_schema, self.state(root, scan)
@@ -306,7 +311,7 @@ class NativeScans:
         if numbered := [group for group in state.merged if not group.has_row_numbers]:
             # Only their rows show whether these can be merged so.
             try:
-                merge_bits(self._session, self._warehouse.told_options, numbered)
+                merge_bits(self._conf, self._warehouse.told_options, numbered)
             except (Unmergeable, Corrupt, FileMissing) as reason:
                 raise NotNative(str(reason)) from reason
             self._whole.add(key)
@@ -330,10 +335,7 @@ class NativeScans:
             alike[file.schema_id, file.file_format].append(file)
         frames = [self._part(table, kind, part, bits) for kind, part in alike.items()]
         if not frames:
-            empty = self._relations.frame(
-                self._place(table), "parquet", table.types, StructType(), (), with_bits=False
-            )
-            return self._relations.columns(empty, table.types, table.types.names)
+            return self._listed(table, "parquet", _of_no_file(table.types), StructType(), (), with_bits=False)
         whole = frames[0]
         for frame in frames[1:]:
             whole = whole.unionAll(frame)
@@ -347,7 +349,6 @@ class NativeScans:
         bits: Mapping[str, Bits],
     ) -> DataFrame:
         """Rows of files that have the same columns."""
-        columns = table.state.columns[kind]
         listed = (
             ListedFile(
                 self._stores.address(file.address),
@@ -357,18 +358,24 @@ class NativeScans:
             )
             for file in files
         )
-        frame = self._relations.frame(
-            self._place(table),
-            kind[1],
-            columns.read,
-            table.state.constants,
-            listed,
-            with_bits=any(file.address in bits for file in files),
-        )
-        return self._relations.columns(frame, table.types, columns.made)
+        with_bits = any(file.address in bits for file in files)
+        constants = table.state.constants
+        return self._listed(table, kind[1], table.state.columns[kind], constants, listed, with_bits=with_bits)
 
-    def _place(self, table: NativeTable) -> str:
-        return self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
+    def _listed(
+        self,
+        table: NativeTable,
+        file_format: str,
+        columns: FileColumns,
+        constants: StructType,
+        listed: Iterable[ListedFile],
+        *,
+        with_bits: bool,
+    ) -> DataFrame:
+        place = self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
+        return self._relations.files(
+            place, file_format, columns, constants, listed, table.types, with_bits=with_bits
+        )
 
 
 def _wanted(table: tuple[str, ...], need: ViewNeeds | None, summary: Summary | None) -> _Wanted:
@@ -382,6 +389,10 @@ def _wanted(table: tuple[str, ...], need: ViewNeeds | None, summary: Summary | N
     if need.limit is None and need.columns:
         return _Wanted(table)
     return _Wanted(table, frozenset(need.columns), (), need.limit)
+
+
+def _of_no_file(types: StructType) -> FileColumns:
+    return FileColumns(types, tuple(types.names))
 
 
 def _files_of(kept: NativeTable | str) -> int:

@@ -6,11 +6,9 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.base import PySparkException
-from pyspark.sql import SparkSession
 
 from core.spark.protocol import StageProgress
 
@@ -20,8 +18,10 @@ ReportStage = Callable[[StageProgress], None]
 
 
 class ProgressWatch:
-    def __init__(self, session: SparkSession) -> None:
-        self._tracker: Any = session.sparkContext._jsc.sc().statusTracker()
+    """`look` tells how far the jobs of a tag are."""
+
+    def __init__(self, look: Callable[[str], StageProgress | None]) -> None:
+        self._look = look
         # Kept for all statements: a thread that asks Spark has one in Java and a connection.
         self._threads = ThreadPoolExecutor(thread_name_prefix="progress")
 
@@ -46,21 +46,3 @@ class ProgressWatch:
             if seen is not None and seen != last and not over.is_set():
                 report(seen)
                 last = seen
-
-    def _look(self, tag: str) -> StageProgress | None:
-        done = total = stages = stages_done = 0
-        for job in self._tracker.getJobIdsForTag(tag):
-            info = self._tracker.getJobInfo(job)
-            if not info.isDefined():
-                continue
-            for stage in info.get().stageIds():
-                stages += 1
-                seen = self._tracker.getStageInfo(stage)
-                if seen.isDefined():
-                    tasks, completed = seen.get().numTasks(), seen.get().numCompletedTasks()
-                    total += tasks
-                    done += completed
-                    stages_done += tasks == completed
-        if not stages:
-            return None
-        return StageProgress(done, total, f"stage {min(stages_done + 1, stages)} of {stages}")

@@ -6,17 +6,17 @@ does, which has Spark fetch them: `native/ResultRows.java` has both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql_functions
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import CalendarIntervalType, VariantType, YearMonthIntervalType
+from pyspark.sql.types import CalendarIntervalType, StructType, VariantType, YearMonthIntervalType
 
 from core.spark.arrow import in_zone, ipc_stream
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
@@ -24,6 +24,7 @@ from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.protocol import Batch, Columns
 from core.spark.results.outlet import Outlet
 from core.spark.results.sender import HEAD, STREAM_END, SentBatch
+from core.spark.session_conf import SessionConf
 
 if TYPE_CHECKING:
     from core.spark.launch.session import Spark
@@ -36,9 +37,9 @@ _ALL = (1 << 63) - 1
 
 def presentable(frame: DataFrame) -> DataFrame:
     """The same rows with every column of a type that Arrow and people can read."""
-    fields = frame.schema.fields
-    if not any(isinstance(field.dataType, _AS_TEXT) for field in fields):
+    if is_presentable(frame.schema):
         return frame
+    fields = frame.schema.fields
     # By place: names can be there twice.
     named = frame.toDF(*(f"c{index}" for index in range(len(fields))))
     columns = []
@@ -49,66 +50,80 @@ def presentable(frame: DataFrame) -> DataFrame:
     return named.select(*columns)
 
 
+def is_presentable(types: StructType) -> bool:
+    return not any(isinstance(field.dataType, _AS_TEXT) for field in types.fields)
+
+
+def columns_of(types: StructType) -> Columns:
+    names = tuple(field.name for field in types.fields)
+    return Columns(names, tuple(field.dataType.simpleString() for field in types.fields))
+
+
 def tell_columns(frame: DataFrame, tell: Callable[[Columns], None]) -> None:
     """Of a frame that is presentable."""
-    fields = frame.schema.fields
-    types = tuple(each.dataType.simpleString() for each in fields)
-    tell(Columns(tuple(each.name for each in fields), types))
+    tell(columns_of(frame.schema))
 
 
-def is_small(optimized: Any) -> bool:
-    """Whether an optimised plan can't give more rows than are worth collecting."""
-    most = optimized.maxRows()
-    return bool(most.isDefined()) and int(str(most.get())) <= SMALL_RESULT
+class Asked(NamedTuple):
+    """A query that `queries`, in Java, have by its number, and whether it ran `before`.
+
+    `schema` begins a stream of its rows.
+    """
+
+    queries: Any
+    number: int
+    before: bool
+    schema: bytes
 
 
 class Results:
     """Hands out the rows of data frames of one Spark."""
 
-    def __init__(self, spark: Spark) -> None:
+    def __init__(self, spark: Spark, conf: SessionConf) -> None:
         self._spark = spark
+        self._conf = conf
         # A thread is kept, as each would bring a thread in Java with it and a connection.
         self._jobs = ThreadPoolExecutor(thread_name_prefix="job")
 
-    def collected(self, frame: DataFrame) -> Generator[SentBatch]:
+    def schema(self, types: StructType) -> bytes:
+        """The first message of an Arrow stream of such rows."""
+        fields = [in_zone(field, self._conf.zone) for field in to_arrow_schema(types)]
+        return bytes(pa.schema(fields).serialize())
+
+    def collected(self, frame: DataFrame) -> Iterator[SentBatch]:
         """All rows of a small result."""
-        schema = _schema(frame)
-        frames = self._java.collected(frame._jdf)
-        offset = 0
-        while offset < len(frames):
-            length, count = HEAD.unpack_from(frames, offset)
-            offset += HEAD.size + length
-            yield _stream(schema, frames[offset - length : offset]), count
+        return _batches(self.schema(frame.schema), self._java.collected(frame._jdf))
+
+    def few(self, query: Asked) -> Iterator[SentBatch] | None:
+        """All rows of a query, None where they may be more than are worth collecting."""
+        frames = self._java.few(query.queries, query.number, query.before, SMALL_RESULT)
+        return None if frames is None else _batches(query.schema, frames)
+
+    def many(self, query: Asked, tag: str, most: int | None) -> Generator[SentBatch]:
+        """The rows of a query as `streamed` has them."""
+        what = (query.queries, query.number, query.before)
+        return self._handed_in(query.schema, what, tag, most)
 
     def streamed(self, frame: DataFrame, tag: str, most: int | None = None) -> Generator[SentBatch]:
         """All rows in order while they are made. Closing the iterator ends their job, which has the `tag`.
 
         `most` is how many will be looked at, None for all. Raises `Unavailable` without a port.
         """
-        schema, port = _schema(frame), self._spark.port
-        context = frame.sparkSession.sparkContext
-        outlet = Outlet(port, self._spark.scratch)
+        return self._handed_in(self.schema(frame.schema), (frame._jdf,), tag, most)
 
-        def run_job() -> int:
-            context.addJobTag(tag)
-            try:
-                to = (*outlet.address, outlet.secret)
-                if port.is_direct:
-                    return int(self._java.send(frame._jdf, *to))
-                return int(self._relay.relay(frame._jdf, *to, _ALL if most is None else most))
-            finally:
-                context.removeJobTag(tag)
+    def _send(self, most: int, *what: Any) -> int:
+        """What is asked for, the tag and where to. Returns in how many parts all has been handed in."""
+        if self._spark.port.is_direct:
+            return int(self._java.send(*what))
+        return int(self._relay.relay(*what, most))
 
-        def ended(job: Future[int]) -> None:
-            failure = job.exception()
-            if failure is None:
-                outlet.job_ended(None, job.result())
-            else:
-                # The reader of the rows raises it.
-                outlet.job_ended(failure if isinstance(failure, Exception) else RuntimeError(repr(failure)))
-
-        job = self._jobs.submit(run_job)
-        job.add_done_callback(ended)
+    def _handed_in(
+        self, schema: bytes, what: tuple[Any, ...], tag: str, most: int | None
+    ) -> Generator[SentBatch]:
+        outlet = Outlet(self._spark.port, self._spark.scratch)
+        to = (tag, *outlet.address, outlet.secret)
+        job = self._jobs.submit(self._send, _ALL if most is None else most, *what, *to)
+        job.add_done_callback(partial(_job_ended, outlet))
         try:
             for data, count in outlet.rows():
                 yield _stream(schema, data), count
@@ -116,7 +131,7 @@ class Results:
             if not job.done():
                 # Before its tasks find the outlet closed: they would take it for a fault.
                 with suppress(Exception):
-                    context.cancelJobsWithTag(tag)
+                    self._spark.session.sparkContext.cancelJobsWithTag(tag)
             outlet.close()
             wait([job], _JOB_END_SECONDS)
 
@@ -139,11 +154,21 @@ class Results:
         return compiler
 
 
-def _schema(frame: DataFrame) -> bytes:
-    """The first message of an Arrow stream of the frame's rows."""
-    zone = frame.sparkSession.conf.get("spark.sql.session.timeZone") or "UTC"
-    schema = to_arrow_schema(frame.schema)
-    return bytes(pa.schema([in_zone(field, zone) for field in schema]).serialize())
+def _job_ended(outlet: Outlet, job: Future[int]) -> None:
+    failure = job.exception()
+    if failure is None:
+        outlet.job_ended(None, job.result())
+    else:
+        # The reader of the rows raises it.
+        outlet.job_ended(failure if isinstance(failure, Exception) else RuntimeError(repr(failure)))
+
+
+def _batches(schema: bytes, frames: bytes) -> Iterator[SentBatch]:
+    offset = 0
+    while offset < len(frames):
+        length, count = HEAD.unpack_from(frames, offset)
+        offset += HEAD.size + length
+        yield _stream(schema, frames[offset - length : offset]), count
 
 
 def _stream(schema: bytes, batch: bytes) -> bytes:

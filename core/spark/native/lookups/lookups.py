@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from core.spark import native
@@ -31,6 +31,7 @@ from core.spark.native.lookups.layouts import CannotLookUp, How, Reads, layout_n
 from core.spark.native.needs import ViewNeeds
 from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile, TableState
+from core.spark.session_conf import SessionConf
 from core.spark.stores.access import HadoopStores
 
 # What a task reads in a tenth of a second.
@@ -45,8 +46,9 @@ T = TypeVar("T")
 class Lookups:
     """Of one session. Keeps the rows of the last questions, and which kinds of questions are not worth it."""
 
-    def __init__(self, session: SparkSession, stores: HadoopStores, open_file: OpenFile) -> None:
-        self._session = session
+    def __init__(self, conf: SessionConf, stores: HadoopStores, open_file: OpenFile) -> None:
+        self._conf = conf
+        self._session = conf.spark
         self._stores = stores
         self._footers = Footers(open_file)
         # By table, columns and questions.
@@ -62,7 +64,7 @@ class Lookups:
 
         `key` stands for the table in this state. Columns that are not needed are null.
         """
-        if not need.conditions or self._session.conf.get(LOOKUPS, "on") == "off":
+        if not need.conditions or self._conf.get(LOOKUPS, "on") == "off":
             return None
         asked = asked_rows(state, pruner, types, need.conditions, self._footers)
         if asked is None:

@@ -1,0 +1,109 @@
+"""Asks Spark what a statement is and needs: `native/Queries.java`, from here.
+
+A call into Java takes 0.2 ms whatever it does, so a query is planned in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from core.spark.engine.plans import VIEW_KEY, Node
+from core.spark.native.compiled import compiled, new_instance
+from core.spark.native.summaries.frames import classes
+from core.spark.protocol import StageProgress
+
+# Whether it is only looked at, planned as it is, or planned to show its rows to somebody: then its LIMIT is
+# `most`, and no longer in the plan. Of an EXPLAIN the query that it explains is planned.
+How = Literal["look", "plan", "show", "explain"]
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What Spark says of a statement. `kind` is the class of its plan. What `reads` only computes rows;
+
+    of that, planned, `columns` are a schema in JSON, `nodes` its optimised plan and its subqueries'.
+    One that is `lasting` gives the same rows whenever it reads the same.
+    """
+
+    kind: str
+    reads: bool
+    columns: str = ""
+    most: int | None = None
+    lasting: bool = False
+    nodes: tuple[Node, ...] = ()
+
+    @property
+    def types(self) -> StructType:
+        return StructType.fromJson(msgspec.json.decode(self.columns))
+
+
+class StandIn(msgspec.Struct, frozen=True, array_like=True):
+    """A table without rows in the place of one of ours. `columns` are a schema in JSON."""
+
+    name: str
+    place: str
+    columns: str
+
+
+_said = msgspec.json.Decoder(Said)
+
+
+class Queries:
+    """One query is at hand at a time: the one asked last. `prefix` begins names that nobody types."""
+
+    def __init__(self, session: SparkSession, prefix: str) -> None:
+        self._session = session
+        self._prefix = prefix
+        self._asked = 0
+
+    def tag(self, tag: str) -> None:
+        """What this thread has Spark do from now on bears it, and no other."""
+        self.java.tag(tag)
+
+    def progress(self, tag: str) -> StageProgress | None:
+        """Of the jobs that bear the tag. From any thread."""
+        stages, stages_done, tasks, done = map(int, self.java.progress(tag).split())
+        if not stages:
+            return None
+        return StageProgress(done, tasks, f"stage {min(stages_done + 1, stages)} of {stages}")
+
+    def asked(
+        self, text: str, how: How, stand_ins: Iterable[StandIn], limit: int | None, kept: Iterable[int]
+    ) -> tuple[int, Said]:
+        """Its number, and what Spark says. `limit` is how many rows will be shown, None for all.
+
+        `kept` are the numbers of earlier queries that may be asked for again.
+        """
+        self._asked += 1
+        views = msgspec.json.encode(list(stand_ins)).decode()
+        numbers = msgspec.json.encode(list(kept)).decode()
+        most = -1 if limit is None else limit
+        return self._asked, _said.decode(self.java.asked(text, how, most, views, self._asked, numbers))
+
+    def take(self, frame: DataFrame) -> Said:
+        """Put a frame in the place of the one at hand."""
+        return _said.decode(self.java.taken(frame._jdf))
+
+    def put(self, place: str, table: DataFrame) -> None:
+        """The rows of one of the tables of the query at hand."""
+        self.java.put(place, table._jdf)
+
+    def frame(self) -> DataFrame:
+        """The query at hand, with its tables."""
+        return DataFrame(self.java.frame(), self._session)
+
+    def explained(self) -> str:
+        """What Spark says of the query at hand, as an EXPLAIN has asked."""
+        return str(self.java.explained())
+
+    @cached_property
+    def java(self) -> Any:
+        plans = compiled(self._session, "Plans", classes(self._session))
+        compiler = compiled(self._session, "Queries", plans)
+        given = (self._session._jsparkSession, VIEW_KEY, self._prefix)
+        return new_instance(self._session, "Queries", *given, compiler=compiler)

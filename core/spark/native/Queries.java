@@ -1,0 +1,335 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.function.BiFunction;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkJobInfo;
+import org.apache.spark.SparkStageInfo;
+import org.apache.spark.SparkStatusTracker;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
+import org.apache.spark.sql.catalyst.catalog.TemporaryViewRelation;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Unevaluable;
+import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Sort;
+import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
+import org.apache.spark.sql.catalyst.plans.logical.View;
+import org.apache.spark.sql.classic.Dataset;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.ExplainMode;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.command.ExplainCommand;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag$;
+
+/**
+ * Queries from a text to a frame, in few calls: one from Python takes longer than most of what it asks for.
+ *
+ * <p>One query is at hand at a time. Plans of earlier ones stay under their numbers until they are to be
+ * forgotten. As a function it gives the frame of a number; the second argument is whether it ran before.
+ */
+public class Queries implements BiFunction {
+    /** Nodes that give the same rows whenever they are run on the same rows. */
+    private static final HashSet LASTING =
+            new HashSet(Arrays.asList(new Object[] {
+                "Aggregate", "CTERelationDef", "CTERelationRef", "Deduplicate", "Distinct", "Except", "Expand",
+                "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin", "LocalLimit",
+                "LocalRelation", "LogicalRDD", "Offset", "OneRowRelation", "Project", "Range", "ResolvedHint",
+                "Sort", "SubqueryAlias", "Union", "View", "Window", "WithCTE"
+            }));
+
+    private static final int MOST_STAND_INS = 64;
+
+    private final SparkSession session;
+    private final SessionCatalog catalog;
+    private final Plans plans;
+    private final String key;
+    private final String prefix;
+    private final ObjectMapper json = new ObjectMapper();
+    private final HashMap standIns = new HashMap();
+    private final HashMap plansKept = new HashMap();
+    private final HashMap tables = new HashMap();
+    private Dataset frame;
+    private ExplainMode mode;
+    private long number;
+
+    /** {@code key} is that of {@code Plans}; {@code prefix} begins the names of views that nobody typed. */
+    public Queries(SparkSession session, String key, String prefix) {
+        this.session = session;
+        this.catalog = session.sessionState().catalog();
+        this.plans = new Plans(key);
+        this.key = key;
+        this.prefix = prefix;
+    }
+
+    /** What this thread does from now on bears the tag, and no other. */
+    public void tag(String tag) {
+        SparkContext context = session.sparkContext();
+        context.clearJobTags();
+        context.addJobTag(tag);
+    }
+
+    /**
+     * What a statement is and, of a query, what there is to know before it runs: {@code queries.py} says what,
+     * and {@code how} it may be asked. {@code limit} is how many rows will be shown, negative for all.
+     *
+     * <p>{@code views} are lists {@code [name, place, schema]} in JSON of our tables in it. {@code kept} are the
+     * numbers, of JSON too, that may be asked for again.
+     */
+    public synchronized String asked(String text, String how, int limit, String views, long number, String kept)
+            throws Exception {
+        settle(json.readTree(kept));
+        LogicalPlan parsed = session.sessionState().sqlParser().parsePlan(text);
+        ObjectNode said = json.createObjectNode();
+        LogicalPlan query = parsed;
+        if (how.equals("explain") && parsed instanceof ExplainCommand) {
+            query = ((ExplainCommand) parsed).logicalPlan();
+            mode = ((ExplainCommand) parsed).mode();
+        }
+        boolean reads = plans.isQuery(query);
+        said.put("kind", parsed.getClass().getSimpleName());
+        said.put("reads", reads);
+        if (reads && !how.equals("look")) {
+            Dataset planned = planned(query, json.readTree(views));
+            said.put("lasting", isLasting(planned.queryExecution().analyzed()));
+            describe(how.equals("show") ? shown(planned, limit, said) : planned, said);
+            this.number = number;
+        }
+        return said.toString();
+    }
+
+    /** How many stages the jobs of a tag have and how many of them are done, and the same of their tasks. */
+    public String progress(String tag) {
+        SparkStatusTracker tracker = session.sparkContext().statusTracker();
+        int stages = 0;
+        int stagesDone = 0;
+        int tasks = 0;
+        int tasksDone = 0;
+        int[] jobs = tracker.getJobIdsForTag(tag);
+        for (int job = 0; job < jobs.length; job++) {
+            scala.Option found = tracker.getJobInfo(jobs[job]);
+            int[] ids = found.isEmpty() ? new int[0] : ((SparkJobInfo) found.get()).stageIds();
+            for (int stage = 0; stage < ids.length; stage++) {
+                stages++;
+                scala.Option seen = tracker.getStageInfo(ids[stage]);
+                if (seen.isDefined()) {
+                    int all = ((SparkStageInfo) seen.get()).numTasks();
+                    int completed = ((SparkStageInfo) seen.get()).numCompletedTasks();
+                    tasks += all;
+                    tasksDone += completed;
+                    stagesDone += all == completed ? 1 : 0;
+                }
+            }
+        }
+        return stages + " " + stagesDone + " " + tasks + " " + tasksDone;
+    }
+
+    /** Puts a frame in the place of the one at hand, and tells of it as {@code asked} does. */
+    public String taken(Dataset instead) {
+        ObjectNode said = json.createObjectNode();
+        describe(instead, said);
+        return said.toString();
+    }
+
+    /** Reads one of our tables, by its place in the query at hand. */
+    public void put(String place, Dataset table) {
+        tables.put(place, table);
+    }
+
+    /** The frame of the query at hand, with its tables once they are there. */
+    public synchronized Dataset frame() {
+        if (!tables.isEmpty()) {
+            frame = plans.withTables(frame, tables);
+            tables.clear();
+        }
+        return frame;
+    }
+
+    /** What an EXPLAIN says of the query at hand, with its tables. */
+    public String explained() {
+        return frame().queryExecution().explainString(mode);
+    }
+
+    public synchronized Object apply(Object asked, Object ranBefore) {
+        if (!((Boolean) ranBefore).booleanValue()) {
+            return frame();
+        }
+        // Of its own, as what has run holds on to what it computed.
+        return Dataset.ofRows(session, planOf(Long.valueOf(((Number) asked).longValue())));
+    }
+
+    private LogicalPlan planOf(Long asked) {
+        if (!plansKept.containsKey(asked)) {
+            if (frame == null || asked.longValue() != number) {
+                throw new IllegalStateException("query " + asked + " was not kept");
+            }
+            LogicalPlan plan = frame().queryExecution().optimizedPlan();
+            plan.setAnalyzed();
+            plansKept.put(asked, plan);
+        }
+        return (LogicalPlan) plansKept.get(asked);
+    }
+
+    /** Lets go of the query at hand and of all that is not to be kept. */
+    private void settle(JsonNode kept) {
+        HashSet numbers = new HashSet();
+        for (int place = 0; place < kept.size(); place++) {
+            numbers.add(Long.valueOf(item(kept, place).asLong()));
+        }
+        if (frame != null && numbers.contains(Long.valueOf(number))) {
+            planOf(Long.valueOf(number));
+        }
+        plansKept.keySet().retainAll(numbers);
+        frame = null;
+        number = 0;
+        tables.clear();
+    }
+
+    private Dataset planned(LogicalPlan parsed, JsonNode views) {
+        int made = 0;
+        try {
+            for (; made < views.size(); made++) {
+                JsonNode view = item(views, made);
+                String place = item(view, 1).asText();
+                catalog.createTempView(item(view, 0).asText(), standIn(place, item(view, 2).asText()), true);
+            }
+            return Dataset.ofRows(session, parsed);
+        } finally {
+            // What was analysed needs them no more.
+            for (int place = 0; place < made; place++) {
+                catalog.dropTempView(item(item(views, place), 0).asText());
+            }
+        }
+    }
+
+    /** A table without rows, as the catalog has a view, whatever its name. Its columns say what place it has. */
+    private TemporaryViewRelation standIn(String place, String schema) {
+        String known = place + ' ' + schema;
+        if (!standIns.containsKey(known)) {
+            if (standIns.size() >= MOST_STAND_INS) {
+                standIns.clear();
+            }
+            String name = prefix + "stand_in";
+            session.internalCreateDataFrame(
+                            session.sparkContext().emptyRDD(ClassTag$.MODULE$.apply(InternalRow.class)),
+                            marked((StructType) DataType.fromJson(schema), place),
+                            false)
+                    .createOrReplaceTempView(name);
+            standIns.put(known, catalog.getRawTempView(name).get());
+            catalog.dropTempView(name);
+        }
+        return (TemporaryViewRelation) standIns.get(known);
+    }
+
+    private StructType marked(StructType schema, String place) {
+        Metadata mark = new MetadataBuilder().putString(key, place).build();
+        StructField[] fields = schema.fields();
+        StructField[] marked = new StructField[fields.length];
+        for (int number = 0; number < fields.length; number++) {
+            marked[number] = new StructField(fields[number].name(), fields[number].dataType(), true, mark);
+        }
+        return new StructType(marked);
+    }
+
+    /** What to run where that many rows will be shown. */
+    private Dataset shown(Dataset planned, int limit, ObjectNode said) {
+        LogicalPlan analyzed = planned.queryExecution().analyzed();
+        String most = limitOf(analyzed);
+        if (most == null) {
+            boolean isCut = limit >= 0 && isSorted(analyzed);
+            return isCut ? (Dataset) (Object) planned.limit(limit + 1) : planned;
+        }
+        LogicalPlan local = (LogicalPlan) analyzed.children().head();
+        if (!(local instanceof LocalLimit) || isSorted(((LocalLimit) local).child())) {
+            return planned;
+        }
+        // Spark would start a task for every partition and throw away most of what they read.
+        said.put("most", Integer.parseInt(most));
+        return Dataset.ofRows(session, ((LocalLimit) local).child());
+    }
+
+    /** Tells of a frame, which is the one at hand from now on. */
+    private void describe(Dataset described, ObjectNode said) {
+        frame = described;
+        said.put("columns", described.schema().json());
+        if (described.schema().fields().length > 0) {
+            plans.describeAll(described.queryExecution().optimizedPlan(), said.putArray("nodes"));
+        }
+    }
+
+    /** The number of a LIMIT at the very top; null when there is none, or it is an expression. */
+    private static String limitOf(LogicalPlan plan) {
+        if (!(plan instanceof GlobalLimit)) {
+            return null;
+        }
+        String rows = ((GlobalLimit) plan).limitExpr().toString();
+        return rows.matches("[0-9]{1,9}") ? rows : null;
+    }
+
+    /** Whether the rows come in an order that was asked for. */
+    private static boolean isSorted(LogicalPlan plan) {
+        LogicalPlan node = plan;
+        while (node instanceof Project || node instanceof SubqueryAlias) {
+            node = (LogicalPlan) node.children().head();
+        }
+        return node instanceof Sort;
+    }
+
+    /** Whether the plan, run at any time, gives what our tables make it give: nothing of chance or the clock. */
+    private boolean isLasting(LogicalPlan node) {
+        if (!LASTING.contains(node.getClass().getSimpleName())
+                || (node instanceof LogicalRDD && plans.placeOf(node) == null)
+                || (node instanceof View && !((View) node).desc().identifier().table().startsWith(prefix))) {
+            return false;
+        }
+        Iterator expressions = node.expressions().iterator();
+        while (expressions.hasNext()) {
+            if (!isLasting((Expression) expressions.next())) {
+                return false;
+            }
+        }
+        return areLasting(node.subqueries()) && areLasting(node.children());
+    }
+
+    private boolean areLasting(Seq plans) {
+        Iterator each = plans.iterator();
+        while (each.hasNext()) {
+            if (!isLasting((LogicalPlan) each.next())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static boolean isLasting(Expression expression) {
+        // Of the session or the clock: the optimiser puts values in their places.
+        boolean isOfNow = expression instanceof Unevaluable && expression.foldable();
+        if (!expression.deterministic() || isOfNow) {
+            return false;
+        }
+        Iterator each = expression.children().iterator();
+        while (each.hasNext()) {
+            if (!isLasting((Expression) each.next())) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private static JsonNode item(JsonNode list, int number) {
+        return (JsonNode) (Object) list.get(number);
+    }
+}

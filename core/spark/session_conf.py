@@ -1,0 +1,38 @@
+"""What a Spark session is set to, asked once a setting: each question is a call into Java."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ZONE = "spark.sql.session.timeZone"
+
+
+class SessionConf:
+    """Whoever runs what may change a setting calls `forget` after it."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self._known: dict[tuple[str, str | None], str] = {}
+
+    def get(self, name: str, default: str | None = None) -> str:
+        """`default` where it is not set; without one that of Spark."""
+        key = name, default
+        if key not in self._known:
+            # Without a default Spark raises for a setting that it does not know.
+            found = self.spark.conf.get(name) if default is None else self.spark.conf.get(name, default)
+            self._known[key] = found or default or ""
+        return self._known[key]
+
+    def put(self, name: str, value: str) -> None:
+        self.spark.conf.set(name, value)
+        self.forget()
+
+    def forget(self) -> None:
+        self._known.clear()
+
+    @property
+    def zone(self) -> str:
+        return self.get(ZONE) or "UTC"
