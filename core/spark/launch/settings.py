@@ -39,6 +39,14 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         # How long a Python worker may go on after its task was cancelled.
         "spark.python.task.killTimeout": "500ms",
     }
+    if conf.get("spark.ui.enabled", "false").lower() == "false":
+        # Spark goes on keeping what pages of its own would show.
+        settings |= {
+            "spark.sql.ui.retainedExecutions": "20",
+            "spark.ui.retainedJobs": "100",
+            "spark.ui.retainedStages": "500",
+            "spark.ui.retainedTasks": "5000",
+        }
     if (master or conf.get("spark.master", "local")).startswith("local"):
         settings |= {
             "spark.driver.host": "127.0.0.1",

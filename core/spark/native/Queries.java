@@ -176,9 +176,7 @@ public class Queries implements BiFunction {
             if (frame == null || asked.longValue() != number) {
                 throw new IllegalStateException("query " + asked + " was not kept");
             }
-            LogicalPlan plan = frame().queryExecution().optimizedPlan();
-            plan.setAnalyzed();
-            plansKept.put(asked, plan);
+            plansKept.put(asked, frame().queryExecution().analyzed());
         }
         return (LogicalPlan) plansKept.get(asked);
     }

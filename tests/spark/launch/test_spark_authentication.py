@@ -38,7 +38,8 @@ assert session.range(10).repartition(4).count() == 10
 assert sorted(row[0] for row in session.range(3).mapInPandas(lambda it: it, "id long").collect()) == [0, 1, 2]
 from core.spark.results.results import Results
 from core.spark.session_conf import SessionConf
-print("ROWS", sum(count for _, count in Results(spark, SessionConf(session)).streamed(session.range(100), "t")))
+results = Results(spark, SessionConf(session))
+print("ROWS", sum(count for _, count in results.streamed(session.range(100), "t")))
 print("OUTLET", spark.port.bind)
 
 secret = jvm.org.apache.spark.SparkEnv.get().securityManager().getSecretKey()
