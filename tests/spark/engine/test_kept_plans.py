@@ -149,9 +149,7 @@ def test_it_is_of_the_branch_that_is_meant_now(engine: Engine, engine_warehouse:
         act(engine_warehouse, "replace-main-branch", table, name="other")
 
 
-def test_it_is_of_the_version_that_is_named_so(
-    engine: Engine, engine_warehouse: Path, table: str
-) -> None:
+def test_it_is_of_the_version_that_is_named_so(engine: Engine, engine_warehouse: Path, table: str) -> None:
     act(engine_warehouse, "create-tag", table, name="v")
     with answering(engine, f"SELECT max(id) AS m FROM {table} VERSION AS OF 'v'", 1, 5):
         write(engine_warehouse, table, 5)
