@@ -81,6 +81,11 @@ def act(warehouse: Path, do: str, table: str, **arguments: object) -> None:
     done.apply(context, plan, lambda _: None)
 
 
+def leave_database(engine: Engine) -> None:
+    """Nobody has said USE."""
+    rows(engine, "SELECT 1", database="shop")
+
+
 @contextmanager
 def answering(engine: Engine, sql: str, before: Any, after: Any, **options: Any) -> Iterator[None]:
     """Inside something happens on which the answer, a single value, becomes another."""
@@ -165,8 +170,9 @@ def test_it_is_of_the_session_as_it_is_now(engine: Engine) -> None:
             with answering(engine, f"SELECT {asked}", before, after):
                 rows(engine, then)
     finally:
-        for statement in (*OVER, "USE shop"):
+        for statement in OVER:
             ask(engine, statement)
+        leave_database(engine)
 
 
 def test_chance_and_the_clock_are_asked_each_time(engine: Engine, table: str) -> None:
@@ -198,7 +204,7 @@ def test_it_is_of_the_database_that_is_chosen(engine: Engine, engine_warehouse: 
     with answering(engine, "SELECT max(id) AS m FROM t", 1, 9):
         rows(engine, "USE kept_too")
     shutil.rmtree(engine_warehouse / "kept_too.db")
-    rows(engine, "USE shop")
+    leave_database(engine)
 
 
 def test_so_many_are_kept() -> None:
