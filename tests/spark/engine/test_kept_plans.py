@@ -221,4 +221,4 @@ def test_so_many_are_kept() -> None:
 
 
 def _plan(number: int, size: int = 0) -> KeptPlan:
-    return KeptPlan(number, Columns((), ()), b"", None, True, size)
+    return KeptPlan(number, Columns((), ()), b"", None, (), True, size)
