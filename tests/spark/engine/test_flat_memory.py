@@ -56,7 +56,7 @@ def memory(engine: Engine) -> Memory:
     listed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
     by_class: dict[str, int] = {}
     for words in map(str.split, listed.splitlines()):
-        if words and words[0].rstrip(":").isdigit():
+        if len(words) > 3 and words[0].rstrip(":").isdigit():
             by_class[words[3]] = by_class.get(words[3], 0) + int(words[2])
     resident = Path(f"/proc/{python}/statm").read_text().split()[1]
     return Memory(by_class, int(resident) * 4096)
