@@ -24,12 +24,12 @@ from core.cells import cut
 from core.config import Settings
 from core.figures import counted, seconds
 from tui.keymap import hidden
+from tui.keys.early_keys import EarlyKeys
 from tui.messages import Copied, LogLineAdded, StatusShown
 from tui.named_keys import quit_key
 from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
-from tui.screens.early_keys import EarlyKeys
 from tui.session import Session
 from tui.terminal.capabilities import can_erase, can_link
 from tui.terminal.clipboard import copy_sequence
