@@ -158,8 +158,10 @@ class Hold:
 
     def require(self) -> None:
         """Raises `TakenOver` when another acts under the journal now, or has ended it."""
-        if not self._is_current() or self.context.files.exists(self._next_path()):
+        if not self._is_current():
             raise self._taken_over()
+        while (there := _entry(self.context, self._next_path())) is not None:
+            self._adopt(there)
 
     def note(self, step: str, data: Mapping[str, Any] | None = None) -> None:
         """Write down that a step ended. Raises `TakenOver`."""
@@ -180,16 +182,22 @@ class Hold:
             self.context.files.delete(path)
 
     def _append(self, entry: JournalEntry) -> None:
-        path = self._next_path()
-        if not self.context.files.create(path, entry.to_json()):
+        while not self.context.files.create(path := self._next_path(), entry.to_json()):
             there = _entry(self.context, path)
             # A store may lose its answer and find, when asked again, what it has just written.
-            if there is None or there.uuid != entry.uuid:
-                raise self._taken_over()
+            if there is not None and there.uuid == entry.uuid:
+                break
+            self._adopt(there)
         if not self._is_current():
             self.context.files.delete(path)
             raise self._taken_over()
         self.journaled = JournaledChange(self.journal, (*self.journaled.entries, entry))
+
+    def _adopt(self, there: JournalEntry | None) -> None:
+        """Take an entry of our own that came late, unheard of. Raises `TakenOver` for another's."""
+        if there is None or there.token != self.token:
+            raise self._taken_over()
+        self.journaled = JournaledChange(self.journal, (*self.journaled.entries, there))
 
     def _is_current(self) -> bool:
         data = read_if_there(self.context.files, self.table.journal)

@@ -275,6 +275,28 @@ def test_an_owner_thought_dead_leaves_the_next_change_alone(context: Context, or
     assert contents(orders) == before
 
 
+def test_an_entry_of_ones_own_that_came_late_is_no_takeover(context: Context) -> None:
+    """Nobody had heard of it: the store carried out the request when its client had given up."""
+    _die(context, "create-branch", 4, name="b", tag="v2")
+    begun = journal.current(context, ORDERS)
+    assert begun is not None
+    token = begun.journal.token
+    hold = journal.Hold(context, ORDERS, begun, token)
+
+    def come_late(step: str) -> None:
+        path = ORDERS.journal_step(token, len(hold.journaled.entries) + 1)
+        entry = journal.JournalEntry(token=token, uuid=journal.new_token(), step=step)
+        assert context.files.create(path, entry.to_json())
+
+    come_late("late")
+    hold.require()
+    come_late("later")
+    hold.note("next")
+    assert hold.steps[-3:] == ("late", "later", "next")
+    now = journal.current(context, ORDERS)
+    assert now is not None and now.entries == hold.journaled.entries
+
+
 def test_a_journal_or_claim_of_a_newer_version_is_left_alone(context: Context, orders: Path) -> None:
     _die(context, "create-savepoint", 1)
     claim = msgspec.json.decode((orders / "savepoint/CLAIM-1").read_bytes())
