@@ -61,7 +61,7 @@ def _bind_own(console: Console, settings: Settings) -> None:
     keymap = keymap_of(settings.keys, scopes)
     commands = ready_commands(settings.commands)
     bindings = bindings_of(commands)
-    require_free_keys(bindings, scopes, keymap)
+    require_free_keys(bindings, scopes, settings.keys)
     console.set_keymap(dict(keymap))
     take_keys(first_keys(keymap))
     console.take_commands(commands, bindings)

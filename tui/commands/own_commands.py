@@ -54,13 +54,19 @@ def bindings_of(commands: Sequence[ReadyCommand]) -> list[Binding]:
     ]
 
 
-def require_free_keys(own: Sequence[Binding], scopes: Sequence[Scope], keymap: Mapping[str, str]) -> None:
-    """Raises `UsageError` for a key that is none, or that does something in the console already."""
+def require_free_keys(own: Sequence[Binding], scopes: Sequence[Scope], asked: Mapping[str, str]) -> None:
+    """Raises `UsageError` for a key that is none, or that does something in the console already.
+
+    `asked` are the keys that were bound anew, by id.
+    """
     # As if they had no keys yet: two that share one as they come are taken to be meant so.
     bare = [replace(each, key="none") for each in own]
     open_to_them = [each for each in scopes if not each.is_dialog]
     wider = [Scope(each.title, (*bare, *each.bindings)) for each in open_to_them]
-    keymap_of({**keymap, **{each.id: each.key for each in own if each.id}}, wider)
+    known = {each.id for scope in wider for each in scope.bindings}
+    # Keys that only dialogs have are none of those.
+    bound = {id_: keys for id_, keys in asked.items() if id_ in known}
+    keymap_of({**bound, **{each.id: each.key for each in own if each.id}}, wider)
 
 
 def filled(command: ReadyCommand, values: Mapping[str, str]) -> list[str]:

@@ -15,6 +15,7 @@ from core.errors import UsageError
 from core.travel.wanted import Wanted
 from tests.tui.driving import at_orders
 from tui.app import _scopes, run
+from tui.commands.own_commands import require_free_keys
 from tui.keys.bindings import Scope
 from tui.keys.rebinding import first_keys, keymap_of, keys_of
 from tui.named_keys import take_keys
@@ -74,6 +75,13 @@ def test_the_console_does_not_start_with_a_key_that_is_none(warehouse: Path) -> 
             run(Settings(str(warehouse), keys={"act.savpoint": "S"}))
     finally:
         gc.enable()
+
+
+def test_every_key_alone_can_be_another(scopes: list[Scope]) -> None:
+    """Also those that a dialog has as well, which keeps its own."""
+    for id_ in {each.id for scope in scopes for each in scope.bindings if each.id is not None}:
+        keymap_of({id_: "ctrl+f12"}, scopes)
+        require_free_keys([], scopes, {id_: "ctrl+f12"})
 
 
 async def test_new_keys_work_and_are_told_everywhere(warehouse: Path, scopes: list[Scope]) -> None:
