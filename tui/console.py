@@ -193,7 +193,8 @@ class Console(App[None]):
 
     async def on_thread_result(self, event: ThreadResult) -> None:
         event.deliver()
-        for each in self._early.ready(self.screen):
+        # Nobody waits while the last screen goes.
+        for each in self._early.ready(self.screen) if self._early else ():
             await self._typed(each)
 
     def on_log_line_added(self, event: LogLineAdded) -> None:

@@ -17,6 +17,9 @@ class EarlyKeys:
         self._keys: list[Key] = []
         self._screen: Screen[object] | None = None
 
+    def __bool__(self) -> bool:
+        return bool(self._keys)
+
     def kept(self, screen: Screen[object], event: Key) -> bool:
         """Keep it, where its rows are still being read; False where it can be done."""
         if not _must_wait(screen, event):

@@ -174,9 +174,8 @@ def test_more_than_one_statement_is_a_usage_error(sql: Paimark) -> None:
 def test_ctrl_c_ends_a_statement_with_130_and_leaves_no_process_behind(
     warehouse: Path, tmp_path: Path, moment: str
 ) -> None:
-    slow = (
-        "SELECT count(*) FROM shop.orders CROSS JOIN range(4000000000) WHERE sha2(id + order_id, 512) = 'x'"
-    )
+    many = "shop.orders CROSS JOIN range(4000000000)"
+    slow = f"SELECT count(*) FROM {many} WHERE sha2(CAST(id + order_id AS STRING), 512) = 'x'"
     command = subprocess.Popen(
         [PROGRAM, "--warehouse", warehouse, "--spark-master", "local[2]", "sql", slow],
         env=bare_environment({"XDG_STATE_HOME": str(tmp_path)}),

@@ -27,11 +27,11 @@ class Said(msgspec.Struct, frozen=True):
     """What Spark says of a statement. `kind` is the class of its plan. What `reads` only computes rows;
 
     of that, planned, `columns` are a schema in JSON, `nodes` its optimised plan and its subqueries'.
-    One that is `lasting` gives the same rows whenever it reads the same.
+    One that is `lasting` gives the same rows whenever it reads the same. Of a frame only columns are said.
     """
 
-    kind: str
-    reads: bool
+    kind: str = ""
+    reads: bool = True
     columns: str = ""
     most: int | None = None
     lasting: bool = False
