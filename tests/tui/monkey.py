@@ -171,6 +171,8 @@ class Monkey:
             self._terminal.resize(lines, COLUMNS)
             self._terminal.settle()
         for _ in range(12):
+            # A busy machine's console may meet ctrl+z only now.
+            self._go_on()
             self._terminal.send("\x1b")
             time.sleep(0.3)
             self._terminal.settle()
