@@ -31,6 +31,7 @@ def server(request: pytest.FixtureRequest) -> list[str]:
     return ["--store", "s3", "--server", f"s3://{BUCKET}/{uuid.uuid4().hex}", *options]
 
 
+@pytest.mark.long
 def test_a_crash_is_recovered_on_a_real_server(server: list[str]) -> None:
     simulated(*server, "--point", _POINTS[server[1]], seconds=280)
 

@@ -63,6 +63,7 @@ def test_rows_are_inserted_on_s3(on_s3: Engine, context: Context) -> None:
     assert len(rows(on_s3, "SELECT * FROM shop.orders VERSION AS OF 5")) == 8
 
 
+@pytest.mark.long
 def test_rows_with_keys_are_merged_on_s3_and_taken_back(on_s3: Engine, context: Context) -> None:
     uri, options, table = on_s3.settings.warehouse, on_s3.settings.options, TablePath("keyed", "t")
     name, schema = table.full_name, pa.schema([("key", pa.int64()), ("value", pa.string())])

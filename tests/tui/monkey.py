@@ -150,7 +150,9 @@ class Monkey:
         code = os.waitstatus_to_exitcode(status)
         # Its last words are on no screen: the terminal went back to what was there before.
         last = re.sub("\x1b\\[[0-9;?<>=]*[ -/]*[@-~]", "", self._heard.decode(errors="replace"))
-        self._require(code == 0, f"it ended with {code}: {last}")
+        # ctrl+c typed while it leaves ends it as it ends any program.
+        was_leaving = "ctrl+c" in self._recent and "ctrl+q" in self._recent and code == 130
+        self._require(code == 0 or was_leaving, f"it ended with {code}: {last}")
         self._start()
 
     def _look(self) -> None:

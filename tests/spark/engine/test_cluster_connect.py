@@ -37,6 +37,7 @@ def remote(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         engine.close()
 
 
+@pytest.mark.long
 def test_time_travel_in_a_join(remote: Engine) -> None:
     answer = ask(
         remote,

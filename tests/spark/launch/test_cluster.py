@@ -54,6 +54,7 @@ def elastic_engine(cluster: Standalone, warehouse: Path, log: Path, **more: str)
     return engine_of(cluster, warehouse, log, **{EXECUTORS_TIMEOUT: "60 s"}, **settings, **more)
 
 
+@pytest.mark.long
 def test_executors_come_with_the_work_and_slow_tasks_are_tried_twice(
     cluster: Standalone, engine_warehouse: Path, tmp_path: Path
 ) -> None:

@@ -23,7 +23,7 @@ __all__ = ["door", "judge", "on_hdfs", "on_s3", "store_jars"]
 _GENERATED = {2001: ("deduplicate", "parquet"), 2003: ("deduplicate", "orc")}
 
 
-@pytest.fixture(params=["on_s3", "on_hdfs"])
+@pytest.fixture(params=["on_s3", pytest.param("on_hdfs", marks=pytest.mark.long)])
 def engine(request: pytest.FixtureRequest) -> Engine:
     found: Engine = request.getfixturevalue(request.param)
     return found

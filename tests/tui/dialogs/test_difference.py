@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from core.export.difference_rows import as_fields, in_short
 from core.spark.client.client import Engine
@@ -34,6 +35,7 @@ async def to_table(console: Sitting, table: str) -> None:
     await console.sees(f"● {table.partition('.')[2]}")
 
 
+@pytest.mark.long
 async def test_a_difference_is_read_a_page_at_a_time_and_its_totals_are_of_all_rows(
     engine_warehouse: Path, engine: Engine, tmp_path: Path
 ) -> None:
