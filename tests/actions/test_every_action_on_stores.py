@@ -116,6 +116,7 @@ def test_on_s3(on_disk: Story, start: Tree, stray: Tree, tmp_path: Path) -> None
     assert_same((said, table(objects)), on_disk)
 
 
+@pytest.mark.long
 def test_on_hdfs(on_disk: Story, start: Tree, stray: Tree, tmp_path: Path, hdfs: str) -> None:
     files = open_files(f"{hdfs}/{uuid.uuid4().hex}")
     put(files, start)

@@ -43,6 +43,7 @@ def merged(context: Context, table: TablePath, choice: str = "fail") -> Outcome:
     return applied(context, plan)
 
 
+@pytest.mark.long
 def test_a_branch_without_keys_that_removed_rows_is_merged_only_when_told(
     with_engine: Context, engine_warehouse: Path
 ) -> None:

@@ -202,6 +202,7 @@ def test_a_death_during_a_statement_ends_it_and_the_next_one_runs(engine: Engine
     assert answer.of(Ready)
 
 
+@pytest.mark.long
 def test_an_engine_that_does_not_answer_a_cancel_is_killed(engine: Engine) -> None:
     with running(engine) as events:
         assert engine._process is not None

@@ -55,6 +55,7 @@ def test_time_travel_in_a_join(remote: Engine) -> None:
     assert {each.scan for each in answer.readings} == {"python source"}
 
 
+@pytest.mark.long
 def test_limits_and_what_is_listed(remote: Engine) -> None:
     limited = ask(remote, "SELECT order_id FROM shop.orders ORDER BY order_id", limit=3)
     assert limited.finish.truncated and [row["order_id"] for row in limited.rows] == [1, 2, 3]

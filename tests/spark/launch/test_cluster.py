@@ -90,6 +90,7 @@ def far(
     engine.close()
 
 
+@pytest.mark.long
 def test_executors_are_looked_at_and_sent_this_package(far: Engine, cluster: Standalone) -> None:
     far.wait_ready(200)
     [node] = far.nodes
