@@ -10,6 +10,7 @@ from functools import partial
 from itertools import takewhile
 
 import msgspec
+from msgspec import structs
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from core.errors import Refused
@@ -166,7 +167,8 @@ class Classic:
     def _query(self, job: Job, number: int, said: Said, key: PlanKey | None) -> tuple[int, bool]:
         views, is_lasting = self.session.views, said.lasting
         if not is_presentable(said.types):
-            said = views.queries.take(presentable(views.queries.frame()))
+            # Its LIMIT is peeled off already.
+            said = structs.replace(views.queries.take(presentable(views.queries.frame())), most=said.most)
         columns = columns_of(said.types)
 
         def tell(of_metadata: Collection[str] = ()) -> None:

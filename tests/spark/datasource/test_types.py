@@ -120,6 +120,11 @@ def test_results_of_types_without_arrow_come_as_text(engine: Engine) -> None:
     assert "14" in answer.rows[0]["m"] and answer.rows[0]["t"] == dt.time(10, 11, 12)
 
 
+def test_a_limit_holds_for_types_without_arrow(engine: Engine) -> None:
+    answer = ask(engine, "SELECT INTERVAL 14 MONTHS AS m, id FROM range(10) LIMIT 3")
+    assert [row["id"] for row in answer.rows] == [0, 1, 2]
+
+
 def test_moments_are_shown_in_the_zone_asked_for(engine: Engine) -> None:
     sql = "SELECT TIMESTAMP'2026-07-01 12:00:00+00:00' AS at, hour(TIMESTAMP'2026-07-01 12:00:00Z') AS hour"
     with in_zone(engine, "Asia/Tokyo"):
