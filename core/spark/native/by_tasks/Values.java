@@ -19,6 +19,7 @@ import org.apache.spark.sql.types.LongType;
 import org.apache.spark.sql.types.ShortType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnVector;
 
 /** Values of a row's columns that compare as Paimon compares them: null before all, texts byte for byte. */
 public final class Values {
@@ -107,6 +108,29 @@ public final class Values {
             }
         }
         return made;
+    }
+
+    /** Whether columns have the values as whole numbers, as {@code whole} gives them. */
+    public static boolean isWhole(int kind) {
+        return kind == WHOLE || kind == INT || kind == SHORT || kind == BYTE;
+    }
+
+    public static long whole(ColumnVector column, int row, int kind) {
+        switch (kind) {
+            case INT:
+                return column.getInt(row);
+            case SHORT:
+                return column.getShort(row);
+            case BYTE:
+                return column.getByte(row);
+            default:
+                return column.getLong(row);
+        }
+    }
+
+    /** The first of them. */
+    public long whole() {
+        return numbers[0];
     }
 
     private static boolean isWide(int kind) {

@@ -1,37 +1,28 @@
 import com.fasterxml.jackson.databind.JsonNode;
-import java.io.Closeable;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.api.python.PythonUtils;
-import org.apache.spark.paths.SparkPath$;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.InterpretedUnsafeProjection$;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils$;
-import org.apache.spark.sql.catalyst.util.QuotingUtils$;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.datasources.FileFormat;
-import org.apache.spark.sql.execution.datasources.PartitionedFile;
-import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
-import org.apache.spark.sql.sources.EqualTo;
-import org.apache.spark.sql.sources.In;
+import org.apache.spark.sql.classic.SparkSession$;
 import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DateType;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import scala.Function1;
-import scala.collection.Iterator;
+import org.apache.spark.util.ThreadUtils$;
 
 /**
  * The rows of a few keys, or with a few values, read here by Spark's own readers: no job is started.
@@ -105,39 +96,6 @@ final class Shape {
     }
 }
 
-/** Which columns of files are read, and where in their rows what is: -1 for what is not there. */
-final class Layout {
-    final String name;
-    final String format;
-    final StructType columns;
-    final int[] key;
-    final int[] sequence;
-    final int number;
-    final int kind;
-    final int[] conditions;
-    final JsonNode made;
-
-    Layout(JsonNode told) {
-        name = Json.item(told, "name").asText();
-        format = Json.item(told, "format").asText();
-        columns = Shape.schema(told, "columns");
-        key = places(Json.item(told, "key"));
-        sequence = places(Json.item(told, "sequence"));
-        number = Json.item(told, "number").asInt();
-        kind = Json.item(told, "kind").asInt();
-        conditions = places(Json.item(told, "conditions"));
-        made = Json.item(told, "made");
-    }
-
-    private static int[] places(JsonNode told) {
-        int[] places = new int[told.size()];
-        for (int each = 0; each < places.length; each++) {
-            places[each] = Json.item(told, each).asInt();
-        }
-        return places;
-    }
-}
-
 /** A version of a key, or a row of a table without keys: its columns are the table's. */
 final class FoundRow {
     final int group;
@@ -152,52 +110,49 @@ final class FoundRow {
 
 /** One question. */
 final class Lookup {
-    private final SparkSession session;
-    private final Shape shape;
+    private static final ExecutorService THREADS =
+            ThreadUtils$.MODULE$.newDaemonCachedThreadPool(
+                    "lookup", Math.min(Runtime.getRuntime().availableProcessors(), 8), 60);
+
+    final SparkSession session;
+    final Shape shape;
+    final WantedColumn[] wanted;
+    final AtomicLong left;
+    final int mostFound;
     private final JsonNode files;
-    private final Object[][] wanted;
-    private final Values[] at;
     private final HashMap readers = new HashMap();
-    private final ArrayList found = new ArrayList();
-    private final int mostFound;
-    private long left;
+    private final ArrayList newest = new ArrayList();
 
     Lookup(SparkSession session, Shape shape, JsonNode asked) throws IOException {
         this.session = session;
         this.shape = shape;
         this.files = Json.item(asked, "files");
-        this.left = Json.item(asked, "most_read").asLong();
+        this.left = new AtomicLong(Json.item(asked, "most_read").asLong());
         this.mostFound = Json.item(asked, "most_found").asInt();
         JsonNode values = Json.item(asked, "values");
-        wanted = new Object[values.size()][];
-        at = new Values[wanted.length];
+        wanted = new WantedColumn[values.size()];
         for (int column = 0; column < wanted.length; column++) {
-            int[] kind = new int[] {shape.conditionKinds[column]};
-            at[column] = new Values(kind);
-            JsonNode some = Json.item(values, column);
-            wanted[column] = new Object[some.size()];
-            for (int number = 0; number < some.size(); number++) {
-                wanted[column][number] = Values.of(kind, Json.item(some, number));
-            }
+            wanted[column] = new WantedColumn(shape.conditionKinds[column], Json.item(values, column));
         }
     }
 
     /** Null when it is too much. */
     ArrayList rows() throws Exception {
-        for (int number = 0; number < files.size(); number++) {
-            JsonNode file = Json.item(files, number);
-            String thin = Json.item(file, "thin").asText();
-            if (!read(file, (Layout) shape.layouts.get(Json.item(file, "layout").asText()), !thin.isEmpty())) {
-                // A file written thin holds its key as the row's own columns only.
-                read(file, (Layout) shape.layouts.get(thin), false);
-            }
-            if (left < 0 || found.size() > mostFound) {
-                return null;
+        ArrayList found = found();
+        for (int number = 0; number < found.size(); number++) {
+            FoundRow each = (FoundRow) found.get(number);
+            if (each.version == null) {
+                newest.add(each);
+            } else if (!(each.version.retracts && shape.rules.ignoresDelete)) {
+                take(each);
             }
         }
+        if (left.get() < 0 || newest.size() > mostFound) {
+            return null;
+        }
         ArrayList rows = new ArrayList();
-        for (int number = 0; number < found.size(); number++) {
-            InternalRow row = ((FoundRow) found.get(number)).row;
+        for (int number = 0; number < newest.size(); number++) {
+            InternalRow row = ((FoundRow) newest.get(number)).row;
             if (row != null) {
                 rows.add(row);
             }
@@ -205,50 +160,115 @@ final class Lookup {
         return rows;
     }
 
-    /** False for a file that does not hold the columns of the key, when it `mayBeThin`. */
-    private boolean read(JsonNode file, Layout layout, boolean mayBeThin) throws Exception {
-        boolean isMerged = layout.key.length > 0;
-        int group = Json.item(file, "group").asInt();
-        boolean mayRetract = Json.item(file, "may_retract").asBoolean();
-        boolean isNumbered = Json.item(file, "numbered").asBoolean();
-        Version version = isMerged ? new Version(shape.rules) : null;
-        if (isMerged) {
-            version.age = Json.item(file, "age").asInt();
+    /** All versions in all files, in their order. */
+    private ArrayList found() throws Exception {
+        ArrayList found = new ArrayList();
+        if (files.size() == 1) {
+            found.addAll(new FileLookup(this, Json.item(files, 0)).found());
+            return found;
         }
+        ArrayList lookups = new ArrayList();
+        for (int number = 0; number < files.size(); number++) {
+            lookups.add(new FileLookup(this, Json.item(files, number)));
+        }
+        // Where this thread is interrupted, those are as well.
+        List done = THREADS.invokeAll(lookups);
+        for (int number = 0; number < done.size(); number++) {
+            found.addAll((ArrayList) ((Future) done.get(number)).get());
+        }
+        return found;
+    }
+
+    /** Puts a version in the place of an older one of its key, if there is one. */
+    private void take(FoundRow found) {
+        for (int number = 0; number < newest.size(); number++) {
+            FoundRow known = (FoundRow) newest.get(number);
+            if (known.group == found.group
+                    && known.version != null
+                    && known.version.key.compare(found.version.key, false) == 0) {
+                if (found.version.isNewer(known.version, shape.rules.isDescending)) {
+                    newest.set(number, found);
+                }
+                return;
+            }
+        }
+        newest.add(found);
+    }
+
+    synchronized FileReader reader(String layout) {
+        if (!readers.containsKey(layout)) {
+            readers.put(layout, new FileReader(session, (Layout) shape.layouts.get(layout), wanted));
+        }
+        return (FileReader) readers.get(layout);
+    }
+}
+
+/** What one file has. */
+final class FileLookup implements Callable {
+    private final Lookup lookup;
+    private final JsonNode file;
+    private final ClassLoader loader = Thread.currentThread().getContextClassLoader();
+
+    FileLookup(Lookup lookup, JsonNode file) {
+        this.lookup = lookup;
+        this.file = file;
+    }
+
+    public Object call() throws Exception {
+        Thread.currentThread().setContextClassLoader(loader);
+        // Readers ask it for settings, as it is in tasks.
+        SparkSession$.MODULE$.setActiveSession(lookup.session);
+        return found();
+    }
+
+    ArrayList found() throws Exception {
+        String thin = Json.item(file, "thin").asText();
+        ArrayList found = found(lookup.reader(Json.item(file, "layout").asText()), !thin.isEmpty());
+        // A file written thin holds its key as the row's own columns only.
+        return found == null ? found(lookup.reader(thin), false) : found;
+    }
+
+    /** Null for a file that does not hold the columns of the key, when it {@code mayBeThin}. */
+    private ArrayList found(FileReader reader, boolean mayBeThin) throws Exception {
+        Layout layout = reader.layout;
         UnsafeProjection projection = null;
-        Iterator rows = (Iterator) reader(layout).apply(split(file));
+        ArrayList found = new ArrayList();
+        MatchingRows rows =
+                new MatchingRows(
+                        reader.open(Json.item(file, "address").asText(), Json.item(file, "size").asLong()),
+                        lookup.wanted,
+                        layout.conditions,
+                        mayBeThin ? layout.key : new int[0],
+                        lookup.left);
         try {
-            boolean isFirst = true;
-            while (rows.hasNext() && left >= 0 && found.size() <= mostFound) {
-                InternalRow row = (InternalRow) rows.next();
-                left--;
-                if (isFirst && mayBeThin && hasNulls(row, layout.key)) {
-                    return false;
-                }
-                isFirst = false;
-                if (!isWanted(row, layout.conditions)) {
-                    continue;
-                }
-                if (isMerged) {
-                    version.key.read(row, layout.key);
-                    version.fields.read(row, layout.sequence);
-                    version.number = isNumbered ? row.getLong(layout.number) : version.age;
-                    version.retracts = mayRetract && retracts(row, layout.kind);
-                }
-                FoundRow place = isMerged ? taken(group, version) : added(group, null);
-                if (place != null && !(isMerged && version.retracts)) {
+            for (InternalRow row = rows.next(); row != null && found.size() <= lookup.mostFound; row = rows.next()) {
+                FoundRow each = new FoundRow(Json.item(file, "group").asInt(), version(layout, row));
+                found.add(each);
+                if (each.version == null || !each.version.retracts) {
                     if (projection == null) {
-                        projection = projection(layout, Json.item(file, "constants"));
+                        projection = projection(layout);
                     }
-                    place.row = projection.apply(row).copy();
+                    each.row = projection.apply(row).copy();
                 }
             }
+            return rows.isWithout() ? null : found;
         } finally {
-            if (rows instanceof Closeable) {
-                ((Closeable) rows).close();
-            }
+            rows.close();
         }
-        return true;
+    }
+
+    private Version version(Layout layout, InternalRow row) {
+        if (layout.key.length == 0) {
+            return null;
+        }
+        Version version = new Version(lookup.shape.rules);
+        version.age = Json.item(file, "age").asInt();
+        version.key.read(row, layout.key);
+        version.fields.read(row, layout.sequence);
+        boolean isNumbered = Json.item(file, "numbered").asBoolean();
+        version.number = isNumbered ? row.getLong(layout.number) : version.age;
+        version.retracts = Json.item(file, "may_retract").asBoolean() && retracts(row, layout.kind);
+        return version;
     }
 
     private static boolean retracts(InternalRow row, int place) {
@@ -259,143 +279,27 @@ final class Lookup {
         return kind == 1 || kind == 3;
     }
 
-    private static boolean hasNulls(InternalRow row, int[] places) {
-        for (int each = 0; each < places.length; each++) {
-            if (row.isNullAt(places[each])) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    private boolean isWanted(InternalRow row, int[] places) {
-        for (int column = 0; column < wanted.length; column++) {
-            at[column].read(row, new int[] {places[column]});
-            if (at[column].hasNulls() || !isAmong(at[column], wanted[column])) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private static boolean isAmong(Values value, Object[] some) {
-        for (int number = 0; number < some.length; number++) {
-            if (value.compare((Values) some[number], false) == 0) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** Where the version's row belongs, null when a newer one is known or when it counts for nothing. */
-    private FoundRow taken(int group, Version version) {
-        if (version.retracts && shape.rules.ignoresDelete) {
-            return null;
-        }
-        for (int number = 0; number < found.size(); number++) {
-            FoundRow known = (FoundRow) found.get(number);
-            if (known.group == group && known.version != null && known.version.key.compare(version.key, false) == 0) {
-                if (!version.isNewer(known.version, shape.rules.isDescending)) {
-                    return null;
-                }
-                known.version.copy(version);
-                known.row = null;
-                return known;
-            }
-        }
-        Version own = new Version(shape.rules);
-        own.copy(version);
-        return added(group, own);
-    }
-
-    private FoundRow added(int group, Version version) {
-        FoundRow made = new FoundRow(group, version);
-        found.add(made);
-        return made;
-    }
-
-    /** From a file's row to the table's. */
-    private UnsafeProjection projection(Layout layout, JsonNode constants) {
+    /** From the file's row to the table's. */
+    private UnsafeProjection projection(Layout layout) {
+        StructType table = lookup.shape.table;
         ArrayList columns = new ArrayList();
-        for (int place = 0; place < shape.table.length(); place++) {
-            DataType type = shape.table.apply(place).dataType();
-            JsonNode from = Json.item(layout.made, place);
-            columns.add(column(layout, constants, type, from));
+        for (int place = 0; place < table.length(); place++) {
+            columns.add(column(layout, table.apply(place).dataType(), Json.item(layout.made, place)));
         }
         return InterpretedUnsafeProjection$.MODULE$.createProjection(PythonUtils.toSeq(columns));
     }
 
-    private Expression column(Layout layout, JsonNode constants, DataType type, JsonNode from) {
+    private Expression column(Layout layout, DataType type, JsonNode from) {
         if (from.isNull()) {
             return new Literal(null, type);
         }
         int place = Json.item(from, 1).asInt();
         if (Json.item(from, 0).asText().equals("constant")) {
-            JsonNode text = Json.item(constants, place);
+            JsonNode text = Json.item(Json.item(file, "constants"), place);
             return new Literal(text.isNull() ? null : Scans.value(type, text.asText()), type);
         }
         DataType read = layout.columns.apply(place).dataType();
         BoundReference column = new BoundReference(place, read, true);
         return read.equals(type) ? (Expression) column : (Expression) Cast$.MODULE$.apply(column, type, true);
-    }
-
-    private static PartitionedFile split(JsonNode file) {
-        long size = Json.item(file, "size").asLong();
-        return new PartitionedFile(
-                new GenericInternalRow(new Object[0]),
-                SparkPath$.MODULE$.fromPath(new Path(Json.item(file, "address").asText())),
-                0L,
-                size,
-                new String[0],
-                0L,
-                size,
-                PythonUtils.toScalaMap(new HashMap()));
-    }
-
-    private Function1 reader(Layout layout) {
-        if (!readers.containsKey(layout.name)) {
-            HashMap options = new HashMap();
-            options.put("returning_batch", "false");
-            options.put("datetimeRebaseMode", "CORRECTED");
-            options.put("int96RebaseMode", "CORRECTED");
-            scala.collection.immutable.Map given = PythonUtils.toScalaMap(options);
-            Configuration conf = session.sessionState().newHadoopConfWithOptions(given);
-            FileFormat files =
-                    layout.format.equals("parquet")
-                            ? (FileFormat) new ParquetFileFormat()
-                            : (FileFormat) new OrcFileFormat();
-            readers.put(
-                    layout.name,
-                    files.buildReaderWithPartitionValues(
-                            session,
-                            layout.columns,
-                            new StructType(),
-                            layout.columns,
-                            filters(layout),
-                            given,
-                            conf));
-        }
-        return (Function1) readers.get(layout.name);
-    }
-
-    /** What lets a reader pass over pages and row groups; rows are looked at all the same. */
-    private scala.collection.immutable.Seq filters(Layout layout) {
-        ArrayList filters = new ArrayList();
-        for (int column = 0; column < wanted.length; column++) {
-            StructField field = layout.columns.apply(layout.conditions[column]);
-            Object[] values = new Object[wanted[column].length];
-            boolean isPushed = true;
-            boolean isDateInOrc = field.dataType() instanceof DateType && layout.format.equals("orc");
-            for (int number = 0; number < values.length; number++) {
-                // What ORC takes for a date depends on the session.
-                values[number] = isDateInOrc ? null : ((Values) wanted[column][number]).pushed(field.dataType());
-                isPushed &= values[number] != null;
-            }
-            String name = QuotingUtils$.MODULE$.quoteIfNeeded(field.name());
-            if (isPushed) {
-                filters.add(values.length == 1 ? (Object) new EqualTo(name, values[0]) : new In(name, values));
-            }
-        }
-        return PythonUtils.toSeq(filters);
     }
 }

@@ -158,7 +158,8 @@ class Lookups:
         compiler = compiled(self._session, "Scans", None, native.__name__)
         for name in _BY_TASKS:
             compiler = compiled(self._session, name, compiler, by_tasks.__name__)
-        compiler = compiled(self._session, "KeyLookup", compiler, __package__)
+        for name in ("MatchingRows", "KeyLookup"):
+            compiler = compiled(self._session, name, compiler, __package__)
         return new_instance(self._session, "KeyLookup", self._session._jsparkSession, compiler=compiler)
 
 

@@ -1,0 +1,294 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.paths.SparkPath$;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.QuotingUtils$;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.FileFormat;
+import org.apache.spark.sql.execution.datasources.PartitionedFile;
+import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.sources.EqualTo;
+import org.apache.spark.sql.sources.In;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DateType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import scala.Function1;
+import scala.collection.Iterator;
+
+/**
+ * Those rows of a file that have the values asked for. Compiled where Spark runs.
+ *
+ * <p>Where the reader makes batches of columns, of most rows only the columns with conditions are looked at.
+ */
+public final class MatchingRows implements Closeable {
+    private final Iterator source;
+    private final WantedColumn[] wanted;
+    private final int[] places;
+    private final Values[] at;
+    private final int[] required;
+    private final AtomicLong left;
+    private InternalRow row;
+    private ColumnarBatch batch;
+    private int[] rows = new int[0];
+    private int count;
+    private int next;
+    private boolean isFirst = true;
+    private boolean isWithout;
+
+    /**
+     * {@code left} is how many more rows may be looked at, by all who count there: below 0 no more come.
+     * {@code required} are places of columns that a file holds for all of its rows or for none.
+     */
+    public MatchingRows(
+            Iterator source, WantedColumn[] wanted, int[] places, int[] required, AtomicLong left) {
+        this.source = source;
+        this.wanted = wanted;
+        this.places = places;
+        this.required = required;
+        this.left = left;
+        at = new Values[wanted.length];
+        for (int column = 0; column < at.length; column++) {
+            at[column] = new Values(wanted[column].kind);
+        }
+    }
+
+    /** Null at the end. What it gives is good until the next call. */
+    public InternalRow next() {
+        while (next == count && !isWithout && left.get() >= 0 && source.hasNext()) {
+            take(source.next());
+        }
+        if (next == count || isWithout) {
+            return null;
+        }
+        int place = next++;
+        return batch == null ? row : batch.getRow(rows[place]);
+    }
+
+    /** Whether the file has not the columns that are required, as {@code next} found: then no row comes. */
+    public boolean isWithout() {
+        return isWithout;
+    }
+
+    public void close() throws IOException {
+        if (source instanceof Closeable) {
+            ((Closeable) source).close();
+        }
+    }
+
+    private void take(Object taken) {
+        next = 0;
+        if (taken instanceof ColumnarBatch) {
+            batch = (ColumnarBatch) taken;
+            count = batch.numRows();
+        } else {
+            row = (InternalRow) taken;
+            count = 1;
+        }
+        left.addAndGet(-count);
+        if (isFirst && count > 0) {
+            isFirst = false;
+            isWithout = hasNulls(batch == null ? row : batch.getRow(0));
+        }
+        if (batch == null) {
+            matchRow();
+        } else {
+            matchBatch();
+        }
+    }
+
+    private boolean hasNulls(InternalRow first) {
+        for (int each = 0; each < required.length; each++) {
+            if (first.isNullAt(required[each])) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private void matchRow() {
+        for (int column = 0; column < wanted.length && count > 0; column++) {
+            count = wanted[column].has(at[column], row, places[column]) ? 1 : 0;
+        }
+    }
+
+    private void matchBatch() {
+        if (rows.length < count) {
+            rows = new int[count];
+        }
+        for (int number = 0; number < count; number++) {
+            rows[number] = number;
+        }
+        for (int column = 0; column < wanted.length; column++) {
+            count = wanted[column].keep(batch, places[column], at[column], rows, count);
+        }
+    }
+}
+
+/** The values that a column is asked for. */
+public final class WantedColumn {
+    public final int[] kind;
+    private final Values[] values;
+    // In order; null where they are no whole numbers.
+    private final long[] numbers;
+
+    public WantedColumn(int kind, JsonNode given) throws IOException {
+        this.kind = new int[] {kind};
+        values = new Values[given.size()];
+        numbers = Values.isWhole(kind) ? new long[values.length] : null;
+        for (int each = 0; each < values.length; each++) {
+            values[each] = Values.of(this.kind, Json.item(given, each));
+            if (numbers != null) {
+                numbers[each] = values[each].whole();
+            }
+        }
+        if (numbers != null) {
+            Arrays.sort(numbers);
+        }
+    }
+
+    /** {@code at} is room for a value of the column. */
+    boolean has(Values at, InternalRow row, int place) {
+        at.read(row, new int[] {place});
+        if (at.hasNulls()) {
+            return false;
+        }
+        for (int each = 0; each < values.length; each++) {
+            if (at.compare(values[each], false) == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Moves those of the first {@code count} rows that have a value to the front. How many they are. */
+    int keep(ColumnarBatch batch, int place, Values at, int[] rows, int count) {
+        ColumnVector column = batch.column(place);
+        int kept = 0;
+        for (int each = 0; each < count; each++) {
+            int row = rows[each];
+            boolean isKept =
+                    numbers == null
+                            ? has(at, batch.getRow(row), place)
+                            : !column.isNullAt(row) && isAmong(Values.whole(column, row, kind[0]));
+            if (isKept) {
+                rows[kept++] = row;
+            }
+        }
+        return kept;
+    }
+
+    private boolean isAmong(long number) {
+        return numbers.length == 1 ? numbers[0] == number : Arrays.binarySearch(numbers, number) >= 0;
+    }
+
+    /** As a filter of Spark's; null for a type that readers pass over nothing by. */
+    Object filter(StructField field, boolean isOrc) {
+        // What ORC takes for a date depends on the session.
+        if (isOrc && field.dataType() instanceof DateType) {
+            return null;
+        }
+        Object[] pushed = new Object[values.length];
+        for (int each = 0; each < pushed.length; each++) {
+            pushed[each] = values[each].pushed(field.dataType());
+            if (pushed[each] == null) {
+                return null;
+            }
+        }
+        String name = QuotingUtils$.MODULE$.quoteIfNeeded(field.name());
+        return pushed.length == 1 ? (Object) new EqualTo(name, pushed[0]) : new In(name, pushed);
+    }
+}
+
+/** Opens files of one layout by Spark's reader. For many threads. */
+public final class FileReader {
+    public final Layout layout;
+    private final Function1 open;
+
+    public FileReader(SparkSession session, Layout layout, WantedColumn[] wanted) {
+        this.layout = layout;
+        boolean isOrc = layout.format.equals("orc");
+        FileFormat files = isOrc ? (FileFormat) new OrcFileFormat() : (FileFormat) new ParquetFileFormat();
+        HashMap options = new HashMap();
+        options.put("returning_batch", String.valueOf(files.supportBatch(session, layout.columns)));
+        options.put("datetimeRebaseMode", "CORRECTED");
+        options.put("int96RebaseMode", "CORRECTED");
+        scala.collection.immutable.Map given = PythonUtils.toScalaMap(options);
+        Configuration conf = session.sessionState().newHadoopConfWithOptions(given);
+        open =
+                files.buildReaderWithPartitionValues(
+                        session, layout.columns, new StructType(), layout.columns, filters(wanted, isOrc), given, conf);
+    }
+
+    /** Rows, or batches of them. */
+    public Iterator open(String address, long size) {
+        return (Iterator)
+                open.apply(
+                        new PartitionedFile(
+                                new GenericInternalRow(new Object[0]),
+                                SparkPath$.MODULE$.fromPath(new Path(address)),
+                                0L,
+                                size,
+                                new String[0],
+                                0L,
+                                size,
+                                PythonUtils.toScalaMap(new HashMap())));
+    }
+
+    /** What lets a reader pass over pages and row groups; rows are looked at all the same. */
+    private scala.collection.immutable.Seq filters(WantedColumn[] wanted, boolean isOrc) {
+        ArrayList filters = new ArrayList();
+        for (int column = 0; column < wanted.length; column++) {
+            Object filter = wanted[column].filter(layout.columns.apply(layout.conditions[column]), isOrc);
+            if (filter != null) {
+                filters.add(filter);
+            }
+        }
+        return PythonUtils.toSeq(filters);
+    }
+}
+
+/** Which columns of files are read, and where in their rows what is: -1 for what is not there. */
+public final class Layout {
+    public final String name;
+    public final String format;
+    public final StructType columns;
+    public final int[] key;
+    public final int[] sequence;
+    public final int number;
+    public final int kind;
+    public final int[] conditions;
+    public final JsonNode made;
+
+    public Layout(JsonNode told) {
+        name = Json.item(told, "name").asText();
+        format = Json.item(told, "format").asText();
+        columns = (StructType) DataType.fromJson(Json.item(told, "columns").toString());
+        key = places(Json.item(told, "key"));
+        sequence = places(Json.item(told, "sequence"));
+        number = Json.item(told, "number").asInt();
+        kind = Json.item(told, "kind").asInt();
+        conditions = places(Json.item(told, "conditions"));
+        made = Json.item(told, "made");
+    }
+
+    private static int[] places(JsonNode told) {
+        int[] places = new int[told.size()];
+        for (int each = 0; each < places.length; each++) {
+            places[each] = Json.item(told, each).asInt();
+        }
+        return places;
+    }
+}
