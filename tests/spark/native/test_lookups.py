@@ -260,21 +260,20 @@ def refused(engine_warehouse: Path) -> str:
     return name
 
 
-@pytest.mark.parametrize("columns", [90, 110], ids=["in batches", "row by row"])
-def test_wide_tables(engine: Engine, engine_warehouse: Path, columns: int) -> None:
-    """Spark's readers make batches of 100 columns at most."""
-    name = f"lookups.wide_{columns}"
-    schema = pa.schema([ORDERS.field("id"), *(pa.field(f"c{n}", pa.int32()) for n in range(1, columns))])
-    create_table(engine_warehouse, name, schema, primary_keys=["id"], options={"bucket": "1"})
-    for part in (0, 10):
-        rows_of = [[part + n for n in range(20)], *([part] * 20 for _ in range(1, columns))]
-        commit(engine_warehouse, name, pa.table(rows_of, schema=schema))
-    found = agreed(engine, f"SELECT * FROM {name} WHERE id IN (5, 15, 29, 77)")
-    assert {(row["id"], row["c1"], row[f"c{columns - 1}"]) for row in found} == {
-        (5, 0, 0),
-        (15, 10, 10),
-        (29, 10, 10),
-    }
+@pytest.mark.parametrize("file_format", ["parquet", "orc"])
+def test_readers_that_make_no_batches(engine: Engine, engine_warehouse: Path, file_format: str) -> None:
+    name, batches = f"lookups.by_row_{file_format}", f"spark.sql.{file_format}.enableVectorizedReader"
+    options = {"bucket": "1", "file.format": file_format}
+    create_table(engine_warehouse, name, ORDERS, primary_keys=["id"], options=options)
+    for start, word in ((0, "a"), (10, "b")):
+        rows_of = [list(range(start, start + 20)), [word] * 20]
+        commit(engine_warehouse, name, pa.table(rows_of, schema=ORDERS))
+    rows(engine, f"SET {batches} = false")
+    try:
+        found = agreed(engine, f"SELECT * FROM {name} WHERE id IN (5, 15, 29, 77)")
+    finally:
+        rows(engine, f"RESET {batches}")
+    assert {(row["id"], row["name"]) for row in found} == {(5, "a"), (15, "b"), (29, "b")}
 
 
 def test_half_a_key_is_left_to_a_scan(engine: Engine, engine_warehouse: Path) -> None:
