@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedPredicate;
 import org.apache.spark.sql.catalyst.expressions.PlanExpression;
 import org.apache.spark.sql.catalyst.expressions.Unevaluable;
+import org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -145,6 +146,9 @@ public class Plans {
         if (node instanceof Filter && ((Filter) node).child() instanceof LocalRelation) {
             return filtered((Filter) node, (LocalRelation) ((Filter) node).child());
         }
+        if (node instanceof Project || node instanceof GlobalLimit) {
+            return isHere(below(node)) ? (LogicalPlan) ConvertToLocalRelation$.MODULE$.apply(node) : node;
+        }
         String place = placeOf(node);
         if (place == null) {
             return node;
@@ -167,6 +171,16 @@ public class Plans {
             columns.add(table.output().last());
         }
         return new Project(PythonUtils.toSeq(columns), table);
+    }
+
+    /** Rows of this process, which may be computed with at once. */
+    private static boolean isHere(LogicalPlan node) {
+        return node instanceof LocalRelation && !Summaries.isSummary(node);
+    }
+
+    private static LogicalPlan below(LogicalPlan node) {
+        LogicalPlan child = (LogicalPlan) node.children().head();
+        return child instanceof LocalLimit ? ((LocalLimit) child).child() : child;
     }
 
     private static LocalRelation local(Seq columns, Seq rows) {

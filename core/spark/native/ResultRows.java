@@ -19,11 +19,14 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.execution.CommandResultExec;
 import org.apache.spark.sql.execution.LocalTableScanExec;
 import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.SparkPlanner;
 import org.apache.spark.unsafe.Platform;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
@@ -51,6 +54,13 @@ public class ResultRows {
     /** The same of a query as {@code Queries} has it, null where it may be of more rows than {@code most}. */
     public byte[] few(BiFunction queries, long number, boolean ranBefore, int most) {
         Dataset frame = frame(queries, number, ranBefore);
+        LogicalPlan plan = frame.queryExecution().analyzed();
+        if (plan instanceof LocalRelation) {
+            // There is nothing to optimise, and nothing to run.
+            boolean isFew = ((LocalRelation) plan).data().length() <= most;
+            SparkPlanner planner = frame.queryExecution().sparkSession().sessionState().planner();
+            return isFew ? rowsHere(frame.toArrowBatchRdd((SparkPlan) planner.plan(plan).next())) : null;
+        }
         scala.Option rows = frame.queryExecution().optimizedPlan().maxRows();
         return rows.isEmpty() || ((Long) rows.get()).longValue() > most ? null : collected(frame);
     }

@@ -49,15 +49,17 @@ public class KeyLookup {
         }
         Shape known = (Shape) shapes.get(shape);
         ArrayList found = new Lookup(session, known, Json.read(asked)).rows();
-        return found == null
-                ? null
-                : Dataset.ofRows(
-                        session,
-                        new LocalRelation(
-                                DataTypeUtils$.MODULE$.toAttributes(known.table),
-                                PythonUtils.toSeq(found),
-                                false,
-                                scala.Option.apply(null)));
+        if (found == null) {
+            return null;
+        }
+        LocalRelation rows =
+                new LocalRelation(
+                        DataTypeUtils$.MODULE$.toAttributes(known.table),
+                        PythonUtils.toSeq(found),
+                        false,
+                        scala.Option.apply(null));
+        rows.setAnalyzed();
+        return Dataset.ofRows(session, rows);
     }
 }
 
