@@ -28,6 +28,9 @@ _UNMET, _CONFLICT = ("PreconditionFailed", "412"), "ConditionalRequestConflict"
 _CONFLICT_SECONDS = (0.1, 0.2, 0.4, 0.8)
 # All that is told of a request without a body that is refused.
 _WITHOUT_REASON = ("400", "403")
+# Where keys come from that are known at once and stay; behind the last programs are run and machines asked.
+_LAST_KEPT = "shared-credentials-file"
+_LASTING = ("env", _LAST_KEPT)
 # Known to keep conditions; every other endpoint is raced.
 _AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
 
@@ -190,6 +193,30 @@ class S3Files(RemoteFiles):
 
 def _code(error: OSError) -> str:
     return code_of(error) or ("412" if error.errno == errno.EEXIST else "")
+
+
+def lasting_credentials() -> dict[str, str]:
+    """`key`, `secret` and, where there is one, `token` of the environment or a file of keys.
+
+    For readers that are told them once. Empty where the client above has none, or gets them in another way.
+    """
+    from botocore.exceptions import BotoCoreError
+    from botocore.session import Session
+
+    try:
+        # In the order in which that client looks.
+        for provider in Session().get_component("credential_provider").providers:
+            if (found := provider.load()) is not None:
+                is_lasting = provider.METHOD in _LASTING
+                keys = (found.access_key, found.secret_key, found.token) if is_lasting else ()
+                named = zip(S3_CREDENTIALS, keys, strict=False)
+                return {part: value for part, value in named if value}
+            if provider.METHOD == _LAST_KEPT:
+                break
+    except BotoCoreError:
+        # That client had the same trouble, and said so.
+        pass
+    return {}
 
 
 def s3_arguments(options: Mapping[str, str]) -> dict[str, object]:

@@ -17,6 +17,7 @@ from core.spark.datasource.rust.judgement import (
     why_not_split,
     why_not_table,
 )
+from core.spark.datasource.rust.stores import store_access
 from core.spark.datasource.scan import Scan
 
 
@@ -26,13 +27,16 @@ class Choice:
     def __init__(self, scan: Scan, table: Any) -> None:
         self._schemas = table.schema_manager
         self._written: dict[int, Sequence[Any] | None] = {table.table_schema.id: table.fields}
+        self._place = _store(scan.warehouse)
+        store = store_access(scan.warehouse, scan.options)
+        # May hold secrets.
+        self.store_options = store.options
         self._table = TableFacts(
-            scan.warehouse,
+            store,
             table.fields,
             table.table_schema.options,
             table.primary_keys,
             table.partition_keys,
-            scan.options,
         )
         self._why_not = "it is switched off"
         if scan.rust:
@@ -61,10 +65,16 @@ class Choice:
     def _facts(self, file: Any) -> FileFacts:
         is_partial = file.write_cols is not None or file.first_row_id is not None
         fields = self._fields(file.schema_id)
-        return FileFacts(file.file_name, file.level, file.delete_row_count, is_partial, fields)
+        is_elsewhere = bool(file.external_path) and _store(file.external_path) != self._place
+        return FileFacts(file.file_name, file.level, file.delete_row_count, is_partial, fields, is_elsewhere)
 
     def _fields(self, schema_id: int) -> Sequence[Any] | None:
         if schema_id not in self._written:
             schema = self._schemas.get_schema(schema_id)
             self._written[schema_id] = None if schema is None else schema.fields
         return self._written[schema_id]
+
+
+def _store(address: str) -> str:
+    scheme, is_address, rest = address.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}" if is_address and scheme != "file" else ""

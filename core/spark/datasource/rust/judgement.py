@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from dataclasses import field as attribute
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from core.spark.datasource.field_types import INTEGERS, TEXTS, atoms, is_wider, type_name
-from core.spark.datasource.rust.stores import why_not_store
+from core.spark.datasource.rust.stores import StoreAccess
 from core.table.definition.column_types import ColumnType
 from core.table.definition.kind_signs import is_on
 
@@ -76,14 +75,13 @@ _PYTHONS: tuple[tuple[str, _Matters], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """`fields` are pypaimon's; `store_options` the catalog's."""
+    """`fields` are pypaimon's."""
 
-    warehouse: str
+    store: StoreAccess
     fields: Sequence[Any]
     options: Mapping[str, str]
     keys: Sequence[str]
     partitions: Sequence[str]
-    store_options: Mapping[str, str] = attribute(default_factory=dict, repr=False)
 
     @property
     def engine(self) -> str:
@@ -107,7 +105,7 @@ class FileFacts(NamedTuple):
     """Of a data file. `fields` are pypaimon's of the schema that it was written with, None: not to be had.
 
     `deletes` is how many of its rows take others back, None where nobody counted; `is_partial` where it holds
-    some of the columns, or numbers of rows.
+    some of the columns, or numbers of rows, `is_elsewhere` where it lies in another store than the table.
     """
 
     name: str
@@ -115,6 +113,7 @@ class FileFacts(NamedTuple):
     deletes: int | None
     is_partial: bool
     fields: Sequence[Any] | None
+    is_elsewhere: bool = False
 
     @property
     def format(self) -> str:
@@ -139,8 +138,8 @@ def told_options(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def why_not_table(table: TableFacts) -> str:
-    if reason := why_not_store(table.warehouse, table.store_options):
-        return reason
+    if table.store.why_python:
+        return table.store.why_python
     for name, value in table.options.items():
         matters = next((matters for option, matters in _PYTHONS if fnmatchcase(name, option)), None)
         if matters is not None and matters(value):
@@ -184,6 +183,8 @@ def _unfit_columns(table: TableFacts) -> Iterator[str]:
 def _why_not_file(table: TableFacts, file: FileFacts) -> str:
     if file.format not in _FORMATS:
         return f"{file.format} files"
+    if file.is_elsewhere:
+        return "files in another store"
     if file.is_partial:
         return "files that hold some of the columns"
     if table.skips_new and file.level == 0:

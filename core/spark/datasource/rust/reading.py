@@ -42,13 +42,13 @@ class SplitReader:
                 yield from self._by_python(list(group))
             else:
                 for split in group:
-                    yield from self._one(split)
+                    yield from self._one(choice, split)
 
-    def _one(self, split: Any) -> Batches:
+    def _one(self, choice: Choice, split: Any) -> Batches:
         """By Python as well where pypaimon-rust can't begin."""
         told = False
         try:
-            for batch in self._by_rust(split):
+            for batch in self._by_rust(choice, split):
                 told = True
                 yield batch
         except (ValueError, NotImplementedError, RuntimeError) as error:
@@ -68,18 +68,18 @@ class SplitReader:
             "Python reads it: SET spark.paimark.scan = pypaimon.",
         ) from error
 
-    def _by_rust(self, split: Any) -> Batches:
+    def _by_rust(self, choice: Choice, split: Any) -> Batches:
         from pypaimon_rust.datafusion import Split
 
         if self._read is None:
-            self._read = self._opened()
+            self._read = self._opened(choice)
         reader = self._read.read_arrow([Split.deserialize(serialize_split_v1(split))])
         try:
             yield from _joined(reader)
         finally:
             reader.close()
 
-    def _opened(self) -> Any:
+    def _opened(self, choice: Choice) -> Any:
         from pypaimon_rust.datafusion import Table
 
         table, schema = self._table, self._table.table_schema
@@ -89,7 +89,7 @@ class SplitReader:
             database=table.identifier.get_database_name(),
             table=table.identifier.get_table_name(),
             branch=table.current_branch(),
-            options=_texts(table.file_io.properties.to_map()),
+            options=dict(choice.store_options),
         )
         builder = opened.new_read_builder().with_projection(list(self._columns))
         if self._condition is not None:
@@ -116,7 +116,3 @@ def _words(condition: Any) -> dict[str, Any]:
     if condition.method == "and":
         return {"method": "and", "children": [_words(each) for each in condition.literals]}
     return {"method": condition.method, "field": condition.field, "literals": list(condition.literals or ())}
-
-
-def _texts(options: dict[str, Any]) -> dict[str, str]:
-    return {str(name): str(value) for name, value in options.items() if value is not None}

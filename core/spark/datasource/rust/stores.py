@@ -1,32 +1,143 @@
-"""Where pypaimon-rust may read: the local disk, and stores by options that it was tried with."""
+"""How pypaimon-rust is told of a store, or why Python reads there.
+
+Who reads, and where, has to be told by options: where it looks for itself it may find somebody else. It obeys
+few options, and passes over all others without a word.
+"""
 
 from __future__ import annotations
 
+import os
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from core.storage.known_options import s3_name
+from core.storage.known_options import S3_CREDENTIALS, s3_name
 
 _S3 = ("s3", "s3a")
-_KEYS = ("s3.access-key", "s3.secret-key")
-_PATH_STYLE = "s3.path.style.access"
-_S3_TRIED = (*_KEYS, "s3.endpoint", "s3.region", _PATH_STYLE)
+_S3_TAKEN = frozenset(
+    {
+        *(name for names in S3_CREDENTIALS.values() for name in names),
+        *("endpoint", "region", "endpoint-region", "path-style-access", "connection-ssl-enabled"),
+    }
+)
+# Its own names: others it spells in part.
+_S3_KEYS = {"key": "s3.access-key", "secret": "s3.secret-key", "token": "s3.session.token"}
+_PATH_STYLE = "s3.path-style-access"
+# Requests are signed for some region; a store of one's own seldom has a name for it.
+_SOME_REGION = "us-east-1"
+# Amazon's regions that have hosts of other names.
+_OTHER_HOSTS = ("cn-", "us-iso", "eu-iso")
+_HDFS_OPTIONS = (
+    "hdfs.",
+    "security.",
+    "dfs.",
+    "fs.default",
+    "fs.hdfs.",
+    "fs.viewfs.",
+    "hadoop.",
+    "ipc.",
+    "io.",
+)
+_NAME_NODES = "hdfs.name-node"
+_HDFS_PORT = 8020
 
 
-def why_not_store(warehouse: str, options: Mapping[str, str]) -> str:
-    """Why Python reads; empty where pypaimon-rust may. `options` are the catalog's.
+@dataclass(frozen=True, slots=True)
+class StoreAccess:
+    """`options` are what pypaimon-rust is told. With `why_python` it is told nothing, and Python reads."""
 
-    Who reads has to be told by options: where it looks for itself it may find somebody else.
-    """
-    scheme, is_address, _ = warehouse.partition("://")
+    why_python: str = ""
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def store_access(warehouse: str, options: Mapping[str, str]) -> StoreAccess:
+    """`options` are the catalog's, with what the metadata's client found for itself."""
+    scheme, is_address, rest = warehouse.partition("://")
     if not is_address:
-        return ""
-    if scheme not in _S3:
-        return f"it is not tried on {scheme}"
-    if missing := next((key for key in _KEYS if not options.get(key)), ""):
-        return f"it needs {missing} as an option"
-    for option in options:
-        if s3_name(option) and option not in _S3_TRIED:
-            return f"it is not tried with {option}"
-    if options.get(_PATH_STYLE, "").lower() != "true":
-        return f"it is not tried on S3 without {_PATH_STYLE} = true"
-    return ""
+        return StoreAccess()
+    if scheme in _S3:
+        return _s3(options)
+    if scheme == "hdfs":
+        return _hdfs(rest.partition("/")[0], options)
+    return StoreAccess(f"it is not tried on {scheme}")
+
+
+def _s3(options: Mapping[str, str]) -> StoreAccess:
+    given: dict[str, str] = {}
+    for option, value in options.items():
+        if name := s3_name(option):
+            if name not in _S3_TAKEN:
+                return StoreAccess(f"it takes no {option}")
+            given[name] = value
+    keys = {
+        part: given[name] for part, names in S3_CREDENTIALS.items() for name in names if given.get(name)
+    } or _found_keys()
+    if missing := next((_S3_KEYS[part] for part in ("key", "secret") if part not in keys), ""):
+        return StoreAccess(f"it needs {missing} as an option, in the environment or in a profile")
+    region = given.get("region") or given.get("endpoint-region") or ""
+    endpoint = given.get("endpoint", "")
+    style = given.get("path-style-access")
+    # As the client of the metadata has it: a store of one's own seldom answers at bucket.host.
+    by_path = bool(endpoint) if style is None else style.lower() == "true"
+    if not endpoint:
+        if not region or region.startswith(_OTHER_HOSTS):
+            return StoreAccess(f"it does not know the host of Amazon's region {region}".rstrip())
+        # It would take one from variables that no other client looks at.
+        endpoint = f"https://s3.{region}.amazonaws.com"
+    elif "://" not in endpoint:
+        is_plain = given.get("connection-ssl-enabled", "true").lower() == "false"
+        endpoint = f"{'http' if is_plain else 'https'}://{endpoint}"
+    told = {_S3_KEYS[part]: value for part, value in keys.items()}
+    return StoreAccess(
+        options={
+            **told,
+            "s3.endpoint": endpoint,
+            "s3.region": region or _SOME_REGION,
+            _PATH_STYLE: "true" if by_path else "false",
+        }
+    )
+
+
+def _found_keys() -> dict[str, str]:
+    # Not on every executor, and of no use elsewhere.
+    with suppress(ImportError):
+        from core.storage.s3 import lasting_credentials
+
+        return lasting_credentials()
+    return {}
+
+
+def _hdfs(host: str, options: Mapping[str, str]) -> StoreAccess:
+    """It reads Hadoop's own files where the environment names them, and tickets of `kinit`."""
+    if option := next((option for option in options if option.startswith(_HDFS_OPTIONS)), ""):
+        return StoreAccess(f"it takes no {option}")
+    if not host:
+        return StoreAccess("it does not look for Hadoop's default file system")
+    if host.rpartition(":")[2].isdigit():
+        return StoreAccess(options={_NAME_NODES: f"hdfs://{host}"})
+    settings = _hadoop_settings()
+    names = settings.get(f"dfs.ha.namenodes.{host}")
+    if names is None:
+        return StoreAccess(options={_NAME_NODES: f"hdfs://{host}:{_HDFS_PORT}"})
+    if settings.get(f"dfs.client.failover.resolve-needed.{host}", "").lower() == "true":
+        return StoreAccess(f"it does not look for more hosts behind the names of {host}'s NameNodes")
+    places = [
+        settings.get(f"dfs.namenode.rpc-address.{host}.{name.strip()}", "") for name in names.split(",")
+    ]
+    if not all(places):
+        return StoreAccess(f"Hadoop's files do not name the address of each NameNode of {host}")
+    return StoreAccess(options={_NAME_NODES: f"hdfs://{','.join(places)}"})
+
+
+def _hadoop_settings() -> dict[str, str]:
+    """Of the files that pypaimon-rust reads as well; none where they can't be read, as it says itself."""
+    home = os.environ.get("HADOOP_HOME")
+    directory = os.environ.get("HADOOP_CONF_DIR") or (f"{home}/etc/hadoop" if home else "")
+    settings: dict[str, str] = {}
+    for name in ("core-site.xml", "hdfs-site.xml") if directory else ():
+        with suppress(OSError, ET.ParseError):
+            for each in ET.parse(Path(directory, name)).getroot().iterfind("property"):
+                settings[(each.findtext("name") or "").strip()] = (each.findtext("value") or "").strip()
+    return settings

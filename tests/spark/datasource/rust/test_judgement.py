@@ -16,6 +16,7 @@ from core.spark.datasource.rust.judgement import (
     why_not_split,
     why_not_table,
 )
+from core.spark.datasource.rust.stores import store_access
 
 FIELDS = (DataField(0, "k", AtomicType("INT", False)), DataField(1, "v", AtomicType("STRING")))
 
@@ -32,7 +33,7 @@ def table(
     partitions: tuple[str, ...] = (),
     warehouse: str = "/lake",
 ) -> TableFacts:
-    return TableFacts(warehouse, fields, options or {}, keys, partitions)
+    return TableFacts(store_access(warehouse, {}), fields, options or {}, keys, partitions)
 
 
 def file(
@@ -42,8 +43,9 @@ def file(
     deletes: int | None = 0,
     is_partial: bool = False,
     fields: tuple[Any, ...] | None = FIELDS,
+    is_elsewhere: bool = False,
 ) -> FileFacts:
-    return FileFacts(name, level, deletes, is_partial, fields)
+    return FileFacts(name, level, deletes, is_partial, fields, is_elsewhere)
 
 
 def of(kind: Any) -> tuple[DataField, ...]:
@@ -111,6 +113,7 @@ def test_a_table_that_python_reads(facts: TableFacts, reason: str) -> None:
     [
         (table(), [file(), file("data-2.orc", level=0), file("data-3.avro", deletes=3)], ""),
         (table(), [file(), file("data-1.row")], "row files"),
+        (table(), [file(is_elsewhere=True)], "files in another store"),
         (table(), [file(is_partial=True)], "files that hold some of the columns"),
         (table({"deletion-vectors.enabled": "true"}), [file()], ""),
         (

@@ -1,0 +1,26 @@
+"""Reads splits in a process of its own, as pypaimon-rust looks at variables of proxies once in a process.
+
+On stdin a pickle of scans and their splits; on stdout a line of JSON for each: who reads, and how many rows.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import sys
+
+from core.spark.datasource.paimon import open_table, read_splits
+from core.spark.datasource.rust.choice import Choice
+
+
+def main() -> None:
+    logging.basicConfig(stream=sys.stderr)
+    for scan, splits in pickle.load(sys.stdin.buffer):
+        said = Choice(scan, open_table(scan)).said(splits)
+        rows = sum(batch.num_rows for batch in read_splits(scan, (), splits))
+        print(json.dumps([said, rows]), flush=True)
+
+
+if __name__ == "__main__":
+    main()
