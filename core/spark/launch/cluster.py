@@ -9,14 +9,18 @@ from __future__ import annotations
 import os
 import re
 import socket
+import subprocess
 import sys
+import threading
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -42,8 +46,14 @@ _CONNECT_SECONDS = 5.0
 _MOST_LOOKS = 64
 _LOOK_SECONDS = 0.3
 _LOOK_TAG = "paimark-look"
+_KUBERNETES = "k8s://"
+_START_SECONDS = 30.0
+_OWN_WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime"
+# Through one of these Spark's client goes to the API server.
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 # What Spark says of a job when its master gave the application up.
 WAS_ENDED = ("SparkContext was shut down", "Master removed our application")
+_WITH_PORT = re.compile(r":[^\]]*$")
 _NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
 _OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?),")
 
@@ -71,12 +81,20 @@ class ClusterNode(msgspec.Struct, frozen=True):
 class Cluster(NamedTuple):
     """A master, and for how many seconds its executors are waited for.
 
-    An elastic one has them while there is work.
+    An elastic one has them while there is work. `own_seconds` are those that Spark itself may take before.
     """
 
     master: str
     seconds: float
     is_elastic: bool = False
+    own_seconds: float = 0.0
+
+    def no_answer(self) -> Unavailable:
+        return Unavailable(
+            f"Spark did not start on {self.master} in {self.seconds + self.own_seconds:.0f} seconds",
+            "May this user list, watch and create pods and config maps in spark.kubernetes.namespace? "
+            f"--spark-conf '{EXECUTORS_TIMEOUT}=10 min' waits longer.",
+        )
 
     def none_came(self) -> Unavailable:
         return Unavailable(
@@ -105,6 +123,8 @@ def require_master(master: str, environment: Mapping[str, str]) -> None:
             "YARN's configuration is not known here",
             "Set HADOOP_CONF_DIR to the directory with core-site.xml and yarn-site.xml.",
         )
+    if master.startswith(_KUBERNETES) and not any(name.upper() in _PROXIES for name in environment):
+        require_listening(master, _api_server(master))
     if not master.startswith("spark://"):
         return
     home = environment.get("SPARK_HOME")
@@ -127,7 +147,17 @@ def require_listening(master: str, *places: str) -> None:
             return
         except (OSError, ValueError) as error:
             refused = str(error)
-    raise Unavailable(f"There is no Spark at {master} ({refused})", "Is it running, and is that its port?")
+    what = "Kubernetes" if master.startswith(_KUBERNETES) else "Spark"
+    raise Unavailable(f"There is no {what} at {master} ({refused})", "Is it running, and is that its port?")
+
+
+def _api_server(master: str) -> str:
+    """`host:port` of Kubernetes' master, which Spark asks by HTTPS where no scheme is named."""
+    address = master.removeprefix(_KUBERNETES)
+    asked = urlsplit(address if "://" in address else f"https://{address}")
+    place = asked.netloc.rpartition("@")[2]
+    # Colons stand in an address of IPv6 as well, which is in brackets.
+    return place if _WITH_PORT.search(place) else f"{place}:{80 if asked.scheme == 'http' else 443}"
 
 
 def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
@@ -136,7 +166,46 @@ def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
         seconds = parse_duration(conf.get(EXECUTORS_TIMEOUT, _WAIT)) / 1000
     except UsageError as error:
         raise Unavailable(f"{EXECUTORS_TIMEOUT}: {error.message}", error.hint) from error
-    return Cluster(master, seconds, conf.get("spark.dynamicAllocation.enabled", "").lower() == "true")
+    is_elastic = conf.get("spark.dynamicAllocation.enabled", "").lower() == "true"
+    return Cluster(master, seconds, is_elastic, _own_seconds(conf))
+
+
+def _own_seconds(conf: Mapping[str, str]) -> float:
+    """What its start takes, and then it waits for executors itself: for 30 seconds unless told otherwise."""
+    text = conf.get(_OWN_WAIT, "30s")
+    try:
+        return _START_SECONDS + parse_duration(text) / 1000
+    except UsageError:
+        # A number alone is of milliseconds; of other words Spark says what is wrong.
+        return _START_SECONDS + (int(text) / 1000 if text.strip().isdigit() else 0.0)
+
+
+@contextmanager
+def started_in_time(process: subprocess.Popen[bytes], of: Cluster | None) -> Iterator[None]:
+    """Inside, Spark starts. On Kubernetes it waits without an end for what the API server does not answer.
+
+    There Java is ended in time. Raises `Unavailable` then.
+    """
+    if of is None or not of.master.startswith(_KUBERNETES):
+        yield
+        return
+    is_late = threading.Event()
+
+    def end() -> None:
+        is_late.set()
+        process.kill()
+
+    timer = threading.Timer(of.seconds + of.own_seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except Exception as error:
+        if is_late.is_set():
+            raise of.no_answer() from error
+        raise
+    finally:
+        timer.cancel()
 
 
 def package(scratch: Path) -> Path:

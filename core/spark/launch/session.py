@@ -100,8 +100,9 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
     port, secret = jvm.listening(process, java, scratch)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
     with _told_plainly(master):
-        _require_sql_settings(settings)
-        session = SparkSession.builder.getOrCreate()
+        with cluster.started_in_time(process, joined):
+            _require_sql_settings(settings)
+            session = SparkSession.builder.getOrCreate()
         importing.join()
         from core.spark.source import PaimarkSource
 

@@ -49,6 +49,22 @@ def test_a_master_that_is_not_there_is_named_at_once() -> None:
         require_master("spark://head", {})
 
 
+def test_a_kubernetes_that_is_not_there_is_named_at_once() -> None:
+    """But behind a proxy, which alone knows."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = f"127.0.0.1:{server.getsockname()[1]}"
+        require_master(f"k8s://{place}", {})
+        require_master(f"k8s://http://{place}/clusters/lake", {})
+    with pytest.raises(Unavailable, match=rf"There is no Kubernetes at k8s://https://{place} "):
+        require_master(f"k8s://https://{place}", {})
+    with pytest.raises(Unavailable, match="There is no Kubernetes at k8s://h:p "):
+        require_master("k8s://h:p", {})
+    require_master(f"k8s://https://{place}", {"https_proxy": "http://proxy:3128"})
+    assert cluster._api_server("k8s://api.test") == "api.test:443"
+    assert cluster._api_server("k8s://http://[::1]/x") == "[::1]:80"
+    assert cluster._api_server("k8s://[::1]:6443") == "[::1]:6443"
+
+
 def test_another_version_of_spark_is_named(tmp_path: Path) -> None:
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark-core_2.12-3.5.1.jar").touch()

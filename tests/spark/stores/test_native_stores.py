@@ -5,22 +5,39 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from core.spark.client.client import Engine
+from tests.conftest import ORDERS
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge
+from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.generated_tables import Generated, generate
-from tests.spark.native.test_native import agreed
+from tests.spark.native.test_native import agreed, orders, read_natively
 from tests.spark.stores.engines import SECRET, door, on_hdfs, on_s3, store_jars, upload
 from tests.spark.stores.faulty import Door
 from tests.spark.test_differential import agree
 
 __all__ = ["door", "judge", "on_hdfs", "on_s3", "store_jars"]
 # Generated tables, which take a minute a store: a number, and which kind of them.
-_GENERATED = {2001: ("deduplicate", "parquet"), 2003: ("deduplicate", "orc")}
+_GENERATED = {
+    2001: ("deduplicate", "parquet"),
+    2003: ("deduplicate", "orc"),
+    2005: ("append", "avro"),
+    2007: ("deduplicate", "avro"),
+}
+# As the table is first, and after a column has another name and a wider type.
+AVRO = pa.schema(
+    [
+        *(("whole", pa.int64()), ("small", pa.int8()), ("real", pa.float64()), ("is_so", pa.bool_())),
+        *(("text", pa.string()), ("part", pa.string())),
+    ]
+)
+AVRO_LATER = AVRO.set(1, pa.field("small", pa.int32())).set(4, pa.field("words", pa.string()))
 
 
 @pytest.fixture(params=["on_s3", pytest.param("on_hdfs", marks=pytest.mark.long)])
@@ -50,6 +67,45 @@ def test_stores_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path, 
             error.add_note("\n".join([f"seed {seed}", *table.story]))
             raise
     assert native or not is_long
+
+
+def test_avro_files_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path) -> None:
+    """Of partitions and of an older schema; merged ones by Python, which EXPLAIN says."""
+    name = "avros.plain"
+    options = {"file.format": "avro"}
+    create_table(tmp_path, name, AVRO, partition_keys=["part"], options=options)
+    for start, schema in ((0, AVRO), (3, AVRO_LATER)):
+        if start:
+            judge.alter(tmp_path, name, "rename", "text", name="words")
+            judge.alter(tmp_path, name, "widen", "small", type="INT")
+        added = [(n << 40, -n, n / 3, n % 2 == 0, f"é{n}", "a/b %41") for n in range(start, start + 3)]
+        columns = zip(*added, (None,) * len(schema), strict=True)
+        commit(tmp_path, name, pa.table(dict(zip(schema.names, columns, strict=True)), schema=schema))
+    create_table(
+        tmp_path, "avros.keyed", ORDERS, primary_keys=["order_id"], options={"bucket": "1", **options}
+    )
+    for first in (1, 2):
+        commit(tmp_path, "avros.keyed", orders(first, 3, "a"))
+    upload(tmp_path, engine.settings)
+    found = agreed(engine, f"SELECT * FROM {name}")
+    assert fields(found) == sorted(judge.rows(tmp_path, name), key=repr)
+    assert agreed(engine, f"SELECT words FROM {name} WHERE part = 'a/b %41' AND small < -3 LIMIT 5") == [
+        {"words": "é4"},
+        {"words": "é5"},
+    ]
+    (summed,) = agreed(engine, f"SELECT sum(whole) AS whole, count(words) AS n FROM {name} VERSION AS OF 2")
+    assert summed == {"whole": 15 << 40, "n": 6}
+    assert ask(engine, f"EXPLAIN SELECT * FROM {name}").explained.startswith(f"scan: native {name} at ")
+    explained = ask(engine, "EXPLAIN SELECT * FROM avros.keyed").explained
+    reason = "rows of overlapping avro files are merged by Python alone"
+    assert explained.startswith(f"scan: python source ({reason}) avros.keyed at ")
+    keyed = read_natively(engine, "SELECT * FROM avros.keyed", "python source")
+    assert fields(keyed) == sorted(judge.rows(tmp_path, "avros.keyed"), key=repr)
+
+
+def fields(rows: list[dict[str, Any]]) -> list[list[Any]]:
+    """As `Judge.rows` has them, in an order."""
+    return sorted((list(row.values()) for row in rows), key=repr)
 
 
 def test_a_store_that_refuses_or_is_gone_is_told_in_a_sentence(
