@@ -16,7 +16,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from core.errors import Refused
 from core.spark.engine import rewrite
 from core.spark.engine.constants import Constants
-from core.spark.engine.planned.kept_plans import KeptPlan, KeptPlans, PlanKey, plan_key
+from core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
 from core.spark.engine.planned.queries import How, Said
 from core.spark.engine.plans import is_session_command
 from core.spark.engine.session_state import EngineSession
@@ -41,7 +41,7 @@ from core.spark.writing.insert import insert_rows, target_of
 from core.travel.parse.uses import Statement
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert
-from core.travel.statements.shows import created_view, require_nothing_kept
+from core.travel.statements.shows import require_nothing_kept
 
 _SHOWS = (
     "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
@@ -56,7 +56,7 @@ def classic_runner(launched: Spark, start: Start) -> Runner:
     """Runs the statements of a Spark that was started here."""
     session, spark = EngineSession.begin(launched.session, start), launched.session
     results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
-    backend = Classic(session, launched, results, Constants(spark), progress, KeptPlans())
+    backend = Classic(session, launched, results, Constants(spark), progress)
     return Runner(session, backend)
 
 
@@ -69,7 +69,6 @@ class Classic:
     results: Results
     constants: Constants
     progress: ProgressWatch
-    plans: KeptPlans
 
     @property
     def fold(self) -> TimeFolder:
@@ -108,6 +107,7 @@ class Classic:
     def interrupt(self, job: Job, seconds: float) -> None:
         with suppress(Py4JError, OSError):
             self.session.spark.sparkContext.cancelJobsWithTag(job.tag)
+            self.session.natives.stop()
         if seconds > _WORKERS_END_SECONDS:
             kill_workers(self.launched.process.pid)
 
@@ -143,13 +143,14 @@ class Classic:
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         session, views = self.session, self.session.views
         shows = insert is None and not statement.writes and statement.kind != "show"
-        key = plan_key(job.order, session.state.database, job.named.values()) if shows else None
-        if key is not None and (kept := self.plans.get(key)) is not None:
+        asked = (statement, session.state.database, job.order.limit, job.named.values())
+        key = plan_key(*asked) if shows else None
+        if key is not None and (kept := views.queries.plans.get(key)) is not None:
             job.tell_readings([name for place, name in enumerate(job.named) if place in kept.unread])
             job.tell(kept.columns)
             return self._tell(job, kept, again=True)[0]
         how: How = "show" if shows else "look"
-        number, said = views.asked(job.text, job.named, how, job.order.limit, self.plans.numbers)
+        number, said = views.asked(job.text, job.named, how, job.order.limit)
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
         if statement.kind == "show" and not is_session_command(said.kind):
             raise Refused(f"{_head(statement)} is not answered here", _SHOWS)
@@ -184,7 +185,7 @@ class Classic:
         plan = KeptPlan(number, columns, schema, said.most, unread, True, read.bytes)
         told, is_small = self._tell(job, plan)
         if key is not None and is_lasting:
-            self.plans.put(key, plan._replace(is_small=is_small))
+            views.queries.plans.put(key, plan._replace(is_small=is_small))
         return told
 
     def _tell(self, job: Job, plan: KeptPlan, *, again: bool = False) -> tuple[tuple[int, bool], bool]:
@@ -202,8 +203,10 @@ class Classic:
         check_setting(statement)
         require_nothing_kept(statement, views.is_temporary)
         views.register(job.named)
+        is_made = False
         try:
             frame = session.spark.sql(job.text)
+            is_made = job.view is not None
             session.conf.forget()
             session.state.note_zone()
             frame = presentable(frame)
@@ -214,10 +217,10 @@ class Classic:
             return tell_rows(self.results.collected(frame), job.tell, job.order.limit)
         finally:
             # It may have changed whatever plans and settings go by.
-            self.plans.clear()
+            views.queries.plans.clear()
             session.conf.forget()
             # A temporary view goes on using the names it was made of.
-            if created_view(statement) is None:
+            if not is_made:
                 views.drop(job.named)
 
     def _insert(self, job: Job, insert: Insert, reads: bool) -> tuple[int, bool]:

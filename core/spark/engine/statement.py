@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
@@ -54,7 +54,7 @@ Tell = Callable[[Report | Batch], None]
 @dataclass(slots=True)
 class Job:
     """The statement that runs. `named` are its tables under the names Spark knows them by, `tag` is on its
-    Spark jobs."""
+    Spark jobs, `view` the temporary view that it makes."""
 
     order: Run
     tell: Tell
@@ -63,6 +63,7 @@ class Job:
     cancellation: Cancellation = field(default_factory=Cancellation)
     spliced: Spliced | None = None
     named: Mapping[str, OpenedTable] = field(default_factory=dict)
+    view: tuple[str, ...] | None = None
     # By the name that Spark knows a table by, which one beneath a view has not.
     untold: Sequence[tuple[str | None, Reading]] = ()
 
@@ -126,6 +127,14 @@ class Backend(Protocol):
         """Do an action's order."""
 
 
+class _MadeView(NamedTuple):
+    """A temporary view: what it reads, and the `names` of these that its text has."""
+
+    parts: tuple[str, ...]
+    tables: tuple[OpenedTable, ...]
+    names: Mapping[str, OpenedTable]
+
+
 class Runner:
     """`run` in one thread; `cancel` and `end` from another."""
 
@@ -134,8 +143,8 @@ class Runner:
         self._backend = backend
         self._reads = HeldReads(session.warehouse.files, session.is_read_only)
         self._job: Job | None = None
-        # What each temporary view reads, by its name as `_view_key` has it.
-        self._view_tables: dict[str, tuple[OpenedTable, ...]] = {}
+        # By name, as `_view_key` has it.
+        self._made_views: dict[str, _MadeView] = {}
 
     def warm_up(self) -> WarmUp | None:
         return self._backend.warm_up()
@@ -221,13 +230,16 @@ class Runner:
             if statement.kind == "explain":
                 self._explain(job, tables)
                 return Finished(0, False)
-            view = self._new_view(statement)
+            job.view = self._new_view(statement)
             try:
                 rows, truncated = self._backend.run(job, statement, insert)
             finally:
                 job.tell_readings()
-            if view is not None:
-                self._view_tables[view] = tables
+            if job.view is not None:
+                self._forget(_view_key(job.view))
+                self._made_views[_view_key(job.view)] = _MadeView(job.view, tables, job.named)
+            elif statement.tokens[0].upper == "DROP":
+                self._forget_dropped()
         return Finished(rows, truncated)
 
     def _open(self, statement: Statement, is_difference: bool) -> tuple[list[OpenedTable], list[OpenedTable]]:
@@ -237,8 +249,8 @@ class Runner:
         beneath: dict[Reading, OpenedTable] = {}
         for use in statement.uses:
             if self._is_temporary(use, statement):
-                view_tables = self._view_tables.get(_view_key(use.parts), ())
-                beneath.update((table.reading, table) for table in view_tables)
+                if made := self._made_views.get(_view_key(use.parts)):
+                    beneath.update((table.reading, table) for table in made.tables)
             elif (table := opener.resolve(statement.sql, use)) is not None:
                 resolved.append(table)
         if is_difference:
@@ -257,12 +269,22 @@ class Runner:
             )
         return True
 
-    def _new_view(self, statement: Statement) -> str | None:
+    def _forget_dropped(self) -> None:
+        for view in [*self._made_views.values()]:
+            if not self._session.views.is_temporary(view.parts):
+                self._forget(_view_key(view.parts))
+
+    def _forget(self, view: str) -> None:
+        """Nothing goes by the names in its text any more."""
+        if view in self._made_views:
+            self._session.views.drop(self._made_views.pop(view).names)
+
+    def _new_view(self, statement: Statement) -> tuple[str, ...] | None:
         """The view that a statement makes, unless there is one that it leaves."""
         made = created_view(statement)
         if made is None or (made.keeps_old and self._session.views.is_temporary(made.parts)):
             return None
-        return _view_key(made.parts)
+        return made.parts
 
     def _explain(self, job: Job, tables: Sequence[OpenedTable]) -> None:
         of_metadata, text = self._backend.explain(job)

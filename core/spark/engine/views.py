@@ -7,7 +7,7 @@ themselves, read with just those columns and rows, are put where their stand-ins
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -67,11 +67,10 @@ class Views:
         named: Mapping[str, OpenedTable],
         how: How,
         limit: int | None = None,
-        kept: Iterable[int] = (),
     ) -> tuple[int, Said]:
         """What Spark says of a statement over stand-ins: what it is called and made of, but no rows yet.
 
-        `limit` is how many rows will be shown, None for all; `kept` as in `Queries.asked`.
+        `limit` is how many rows will be shown, None for all.
         """
         stand_ins = [
             StandIn(name, str(place), self._columns(table.scan))
@@ -81,7 +80,7 @@ class Views:
         listed = {name: table for name, table in named.items() if table.scan is None}
         self.register(listed)
         try:
-            return self.queries.asked(sql, how, stand_ins, limit, kept)
+            return self.queries.asked(sql, how, stand_ins, limit)
         finally:
             self.drop(listed)
 

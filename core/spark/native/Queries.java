@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.function.BiFunction;
+import java.util.regex.Pattern;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkJobInfo;
 import org.apache.spark.SparkStageInfo;
@@ -17,6 +18,7 @@ import org.apache.spark.sql.catalyst.expressions.Unevaluable;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Offset;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Sort;
 import org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias;
@@ -29,6 +31,7 @@ import org.apache.spark.sql.execution.command.ExplainCommand;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.collection.Iterator;
@@ -50,6 +53,9 @@ public class Queries implements BiFunction {
                 "LocalRelation", "LogicalRDD", "Offset", "OneRowRelation", "Project", "Range", "ResolvedHint",
                 "Sort", "SubqueryAlias", "Union", "View", "Window", "WithCTE"
             }));
+
+    /** How times begin that Spark has words for. */
+    private static final Pattern CLOCK = Pattern.compile("(?i)[\\x00-\\x20]*(now|today|tomorrow|yesterday)");
 
     private static final int MOST_STAND_INS = 64;
 
@@ -164,21 +170,28 @@ public class Queries implements BiFunction {
     }
 
     public synchronized Object apply(Object asked, Object ranBefore) {
-        if (!((Boolean) ranBefore).booleanValue()) {
-            return frame();
+        Long wanted = Long.valueOf(((Number) asked).longValue());
+        if (((Boolean) ranBefore).booleanValue()) {
+            // Of its own, as what has run holds on to what it computed.
+            return Dataset.ofRows(session, planOf(wanted));
         }
-        // Of its own, as what has run holds on to what it computed.
-        return Dataset.ofRows(session, planOf(Long.valueOf(((Number) asked).longValue())));
+        // A query that was given up may ask late, when the next one is at hand.
+        requireAtHand(wanted);
+        return frame();
     }
 
     private LogicalPlan planOf(Long asked) {
         if (!plansKept.containsKey(asked)) {
-            if (frame == null || asked.longValue() != number) {
-                throw new IllegalStateException("query " + asked + " was not kept");
-            }
+            requireAtHand(asked);
             plansKept.put(asked, frame().queryExecution().analyzed());
         }
         return (LogicalPlan) plansKept.get(asked);
+    }
+
+    private void requireAtHand(Long asked) {
+        if (frame == null || asked.longValue() != number) {
+            throw new IllegalStateException("query " + asked + " was not kept");
+        }
     }
 
     /** Lets go of the query at hand and of all that is not to be kept. */
@@ -280,7 +293,7 @@ public class Queries implements BiFunction {
     /** Whether the rows come in an order that was asked for. */
     private static boolean isSorted(LogicalPlan plan) {
         LogicalPlan node = plan;
-        while (node instanceof Project || node instanceof SubqueryAlias) {
+        while (node instanceof Project || node instanceof SubqueryAlias || node instanceof Offset) {
             node = (LogicalPlan) node.children().head();
         }
         return node instanceof Sort;
@@ -315,7 +328,7 @@ public class Queries implements BiFunction {
     private static boolean isLasting(Expression expression) {
         // Of the session or the clock: the optimiser puts values in their places.
         boolean isOfNow = expression instanceof Unevaluable && expression.foldable();
-        if (!expression.deterministic() || isOfNow) {
+        if (!expression.deterministic() || isOfNow || !isLastingText(expression)) {
             return false;
         }
         Iterator each = expression.children().iterator();
@@ -325,6 +338,19 @@ public class Queries implements BiFunction {
             }
         }
         return true;
+    }
+
+    /** The optimiser takes texts for dates and times, where these are wanted, also in words: `today`. */
+    private static boolean isLastingText(Expression expression) {
+        if (!expression.foldable() || !(expression.dataType() instanceof StringType)) {
+            return true;
+        }
+        try {
+            Object text = expression.eval(null);
+            return text == null || !CLOCK.matcher(text.toString()).lookingAt();
+        } catch (Exception error) {
+            return false;
+        }
     }
 
     private static JsonNode item(JsonNode list, int number) {

@@ -65,6 +65,13 @@ ANOTHER_EACH_TIME = (
     "uuid() AS x",
     "(SELECT max(u) FROM (SELECT uuid() AS u FROM {table})) AS x",
     "id, rand() AS x FROM {table} ORDER BY x",
+    "randstr(9) AS x",
+    "uniform(0, 1000000000000) AS x",
+    # In words, which Spark has put into the plan, or does where a time is wanted.
+    "unix_micros(TIMESTAMP'now') AS x",
+    "unix_micros(TIMESTAMP /* */ '\\u004eow') AS x",
+    "unix_micros(CAST('now' AS TIMESTAMP)) AS x",
+    "unix_micros(to_timestamp('n' || 'ow')) AS x",
 )
 
 
@@ -179,6 +186,13 @@ def test_chance_and_the_clock_are_asked_each_time(engine: Engine, table: str) ->
     for asked in ANOTHER_EACH_TIME:
         sql = f"SELECT {asked.format(table=table)}"
         assert len({value(engine, sql) for _ in range(3)}) == 3, sql
+
+
+def test_other_statements_leave_it_there(engine: Engine, table: str) -> None:
+    """Of which Spark makes plans as well."""
+    sql = f"SELECT max(id) AS m FROM {table}"
+    with answering(engine, sql, 1, 1):
+        assert ask(engine, f"EXPLAIN {sql}").finish
 
 
 def test_as_many_rows_come_as_are_to_be_shown(engine: Engine, engine_warehouse: Path, table: str) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection
+from itertools import pairwise, starmap
 from typing import NamedTuple
 
 from core.spark.engine.tables import OpenedTable
-from core.spark.protocol import Columns, Run
-from core.travel.parse.uses import TableUse
+from core.spark.protocol import Columns
+from core.travel.parse.tokens import Token
+from core.travel.parse.uses import Statement, TableUse
 
 _MOST_PLANS = 64
 _MOST_BYTES = 64 << 20
@@ -28,11 +30,20 @@ class PlanKey(NamedTuple):
     tables: tuple[tuple[TableUse, tuple[str, ...]], ...]
 
 
-def plan_key(order: Run, database: str | None, tables: Collection[OpenedTable]) -> PlanKey | None:
-    """None where a table is read in a way that a plan of it can't be used again."""
+def plan_key(
+    statement: Statement, database: str | None, limit: int | None, tables: Collection[OpenedTable]
+) -> PlanKey | None:
+    """None where a table is read in a way that a plan of it can't be used again, and for `DATE'today'`."""
     read = tuple((table.use, table.native.key) for table in tables if table.native is not None)
-    has_others = any(table.native is None for table in tables)
-    return None if has_others else PlanKey(order.sql, database, order.limit, read)
+    if len(read) < len(tables) or any(starmap(_is_of_the_clock, pairwise(statement.tokens))):
+        return None
+    return PlanKey(statement.sql, database, limit, read)
+
+
+def _is_of_the_clock(first: Token, second: Token) -> bool:
+    """Whether it is a time in words, which is a time like any other once Spark has read the text."""
+    is_time = first.upper == "DATE" or first.upper.startswith("TIMESTAMP")
+    return is_time and second.kind == "string" and second.value.strip()[:1].isalpha()
 
 
 class KeptPlan(NamedTuple):

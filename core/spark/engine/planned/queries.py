@@ -13,6 +13,7 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from core.spark.engine.planned.kept_plans import KeptPlans
 from core.spark.engine.plans import VIEW_KEY, Node
 from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.summaries.frames import classes
@@ -54,12 +55,16 @@ _said = msgspec.json.Decoder(Said)
 
 
 class Queries:
-    """One query is at hand at a time: the one asked last. `prefix` begins names that nobody types."""
+    """One query is at hand at a time: the one asked last. Of earlier ones Java has the `plans`, no others.
+
+    `prefix` begins names that nobody types.
+    """
 
     def __init__(self, session: SparkSession, prefix: str) -> None:
         self._session = session
         self._prefix = prefix
         self._asked = 0
+        self.plans = KeptPlans()
 
     def tag(self, tag: str) -> None:
         """What this thread has Spark do from now on bears it, and no other."""
@@ -72,16 +77,11 @@ class Queries:
             return None
         return StageProgress(done, tasks, f"stage {min(stages_done + 1, stages)} of {stages}")
 
-    def asked(
-        self, text: str, how: How, stand_ins: Iterable[StandIn], limit: int | None, kept: Iterable[int]
-    ) -> tuple[int, Said]:
-        """Its number, and what Spark says. `limit` is how many rows will be shown, None for all.
-
-        `kept` are the numbers of earlier queries that may be asked for again.
-        """
+    def asked(self, text: str, how: How, stand_ins: Iterable[StandIn], limit: int | None) -> tuple[int, Said]:
+        """Its number, and what Spark says. `limit` is how many rows will be shown, None for all."""
         self._asked += 1
         views = msgspec.json.encode(list(stand_ins)).decode()
-        numbers = msgspec.json.encode(list(kept)).decode()
+        numbers = msgspec.json.encode(self.plans.numbers).decode()
         most = -1 if limit is None else limit
         return self._asked, _said.decode(self.java.asked(text, how, most, views, self._asked, numbers))
 
