@@ -53,6 +53,8 @@ public class Scans {
         this.session = session;
         OPTIONS.put("datetimeRebaseMode", "CORRECTED");
         OPTIONS.put("int96RebaseMode", "CORRECTED");
+        // Columns of ORC files go by their names, whatever the session says.
+        OPTIONS.put("orc.force.positional.evolution", "false");
     }
 
     /**

@@ -61,6 +61,8 @@ def file_columns(
     Raises `NotNative`.
     """
     _require_distinct([field.name for field in written])
+    if file_format == "orc" and all(field.name.startswith("_col") for field in written):
+        raise NotNative("Spark goes by the places of columns in orc files that are all called like _col0")
     by_id = {field.id: field for field in written}
     made: list[str | None] = []
     read = []

@@ -101,12 +101,18 @@ def _name(node: _Node, columns: Mapping[int, str]) -> str | None:
     return columns.get(int(node.facts["exprId"]["id"]))
 
 
+def _text(text: str) -> str:
+    if "\N{REPLACEMENT CHARACTER}" in text:
+        raise ValueError("bytes that are no text")
+    return text
+
+
 _VALUES: Mapping[str, Callable[[str], Any]] = {
     "byte": int,
     "short": int,
     "integer": int,
     "long": int,
-    "string": str,
+    "string": _text,
     "boolean": lambda text: text == "true",
     "date": lambda text: (date.fromisoformat(text) - _EPOCH).days,
     "timestamp_ntz": int,
@@ -121,6 +127,6 @@ def _value(node: _Node) -> Any:
     read = Decimal if isinstance(kind, str) and kind.startswith("decimal(") else _VALUES.get(str(kind))
     try:
         return None if read is None else read(text)
-    # Years of more than four digits.
+    # Years of more than four digits; bytes that are no text, which JSON has not.
     except ValueError:
         return None

@@ -6,6 +6,9 @@ import datetime as dt
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
+from pypaimon import CatalogFactory
+from pypaimon.schema.schema_change import SchemaChange
 
 from core.spark.client.client import Engine
 from tests.conftest import ORDERS
@@ -52,6 +55,30 @@ def test_dates_of_the_old_calendar_are_left_to_the_python_source(
     )
     found = ask(engine, f"SELECT id, cast(day AS string) AS day FROM {name} ORDER BY id").rows
     assert [row["day"] for row in found] == ["1582-10-15", None, "1582-10-14"]
+
+
+@pytest.mark.parametrize(
+    ("names", "scan", "by_place"),
+    [(["a", "b"], "native", "true"), (["_col0", "_col1"], "python source", "false")],
+)
+def test_columns_go_by_their_names(
+    engine: Engine, engine_warehouse: Path, names: list[str], scan: str, by_place: str
+) -> None:
+    """Spark has ways to go by their places instead."""
+    name = f"orc.named_{names[0]}"
+    schema = pa.schema([(each, pa.int64()) for each in names])
+    create_table(engine_warehouse, name, schema, options={"file.format": "orc"})
+    commit(engine_warehouse, name, pa.table([[1], [2]], schema=schema))
+    catalog = CatalogFactory.create({"warehouse": str(engine_warehouse)})
+    catalog.alter_table(name, [SchemaChange.drop_column(names[0])])
+    assert ask(engine, f"SET orc.force.positional.evolution={by_place}").finish
+    try:
+        for where in ("", f" WHERE {names[1]} = 2"):
+            answer = ask(engine, f"SELECT * FROM {name}{where}")
+            assert [reading.scan for reading in answer.readings] == [scan]
+            assert answer.rows == [{names[1]: 2}]
+    finally:
+        assert ask(engine, "RESET orc.force.positional.evolution").finish
 
 
 def test_rows_that_share_a_number_are_left_to_the_python_source(

@@ -210,6 +210,7 @@ COLUMN = node("AttributeReference", name="a", exprId={"id": 4})
         # What a session, a clock or a function has a say in.
         (node("EqualTo", COLUMN, literal("2026-05-01 00:00:00", "timestamp")), None),
         (node("EqualTo", COLUMN, literal("+10000-01-01", "date")), None),
+        (node("EqualTo", COLUMN, literal("x\ufffd", "string")), None),
         (node("EqualTo", COLUMN, literal("1.5", "double")), None),
         (node("EqualTo", node("Cast", COLUMN), literal("7", "integer")), None),
         (node("In", COLUMN, literal("7", "integer"), COLUMN), None),
