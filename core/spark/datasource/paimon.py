@@ -71,8 +71,9 @@ def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
     require_readable(scan, splits)
     if "rowkind.field" in open_table(scan).table_schema.options:
         for split in splits:
-            # pypaimon writes deletes by this option and counts none: read as they are they would come back.
-            split.raw_convertible &= all(file.level for file in split.files)
+            # pypaimon writes deletes by this option and counts none, and stock compaction lifts a lone file
+            # as it is: read as they are they would come back.
+            split.raw_convertible = False
     return splits
 
 

@@ -103,8 +103,8 @@ def _pieces(group: MergeGroup, kept: KeptBits, merged_only: bool) -> list[_Piece
         gone = tuple(file for file in before.files if file not in same)
         if same and all(file.schema_id in columns for file in gone):
             pieces.append(_Piece(same, gone))
-    if not group.rules.uncounted_deletes and not merged_only:
-        pieces += [_Piece({file: None}, ()) for file in group.files if not file.may_retract]
+    if not merged_only:
+        pieces += [_Piece({file: None}, ()) for file in group.files if not group.rules.may_retract(file)]
     return pieces
 
 

@@ -48,6 +48,10 @@ class MergeRules:
     columns: Mapping[int, MergeColumns]
     uncounted_deletes: bool = False
 
+    def may_retract(self, file: MergeFile) -> bool:
+        """Whether rows in a file may be deletions."""
+        return self.uncounted_deletes or file.may_retract
+
 
 @dataclass(frozen=True, slots=True)
 class MergeFile:
@@ -82,7 +86,7 @@ class MergeFile:
 
     @property
     def may_retract(self) -> bool:
-        """Whether rows in it may be deletions: pypaimon's files, always on level 0, record none of theirs."""
+        """Whether its manifest lets rows in it be deletions; pypaimon, writing on level 0, counts none."""
         return self.level == 0 or self.delete_row_count != 0
 
 
@@ -96,7 +100,7 @@ class MergeGroup:
     @property
     def must_merge(self) -> bool:
         """False for a file that is read as it is, whole."""
-        return len(self.files) > 1 or self.files[0].may_retract
+        return len(self.files) > 1 or self.rules.may_retract(self.files[0])
 
     @property
     def has_row_numbers(self) -> bool:

@@ -102,8 +102,7 @@ def _key_rows(
     there = set(opened.names)
     fields = [name if name in there else None for name in rules.columns[file.schema_id].sequence]
     numbers = [_SEQUENCE] if with_numbers else []
-    may_retract = file.may_retract or rules.uncounted_deletes
-    kinds = [_KIND] if may_retract and opened.may_retract() else []
+    kinds = [_KIND] if rules.may_retract(file) and opened.may_retract() else []
     wanted = [*key, *(name for name in fields if name is not None), *numbers, *kinds]
     table = read(list(dict.fromkeys(wanted)))
     return KeyRows(
@@ -114,11 +113,11 @@ def _key_rows(
     )
 
 
-def read_kinds(file: MergeFile, open_file: OpenFile) -> Kinds:
+def read_kinds(file: MergeFile, rules: MergeRules, open_file: OpenFile) -> Kinds:
     """Raises as `read_rows`."""
     check_cancelled()
     with _opened(file, open_file) as opened:
-        kinds = [_KIND] if file.may_retract and opened.may_retract() else []
+        kinds = [_KIND] if rules.may_retract(file) and opened.may_retract() else []
         numbers = [] if file.has_row_numbers else [_SEQUENCE]
         table = opened.read([*kinds, *numbers])
         return Kinds(_retracting(table) if kinds else None, _numbers(table) if numbers else None)

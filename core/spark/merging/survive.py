@@ -38,7 +38,7 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
     """
     files, rules = group.files, group.rules
     if len(files) == 1:
-        kinds = read_kinds(files[0], open_file)
+        kinds = read_kinds(files[0], rules, open_file)
         return [_bits(files[0], _living(files[0], kinds.retracts), kinds.numbers)]
     ages = by_age(files)
     aged = [files[index] for index in ages]

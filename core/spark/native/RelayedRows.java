@@ -4,7 +4,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiFunction;
 import java.util.zip.CRC32;
 import org.apache.spark.SparkEnv$;
 import org.apache.spark.TaskContext;
@@ -32,21 +31,9 @@ import scala.runtime.AbstractFunction2;
  */
 public class RelayedRows {
     /**
-     * Hands in at an outlet, as one partition, the rows of a query that Spark fetches: the first {@code most} at
-     * least. Its jobs have the {@code tag}.
+     * Hands in at an outlet, as one partition, the rows, which Spark fetches: the first {@code most} at least.
+     * Its jobs have the {@code tag}.
      */
-    public int relay(
-            BiFunction queries,
-            long number,
-            boolean ranBefore,
-            String tag,
-            String host,
-            int port,
-            byte[] secret,
-            long most) {
-        return relay(ResultRows.frame(queries, number, ranBefore), tag, host, port, secret, most);
-    }
-
     public int relay(
             final Dataset frame,
             String tag,

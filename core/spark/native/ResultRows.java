@@ -53,7 +53,7 @@ public class ResultRows {
 
     /** The same of a query as {@code Queries} has it, null where it may be of more rows than {@code most}. */
     public byte[] few(BiFunction queries, long number, boolean ranBefore, int most) {
-        Dataset frame = frame(queries, number, ranBefore);
+        Dataset frame = (Dataset) queries.apply(Long.valueOf(number), Boolean.valueOf(ranBefore));
         LogicalPlan plan = frame.queryExecution().analyzed();
         if (plan instanceof LocalRelation) {
             // There is nothing to optimise, and nothing to run.
@@ -66,21 +66,10 @@ public class ResultRows {
     }
 
     /**
-     * Lets each task of a query hand in its rows at an outlet. Comes back when all have: how many they were.
+     * Lets each task hand in its rows at an outlet. Comes back when all have: how many they were.
      *
      * <p>Its job has the {@code tag}.
      */
-    public int send(
-            BiFunction queries,
-            long number,
-            boolean ranBefore,
-            String tag,
-            String host,
-            int port,
-            byte[] secret) {
-        return send(frame(queries, number, ranBefore), tag, host, port, secret);
-    }
-
     public int send(final Dataset frame, String tag, final String host, final int port, final byte[] secret) {
         tag(frame, tag);
         return ((Object[]) run(frame, new AbstractFunction0() {
@@ -88,10 +77,6 @@ public class ResultRows {
                 return parts(frame.toArrowBatchRdd(), new RowSender(host, port, secret));
             }
         })).length;
-    }
-
-    public static Dataset frame(BiFunction queries, long number, boolean ranBefore) {
-        return (Dataset) queries.apply(Long.valueOf(number), Boolean.valueOf(ranBefore));
     }
 
     /** What this thread does from now on bears the tag, and no other. */

@@ -14,14 +14,18 @@ from pyspark.sql.types import StructType
 
 from core.errors import Corrupt
 from core.spark.arrow import fit_batch
-from core.spark.merging.model import Bits
+from core.spark.merging.model import Bits, MergeGroup
 from core.spark.merging.opening import OpenFile
-from core.spark.native.state import TableFile, TableState
+from core.spark.native.bitmap import first_bits, is_made, merge_bits
+from core.spark.native.state import TableFile, TableState, alive_rows
+from core.spark.session_conf import SessionConf
 
 # So few rows are collected at once, or read in this process.
 SMALL_RESULT = 2_000
 
 _FEWEST_ROWS = 256
+# Merging all of fewer rows takes no longer than a glance at some.
+_WORTH_HEADS = 100_000
 # So many are opened one after another for a few rows.
 _FEW_FILES = 8
 # A column that nobody asks for: a batch without columns has no rows.
@@ -31,6 +35,41 @@ _ROWS = ""
 def are_quick(files: Sequence[TableFile]) -> bool:
     """Whether a few rows of them are best read in this process."""
     return len(files) <= _FEW_FILES and all(file.file_format == "parquet" for file in files)
+
+
+def enough_rows(
+    conf: SessionConf, options: Mapping[str, str], state: TableState, limit: int, *, by_heads: bool
+) -> tuple[list[TableFile], dict[str, Bits]]:
+    """Files that have so many rows together, and bits: first those read whole, then as few merged as can be.
+
+    `by_heads`: bits of big files' first rows will do. `options` are the catalog's. Raises as `merge_bits`.
+    """
+    by_address = {file.address: file for file in state.files}
+    merged = [[by_address[file.path] for file in group.files] for group in state.merged]
+    hidden = {file.address for files in merged for file in files}
+    bits: dict[str, Bits] = {}
+    enough: list[TableFile] = []
+    row_count = 0
+    whole = [file for file in state.files if file.address not in hidden]
+    for group, files in zip([None, *state.merged], [whole, *merged], strict=True):
+        if row_count < limit and group is not None:
+            bits |= _bits(conf, options, group, limit - row_count if by_heads else None)
+        for file in files:
+            if row_count < limit and (rows := alive_rows(file, bits)):
+                enough.append(file)
+                row_count += rows
+    return enough, bits
+
+
+def _bits(
+    conf: SessionConf, options: Mapping[str, str], group: MergeGroup, rows: int | None
+) -> dict[str, Bits]:
+    """A group's bits; of first rows of its files only, where those show so many `rows`."""
+    if rows is not None and group.row_count > _WORTH_HEADS and not is_made(group):
+        bits = first_bits(options, group, rows)
+        if bits:
+            return bits
+    return merge_bits(conf, options, [group])
 
 
 def first_rows(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,10 +22,10 @@ from core.spark.launch.session_settings import REUSE, SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import narrowed
-from core.spark.native.bitmap import first_bits, is_made, is_nearly_made, merge_bits
+from core.spark.native.bitmap import is_nearly_made, merge_bits
 from core.spark.native.columns import FileColumns, NotNative
 from core.spark.native.conditions import Condition
-from core.spark.native.first_rows import SMALL_RESULT, are_quick, first_rows
+from core.spark.native.first_rows import SMALL_RESULT, are_quick, enough_rows, first_rows
 from core.spark.native.lookups.lookups import Lookups
 from core.spark.native.needs import Asked, ViewNeeds
 from core.spark.native.old_dates import require_no_old_dates
@@ -42,8 +43,6 @@ from core.table.records import Snapshot, TableSchema
 
 _KEPT_STATES = 32
 _KEPT_FILES = 20_000
-# Merging all of fewer rows takes no longer than a glance at some.
-_WORTH_HEADS = 100_000
 # What Java holds of a file in a list.
 _FILE_BYTES = 1_000
 _KEPT_FRAMES = 64
@@ -189,6 +188,10 @@ class NativeScans:
             return None
         return self._lookups.frame(table.key, table.state, table.pruner, table.types, need)
 
+    def stop(self) -> None:
+        """Let the reading here fail that is under way. From any thread."""
+        self._lookups.stop()
+
     def frame_bytes(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None) -> int:
         """About what Java holds for a frame that `frame` gave last."""
         kept = self._frames.get(_wanted(table.key, need, summary))
@@ -235,46 +238,16 @@ class NativeScans:
         return _Kept(self._frame(table, filled, bits), _weight(filled, bits))
 
     def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _Kept:
-        files, bits = self._enough(table.state, limit, by_heads=limit <= SMALL_RESULT)
+        enough = partial(enough_rows, self._conf, self._warehouse.told_options, table.state, limit)
+        files, bits = enough(by_heads=limit <= SMALL_RESULT)
         if limit <= SMALL_RESULT and not are_quick(files):
             # Spark takes whole files' bits.
-            files, bits = self._enough(table.state, limit, by_heads=False)
+            files, bits = enough(by_heads=False)
         if limit > SMALL_RESULT or not are_quick(files):
             return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
         open_file = file_opener(self._warehouse.told_options)
         rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
         return _Kept(self._relations.local(rows, table.types), rows.nbytes)
-
-    def _enough(
-        self, state: TableState, limit: int, *, by_heads: bool
-    ) -> tuple[list[TableFile], dict[str, Bits]]:
-        """Files that have so many rows together: first those read whole, then as few merged as can be.
-
-        `by_heads`: bits of big files' first rows will do.
-        """
-        by_address = {file.address: file for file in state.files}
-        merged = [[by_address[file.path] for file in group.files] for group in state.merged]
-        hidden = {file.address for files in merged for file in files}
-        bits: dict[str, Bits] = {}
-        enough: list[TableFile] = []
-        row_count = 0
-        whole = [file for file in state.files if file.address not in hidden]
-        for group, files in zip([None, *state.merged], [whole, *merged], strict=True):
-            if row_count < limit and group is not None:
-                bits |= self._enough_of(group, limit - row_count if by_heads else None)
-            for file in files:
-                if row_count < limit and (rows := alive_rows(file, bits)):
-                    enough.append(file)
-                    row_count += rows
-        return enough, bits
-
-    def _enough_of(self, group: MergeGroup, rows: int | None) -> dict[str, Bits]:
-        """A group's bits; of first rows of its files only, where those show so many `rows`."""
-        if rows is not None and group.row_count > _WORTH_HEADS and not is_made(group):
-            bits = first_bits(self._warehouse.told_options, group, rows)
-            if bits:
-                return bits
-        return merge_bits(self._conf, self._warehouse.told_options, [group])
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]

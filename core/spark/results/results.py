@@ -101,28 +101,29 @@ class Results:
 
     def many(self, query: Asked, tag: str, most: int | None) -> Generator[SentBatch]:
         """The rows of a query as `streamed` has them."""
-        what = (query.queries, query.number, query.before)
-        return self._handed_in(query.schema, what, tag, most)
+        frame = partial(query.queries.apply, query.number, query.before)
+        return self._handed_in(query.schema, frame, tag, most)
 
     def streamed(self, frame: DataFrame, tag: str, most: int | None = None) -> Generator[SentBatch]:
         """All rows in order while they are made. Closing the iterator ends their job, which has the `tag`.
 
         `most` is how many will be looked at, None for all. Raises `Unavailable` without a port.
         """
-        return self._handed_in(self.schema(frame.schema), (frame._jdf,), tag, most)
+        return self._handed_in(self.schema(frame.schema), lambda: frame._jdf, tag, most)
 
-    def _send(self, most: int, *what: Any) -> int:
-        """What is asked for, the tag and where to. Returns in how many parts all has been handed in."""
+    def _send(self, most: int, frame: Callable[[], Any], *to: Any) -> int:
+        """`to` are the tag and where to. Returns in how many parts all has been handed in."""
         if self._spark.port.is_direct:
-            return int(self._java.send(*what))
-        return int(self._relay.relay(*what, most))
+            return int(self._java.send(frame(), *to))
+        return int(self._relay.relay(frame(), *to, most))
 
     def _handed_in(
-        self, schema: bytes, what: tuple[Any, ...], tag: str, most: int | None
+        self, schema: bytes, frame: Callable[[], Any], tag: str, most: int | None
     ) -> Generator[SentBatch]:
+        """`frame` gives it as Java has it."""
         outlet = Outlet(self._spark.port, self._spark.scratch)
         to = (tag, *outlet.address, outlet.secret)
-        job = self._jobs.submit(self._send, _ALL if most is None else most, *what, *to)
+        job = self._jobs.submit(self._send, _ALL if most is None else most, frame, *to)
         job.add_done_callback(partial(_job_ended, outlet))
         try:
             for data, count in outlet.rows():

@@ -18,6 +18,7 @@ from pypaimon.schema.schema_change import SchemaChange
 
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import LOOKUPS
+from core.spark.protocol import CANCELLED, Event, Reading
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask, in_order, rows
 
@@ -286,6 +287,33 @@ def test_half_a_key_is_left_to_a_scan(engine: Engine, engine_warehouse: Path) ->
             [{"id": 1, "name": "a", "rate": 0.5}],
             True,
         )
+
+
+def test_rows_that_are_too_big_to_keep_are_left_to_a_scan(engine: Engine, engine_warehouse: Path) -> None:
+    name = "lookups.big"
+    create_table(engine_warehouse, name, ORDERS, primary_keys=["id"], options={"bucket": "1"})
+    commit(engine_warehouse, name, pa.table([[1, 2], ["x" * (2 << 20), "x"]], schema=ORDERS))
+    for number, has_task in ((1, True), (2, False)):
+        found, is_scanned = asked(engine, f"SELECT *, length(name) AS n FROM {name} WHERE id = {number}")
+        assert (len(found), is_scanned) == (1, has_task)
+
+
+def test_a_lookup_is_cancelled(engine: Engine, engine_warehouse: Path) -> None:
+    """Here it would go on for so long that its engine would be killed."""
+    name = "lookups.long"
+    create_table(engine_warehouse, name, pa.schema([("word", pa.string())]))
+    noise = Random(5).randbytes(1 << 20).hex()
+    commit(engine_warehouse, name, pa.table({"word": [noise]}))
+    (path,) = (engine_warehouse / "lookups.db" / "long").rglob("data-*.parquet")
+    long = "x" * 100_000
+    words = pa.DictionaryArray.from_arrays([0] * 200_000 + [1], [long + "a", long + "b"])
+    pq.write_table(pa.table({"word": words}), path)
+    others = ", ".join(f"repeat('x', 100000) || '{number}'" for number in range(9))
+    last: Event | None = None
+    for last in engine.run(f"SELECT * FROM {name} WHERE word IN ({others}, repeat('x', 100000) || 'b')"):
+        if isinstance(last, Reading):
+            engine.cancel()
+    assert last == CANCELLED
 
 
 def test_no_state_is_answered_with_another_one(engine: Engine, engine_warehouse: Path) -> None:

@@ -11,7 +11,7 @@ from core.spark.launch.session_settings import SCAN
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows
-from tests.spark.engine_fixture import ask, rows
+from tests.spark.engine_fixture import ask, by_pypaimon, rows
 
 __all__ = ["judge"]
 
@@ -48,6 +48,9 @@ def test_a_row_that_deletes_deletes_still_when_stock_paimon_has_lifted_its_file(
     create_table(engine_warehouse, name, schema, primary_keys=["id"], options=options)
     commit(engine_warehouse, name, pa.table([[1, 2], ["-D", "+I"], [5, 5]], schema=schema))
     judge.compact(engine_warehouse, name)
+    assert rows(engine, f"SELECT id FROM {name}") == [{"id": 2}]
+    with by_pypaimon(engine):
+        assert rows(engine, f"SELECT id FROM {name}") == [{"id": 2}]
     commit(engine_warehouse, name, pa.table([[1, 2], ["+I", "+I"], [4, 6]], schema=schema))
     assert [row[0] for row in judge.rows(engine_warehouse, name)] == [2]
     answer = ask(engine, f"SELECT id, v FROM {name}")

@@ -2,14 +2,10 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.catalyst.util.QuotingUtils$;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.datasources.FileFormat;
-import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.sources.GreaterThanOrEqual;
 import org.apache.spark.sql.sources.LessThanOrEqual;
 import org.apache.spark.sql.types.DataType;
@@ -36,8 +32,8 @@ public class KeyMerging {
     public KeyMerging(SparkSession session, String rules) throws Exception {
         this.session = session;
         this.rules = Json.read(rules);
-        this.key = (StructType) DataType.fromJson(Json.item(this.rules, "key").toString());
-        this.sequence = (StructType) DataType.fromJson(Json.item(this.rules, "sequence").toString());
+        this.key = Json.schema(this.rules, "key");
+        this.sequence = Json.schema(this.rules, "sequence");
     }
 
     /** A list of what each task found, as bytes. */
@@ -46,14 +42,8 @@ public class KeyMerging {
         for (int number = 0; number < told.size(); number++) {
             tasks.add(task((String) told.get(number)));
         }
-        MergeRules how =
-                new MergeRules(
-                        Values.kinds(key),
-                        Values.kinds(sequence),
-                        Json.item(rules, "descending").asBoolean(),
-                        Json.item(rules, "ignore_delete").asBoolean());
         JavaSparkContext context = JavaSparkContext.fromSparkContext(session.sparkContext());
-        return context.parallelize(tasks, tasks.size()).map(new MergeCall(how)).collect();
+        return context.parallelize(tasks, tasks.size()).map(new MergeCall(MergeRules.of(rules))).collect();
     }
 
     private MergeTask task(String text) throws Exception {
@@ -113,17 +103,8 @@ public class KeyMerging {
 
     private Function1 reader(Reading reading, String format, JsonNode low, JsonNode high) {
         StructType required = new StructType((StructField[]) fields.toArray(new StructField[0]));
-        HashMap options = new HashMap();
-        options.put("returning_batch", "false");
-        options.put("datetimeRebaseMode", "CORRECTED");
-        options.put("int96RebaseMode", "CORRECTED");
-        scala.collection.immutable.Map given = PythonUtils.toScalaMap(options);
-        Configuration conf = session.sessionState().newHadoopConfWithOptions(given);
-        FileFormat files =
-                format.equals("parquet") ? (FileFormat) new ParquetFileFormat() : (FileFormat) new OrcFileFormat();
         String first = ((StructField) fields.get(reading.key[0])).name();
-        return files.buildReaderWithPartitionValues(
-                session, required, new StructType(), required, within(first, low, high), given, conf);
+        return FileReaders.of(session, required, format, within(first, low, high), false);
     }
 
     private int added(String name, DataType type) {

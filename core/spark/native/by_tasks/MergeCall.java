@@ -10,15 +10,10 @@ import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.zip.Deflater;
-import org.apache.hadoop.fs.Path;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.api.java.function.Function;
-import org.apache.spark.api.python.PythonUtils;
-import org.apache.spark.paths.SparkPath$;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.execution.datasources.PartitionedFile;
 import scala.collection.Iterator;
 
 /**
@@ -223,17 +218,7 @@ final class Cursor {
 
     private void open(boolean isThin) {
         reading = (Reading) readings.get(Reading.name(file.schema, file.format, isNumbered, isThin));
-        PartitionedFile split =
-                new PartitionedFile(
-                        new GenericInternalRow(new Object[0]),
-                        SparkPath$.MODULE$.fromPath(new Path(file.path)),
-                        0L,
-                        file.size,
-                        new String[0],
-                        0L,
-                        file.size,
-                        PythonUtils.toScalaMap(new HashMap()));
-        rows = (Iterator) reading.read.apply(split);
+        rows = (Iterator) reading.read.apply(FileReaders.whole(file.path, file.size));
     }
 
     /** To the next row that counts; false when there is none, and the file is closed. */

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
 import java.io.Serializable;
 import java.util.HashMap;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
 import scala.Function1;
 
 /** What a task is told, in JSON, and how it reads files: by schema and format. */
@@ -42,11 +44,20 @@ public final class MergeRules implements Serializable {
     public final boolean isDescending;
     public final boolean ignoresDelete;
 
-    public MergeRules(int[] keyKinds, int[] sequenceKinds, boolean isDescending, boolean ignoresDelete) {
+    private MergeRules(int[] keyKinds, int[] sequenceKinds, boolean isDescending, boolean ignoresDelete) {
         this.keyKinds = keyKinds;
         this.sequenceKinds = sequenceKinds;
         this.isDescending = isDescending;
         this.ignoresDelete = ignoresDelete;
+    }
+
+    /** As {@code merging.told_rules} tells them. */
+    public static MergeRules of(JsonNode told) {
+        return new MergeRules(
+                Values.kinds(Json.schema(told, "key")),
+                Values.kinds(Json.schema(told, "sequence")),
+                Json.item(told, "descending").asBoolean(),
+                Json.item(told, "ignore_delete").asBoolean());
     }
 }
 
@@ -64,5 +75,9 @@ public final class Json {
 
     public static JsonNode item(JsonNode object, String name) {
         return (JsonNode) (Object) object.get(name);
+    }
+
+    public static StructType schema(JsonNode object, String name) {
+        return (StructType) DataType.fromJson(item(object, name).toString());
     }
 }

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _KEY_PREFIX = "_KEY_"
-_PARTS = ("Values", "MergeTask", "Version", "MergeCall", "KeyMerging")
+_PARTS = ("Values", "MergeTask", "Version", "FileReaders", "MergeCall", "KeyMerging")
 _GROUP = struct.Struct(">iB")
 _COUNT = struct.Struct(">i")
 _FILE = struct.Struct(">iqqii")
@@ -114,23 +114,26 @@ def _take(answer: bytes, groups: Sequence[MergeGroup], made: Sequence[_Made]) ->
             made[group].take(file, rows, first, words if told == length else zlib.decompress(words))
 
 
+def told_rules(rules: MergeRules) -> dict[str, Any]:
+    """As `MergeRules` in `MergeTask.java` takes them."""
+    return {
+        "key": read_types(rules.key_types).jsonValue(),
+        "sequence": read_types(rules.sequence_types).jsonValue(),
+        "descending": rules.descending,
+        "ignore_delete": rules.ignore_delete,
+    }
+
+
 def _told_rules(rules: MergeRules) -> str:
-    return msgspec.json.encode(
-        {
-            "key": read_types(rules.key_types).jsonValue(),
-            "sequence": read_types(rules.sequence_types).jsonValue(),
-            "descending": rules.descending,
-            "ignore_delete": rules.ignore_delete,
-            "columns": {
-                str(number): {
-                    "key": columns.key,
-                    "thin": [name.removeprefix(_KEY_PREFIX) for name in columns.key],
-                    "sequence": columns.sequence,
-                }
-                for number, columns in rules.columns.items()
-            },
+    columns = {
+        str(number): {
+            "key": each.key,
+            "thin": [name.removeprefix(_KEY_PREFIX) for name in each.key],
+            "sequence": each.sequence,
         }
-    ).decode()
+        for number, each in rules.columns.items()
+    }
+    return msgspec.json.encode(told_rules(rules) | {"columns": columns}).decode()
 
 
 def read_types(types: Sequence[str]) -> StructType:
@@ -182,7 +185,7 @@ def _told_files(
             "schema": str(file.schema_id),
             "format": file.format,
             "age": ages[place],
-            "may_retract": file.may_retract or group.rules.uncounted_deletes,
+            "may_retract": group.rules.may_retract(file),
             "min_key": _told_key(group.rules, comparable(group.rules, file.min_key)),
             "lowest": 0 if is_numbered else file.min_sequence,
             "highest": file.row_count - 1 if is_numbered else file.max_sequence,

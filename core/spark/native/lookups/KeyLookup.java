@@ -1,5 +1,6 @@
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -15,6 +16,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedUnsafeProjection$;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.types.DataTypeUtils$;
 import org.apache.spark.sql.classic.Dataset;
@@ -34,6 +36,7 @@ public class KeyLookup {
     private static final int MOST_SHAPES = 64;
     private final SparkSession session;
     private final HashMap shapes = new HashMap();
+    private volatile Lookup current;
 
     public KeyLookup(SparkSession session) {
         this.session = session;
@@ -48,7 +51,13 @@ public class KeyLookup {
             shapes.put(shape, new Shape(Json.read(shape)));
         }
         Shape known = (Shape) shapes.get(shape);
-        ArrayList found = new Lookup(session, known, Json.read(asked)).rows();
+        ArrayList found;
+        try {
+            current = new Lookup(session, known, Json.read(asked));
+            found = current.rows();
+        } finally {
+            current = null;
+        }
         if (found == null) {
             return null;
         }
@@ -60,6 +69,14 @@ public class KeyLookup {
                         scala.Option.apply(null));
         rows.setAnalyzed();
         return Dataset.ofRows(session, rows);
+    }
+
+    /** Has the lookup fail that is under way, if there is one. From any thread. */
+    public void stop() {
+        Lookup lookup = current;
+        if (lookup != null) {
+            lookup.stop();
+        }
     }
 }
 
@@ -73,28 +90,17 @@ final class Shape {
     final HashMap layouts = new HashMap();
 
     Shape(JsonNode told) {
-        table = schema(told, "table");
-        constants = schema(told, "constants");
-        conditions = schema(told, "conditions");
+        table = Json.schema(told, "table");
+        constants = Json.schema(told, "constants");
+        conditions = Json.schema(told, "conditions");
         conditionKinds = Values.kinds(conditions);
         JsonNode merging = Json.item(told, "rules");
-        rules =
-                merging.isNull()
-                        ? null
-                        : new MergeRules(
-                                Values.kinds(schema(merging, "key")),
-                                Values.kinds(schema(merging, "sequence")),
-                                Json.item(merging, "descending").asBoolean(),
-                                Json.item(merging, "ignore_delete").asBoolean());
+        rules = merging.isNull() ? null : MergeRules.of(merging);
         JsonNode each = Json.item(told, "layouts");
         for (int number = 0; number < each.size(); number++) {
             Layout layout = new Layout(Json.item(each, number));
             layouts.put(layout.name, layout);
         }
-    }
-
-    static StructType schema(JsonNode told, String name) {
-        return (StructType) DataType.fromJson(Json.item(told, name).toString());
     }
 }
 
@@ -120,7 +126,9 @@ final class Lookup {
     final Shape shape;
     final WantedColumn[] wanted;
     final AtomicLong left;
+    final AtomicLong room;
     final int mostFound;
+    private volatile boolean isStopped;
     private final JsonNode files;
     private final HashMap readers = new HashMap();
     private final ArrayList newest = new ArrayList();
@@ -130,6 +138,7 @@ final class Lookup {
         this.shape = shape;
         this.files = Json.item(asked, "files");
         this.left = new AtomicLong(Json.item(asked, "most_read").asLong());
+        this.room = new AtomicLong(Json.item(asked, "most_bytes").asLong());
         this.mostFound = Json.item(asked, "most_found").asInt();
         JsonNode values = Json.item(asked, "values");
         wanted = new WantedColumn[values.size()];
@@ -138,9 +147,17 @@ final class Lookup {
         }
     }
 
+    void stop() {
+        isStopped = true;
+        left.set(Long.MIN_VALUE / 2);
+    }
+
     /** Null when it is too much. */
     ArrayList rows() throws Exception {
         ArrayList found = found();
+        if (isStopped) {
+            throw new InterruptedIOException("nobody waits for the rows any more");
+        }
         for (int number = 0; number < found.size(); number++) {
             FoundRow each = (FoundRow) found.get(number);
             if (each.version == null) {
@@ -250,7 +267,12 @@ final class FileLookup implements Callable {
                     if (projection == null) {
                         projection = projection(layout);
                     }
-                    each.row = projection.apply(row).copy();
+                    UnsafeRow made = projection.apply(row).copy();
+                    each.row = made;
+                    if (lookup.room.addAndGet(-made.getSizeInBytes()) < 0) {
+                        // Of other keys they need not be.
+                        throw new IOException("the rows are too big to be kept");
+                    }
                 }
             }
             return rows.isWithout() ? null : found;

@@ -3,23 +3,13 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.python.PythonUtils;
-import org.apache.spark.paths.SparkPath$;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.util.QuotingUtils$;
 import org.apache.spark.sql.classic.SparkSession;
-import org.apache.spark.sql.execution.datasources.FileFormat;
-import org.apache.spark.sql.execution.datasources.PartitionedFile;
-import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat;
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.sources.EqualTo;
 import org.apache.spark.sql.sources.In;
-import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DateType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -219,36 +209,17 @@ public final class FileReader {
 
     public FileReader(SparkSession session, Layout layout, WantedColumn[] wanted) {
         this.layout = layout;
-        boolean isOrc = layout.format.equals("orc");
-        FileFormat files = isOrc ? (FileFormat) new OrcFileFormat() : (FileFormat) new ParquetFileFormat();
-        HashMap options = new HashMap();
-        options.put("returning_batch", String.valueOf(files.supportBatch(session, layout.columns)));
-        options.put("datetimeRebaseMode", "CORRECTED");
-        options.put("int96RebaseMode", "CORRECTED");
-        scala.collection.immutable.Map given = PythonUtils.toScalaMap(options);
-        Configuration conf = session.sessionState().newHadoopConfWithOptions(given);
-        open =
-                files.buildReaderWithPartitionValues(
-                        session, layout.columns, new StructType(), layout.columns, filters(wanted, isOrc), given, conf);
+        open = FileReaders.of(session, layout.columns, layout.format, filters(wanted), true);
     }
 
     /** Rows, or batches of them. */
     public Iterator open(String address, long size) {
-        return (Iterator)
-                open.apply(
-                        new PartitionedFile(
-                                new GenericInternalRow(new Object[0]),
-                                SparkPath$.MODULE$.fromPath(new Path(address)),
-                                0L,
-                                size,
-                                new String[0],
-                                0L,
-                                size,
-                                PythonUtils.toScalaMap(new HashMap())));
+        return (Iterator) open.apply(FileReaders.whole(address, size));
     }
 
     /** What lets a reader pass over pages and row groups; rows are looked at all the same. */
-    private scala.collection.immutable.Seq filters(WantedColumn[] wanted, boolean isOrc) {
+    private scala.collection.immutable.Seq filters(WantedColumn[] wanted) {
+        boolean isOrc = layout.format.equals("orc");
         ArrayList filters = new ArrayList();
         for (int column = 0; column < wanted.length; column++) {
             Object filter = wanted[column].filter(layout.columns.apply(layout.conditions[column]), isOrc);
@@ -275,7 +246,7 @@ public final class Layout {
     public Layout(JsonNode told) {
         name = Json.item(told, "name").asText();
         format = Json.item(told, "format").asText();
-        columns = (StructType) DataType.fromJson(Json.item(told, "columns").toString());
+        columns = Json.schema(told, "columns");
         key = places(Json.item(told, "key"));
         sequence = places(Json.item(told, "sequence"));
         number = Json.item(told, "number").asInt();

@@ -56,17 +56,6 @@ def layout_name(schema_id: int, file_format: str, how: How) -> str:
     return f"{schema_id} {file_format} {how}"
 
 
-def told_rules(rules: MergeRules | None) -> Mapping[str, Any] | None:
-    if rules is None:
-        return None
-    return {
-        "key": read_types(rules.key_types).jsonValue(),
-        "sequence": read_types(rules.sequence_types).jsonValue(),
-        "descending": rules.descending,
-        "ignore_delete": rules.ignore_delete,
-    }
-
-
 def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Mapping[str, Any]:
     """Where in the rows of such files what is. Raises `CannotLookUp`."""
     columns = _Columns()

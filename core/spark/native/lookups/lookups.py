@@ -16,18 +16,19 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from core.cancelling import check_cancelled
 from core.spark import native
 from core.spark.launch.session_settings import LOOKUPS
 from core.spark.merging.model import MergeRules
 from core.spark.merging.opening import OpenFile
 from core.spark.merging.survive import by_age
 from core.spark.native import by_tasks
-from core.spark.native.by_tasks.merging import needs_numbers
+from core.spark.native.by_tasks.merging import needs_numbers, told_rules
 from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.native.lookups.asked import Asked, asked_rows
 from core.spark.native.lookups.footers import Footers
-from core.spark.native.lookups.layouts import CannotLookUp, How, Reads, layout_name, told_layout, told_rules
+from core.spark.native.lookups.layouts import CannotLookUp, How, Reads, layout_name, told_layout
 from core.spark.native.needs import ViewNeeds
 from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile, TableState
@@ -36,8 +37,10 @@ from core.spark.stores.access import HadoopStores
 
 # What a task reads in a tenth of a second.
 _MOST_READ = 1_000_000
+# Of rows that are found, and kept.
+_MOST_BYTES = 1 << 20
 _KEPT = 64
-_BY_TASKS = ("Values", "MergeTask", "Version")
+_BY_TASKS = ("Values", "MergeTask", "Version", "FileReaders")
 
 Key = tuple[str, ...]
 T = TypeVar("T")
@@ -79,6 +82,7 @@ class Lookups:
             try:
                 found = self._looked_up(key, types, reads, asked)
             except (CannotLookUp, Py4JJavaError):
+                check_cancelled()
                 # A scan says what is wrong, as it does with all statements.
                 return None
         if found is None:
@@ -87,9 +91,10 @@ class Lookups:
         _keep(self._found, question, found)
         return found
 
-    def warm_up(self) -> None:
-        """Have the classes compiled."""
-        _ = self._java
+    def stop(self) -> None:
+        """Have the lookup fail that is under way, if there is one. From any thread."""
+        if "_java" in self.__dict__:
+            self._java.stop()
 
     def _looked_up(self, key: Key, types: StructType, reads: Reads, asked: Asked) -> DataFrame | None:
         shape = self._shape(key, types, reads, asked)
@@ -98,6 +103,7 @@ class Lookups:
             "files": [*self._told_whole(asked.whole), *self._told_merged(asked)],
             "most_read": _MOST_READ,
             "most_found": SMALL_RESULT,
+            "most_bytes": _MOST_BYTES,
         }
         found = self._java.rows(shape, msgspec.json.encode(question).decode())
         return None if found is None else DataFrame(found, self._session)
@@ -111,7 +117,7 @@ class Lookups:
                 "table": types.jsonValue(),
                 "constants": reads.state.constants.jsonValue(),
                 "conditions": StructType(list(reads.equal)).jsonValue(),
-                "rules": told_rules(reads.rules),
+                "rules": None if reads.rules is None else told_rules(reads.rules),
                 "layouts": [told_layout(reads, *kind) for kind in kinds],
             }
             shape = msgspec.json.encode(told).decode()
@@ -141,7 +147,7 @@ class Lookups:
                     "thin": layout_name(file.schema_id, file.file_format, "thin"),
                     "group": number,
                     "age": ages[place],
-                    "may_retract": each.may_retract or group.rules.uncounted_deletes,
+                    "may_retract": group.rules.may_retract(each),
                     "numbered": is_numbered,
                 }
 
