@@ -12,7 +12,7 @@ from core.config import Settings
 from core.errors import Unavailable
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
-from tests.spark.launch.kubernetes_api import FullCluster
+from tests.spark.launch.kubernetes.full_cluster import FullCluster
 from tests.spark.standalone import SPARING
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(600)]

@@ -1,0 +1,1 @@
+"""Kubernetes, as far as an API server alone shows it."""
