@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
 
 _HOME = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+_ARCHIVING = pytest.StashKey["subprocess.Popen[bytes]"]()
 _BELOW_HOME = {
     "XDG_CONFIG_HOME": ".config",
     "XDG_STATE_HOME": ".local/state",
@@ -38,7 +41,12 @@ def _keep_java_archives(config: pytest.Config, place: Path) -> None:
         kept.chmod(0o700)
         place.parent.mkdir(parents=True)
         place.symlink_to(kept)
+        is_first = not hasattr(config, "workerinput") and not any(kept.glob("*.jsa"))
+        if is_first and config.getoption("numprocesses", None):
+            config.stash[_ARCHIVING] = subprocess.Popen([sys.executable, "-m", "tests.java_archive"])
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if _ARCHIVING in config.stash:
+        config.stash[_ARCHIVING].wait()
     config.stash[_HOME].cleanup()
