@@ -141,13 +141,13 @@ public class Plans {
 
     LogicalPlan replaced(LogicalPlan node, Map tables) {
         if (node instanceof Aggregate && Summaries.isSummary(Summaries.leaf(((Aggregate) node).child()))) {
-            return Summaries.answered((Aggregate) node);
+            return folded(Summaries.answered((Aggregate) node));
         }
         if (node instanceof Filter && ((Filter) node).child() instanceof LocalRelation) {
             return filtered((Filter) node, (LocalRelation) ((Filter) node).child());
         }
         if (node instanceof Project || node instanceof GlobalLimit) {
-            return isHere(below(node)) ? (LogicalPlan) ConvertToLocalRelation$.MODULE$.apply(node) : node;
+            return isHere(below(node)) ? folded(node) : node;
         }
         String place = placeOf(node);
         if (place == null) {
@@ -176,6 +176,11 @@ public class Plans {
     /** Rows of this process, which may be computed with at once. */
     private static boolean isHere(LogicalPlan node) {
         return node instanceof LocalRelation && !Summaries.isSummary(node);
+    }
+
+    /** What a node makes of rows that are here. */
+    private static LogicalPlan folded(LogicalPlan node) {
+        return (LogicalPlan) ConvertToLocalRelation$.MODULE$.apply(node);
     }
 
     private static LogicalPlan below(LogicalPlan node) {
