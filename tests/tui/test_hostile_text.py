@@ -6,6 +6,8 @@ import json
 import unicodedata
 from pathlib import Path
 
+from textual import events
+
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, at_events, sitting
 
@@ -58,6 +60,28 @@ async def test_hostile_names_in_a_dialog_and_in_the_bottom_line(warehouse: Path)
         await console.sees("Sent to terminal: shop.`[b]o[`")
         await console.press("s")
         await console.sees("create-savepoint · shop.[b]o[", "Save snapshot 5")
+        assert_harmless(console)
+
+
+async def test_hostile_names_on_the_lines_where_one_types(warehouse: Path) -> None:
+    """As an argument, and in the words that confirm: C1 codes begin sequences as escape does."""
+    evil = "v2\x9b31m\u202e"
+    (warehouse / "shop.db" / "orders").rename(warehouse / "shop.db" / evil)
+    tags = warehouse / "shop.db" / evil / "tag"
+    (tags / "tag-v2").rename(tags / f"tag-{evil}")
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("v2�31m�")
+        await console.press("G", "enter", "4")
+        await console.sees("tag v2�31m�")
+        await console.press("T")
+        await console.sees("rename-tag", "name          v2�31m�")
+        assert_harmless(console)
+        await console.press("escape", "1", "j", "B")
+        await console.sees("rollback", "confirm", "to confirm")
+        assert_harmless(console)
+        await console.press("escape", "slash")
+        console.app.post_message(events.Paste(COPIES))
+        await console.sees("/ �]52;c;")
         assert_harmless(console)
 
 

@@ -8,14 +8,15 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
-from textual.widgets import Input, Static
+from textual.widgets import Static
 
 from core.actions.registry import Action, Argument
 from core.text import clean_text
 from tui.keymap import hidden
+from tui.widgets.clean_input import CleanInput
 
 
-class FieldInput(Input):
+class FieldInput(CleanInput):
     """Says what Enter does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -7,17 +7,17 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.widgets import Input
 
 from core.export import FORMATS
 from core.text import clean_text
 from tui.dialogs.dialog import Dialog
 from tui.theme import Line
+from tui.widgets.clean_input import CleanInput
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
 
 
-class NameInput(Input):
+class NameInput(CleanInput):
     """Says what Enter does."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "write the file", id="export.write")]

@@ -12,6 +12,7 @@ from textual.widgets import Input
 from tui.dialogs.dialog import Dialog
 from tui.keymap import steps
 from tui.records.sources import GridColumn, Records
+from tui.widgets.clean_input import CleanInput
 from tui.widgets.grid.record_grid import RecordGrid
 
 Picked = TypeVar("Picked")
@@ -32,7 +33,7 @@ class PickDialog(Dialog[Picked]):
         """`line` is what one types on, or what stands on it before one does."""
         super().__init__()
         self._title = title
-        self._input = line if isinstance(line, Input) else Input(placeholder=line, compact=True)
+        self._input = line if isinstance(line, Input) else CleanInput(placeholder=line, compact=True)
         self._grid = RecordGrid(columns, head=head, only_words=True)
         self._grid.can_focus = False
 

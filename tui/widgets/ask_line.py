@@ -11,6 +11,8 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tui.widgets.clean_input import CleanInput
+
 
 class LineBelow(Horizontal):
     """Begins with a sign, and goes back to the grid when it closes."""
@@ -25,7 +27,7 @@ class LineBelow(Horizontal):
         super().__init__()
         self._grid = grid
         self._sign = sign
-        self.input = Input(text, placeholder=example, compact=True)
+        self.input = CleanInput(text, placeholder=example, compact=True)
 
     def compose(self) -> ComposeResult:
         yield Static(self._sign, markup=False)

@@ -12,6 +12,7 @@ from textual.widgets import Input
 from core.figures import counted
 from tui.dialogs.pick import PickDialog
 from tui.records.sources import GridColumn, Records
+from tui.widgets.clean_input import CleanInput
 from tui.widgets.grid.columns import NARROWEST, STEP, ColumnLayout
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
@@ -37,7 +38,7 @@ def _key(key: str, action: str, description: str, tooltip: str, *, written: str 
     )
 
 
-class ColumnLine(Input):
+class ColumnLine(CleanInput):
     """Has the keys of the dialog, as they come before text: names hold none of these signs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

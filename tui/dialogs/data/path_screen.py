@@ -13,6 +13,7 @@ from core.text import clean_text
 from tui.dialogs.dialog import Dialog
 from tui.query.sql_files import completions, full_path
 from tui.theme import Line
+from tui.widgets.clean_input import CleanInput
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import Slot, ThreadReport
@@ -21,7 +22,7 @@ _MOST_SHOWN = 40
 _Completed = tuple[str, tuple[str, list[str]]]
 
 
-class PathLine(Input):
+class PathLine(CleanInput):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "take it", id="path.take"),
         Binding("tab", "screen.complete", "complete", id="path.complete"),
