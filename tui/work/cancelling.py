@@ -17,12 +17,16 @@ PATIENCE = 5.0
 class Cancelling:
     """Made when somebody cancels."""
 
-    def __init__(self, room: EngineRoom, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, room: EngineRoom, of: int | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`of` is the number of the thread that has asked Spark; None for whichever."""
         self._room = room
+        self._of = of
         self._clock = clock
         self._since = clock()
         self._ends_spark = False
-        room.cancel()
+        room.cancel(of)
 
     @property
     def _is_slow(self) -> bool:
@@ -32,7 +36,7 @@ class Cancelling:
         """Cancelled again: by force, where that was offered."""
         if self._is_slow and not self._ends_spark:
             self._ends_spark = True
-            self._room.kill()
+            self._room.kill(self._of)
 
     @property
     def line(self) -> Line:
@@ -52,9 +56,9 @@ class Cancelling:
         ]
 
 
-def pressed(before: Cancelling | None, room: EngineRoom) -> Cancelling:
-    """A cancel that begins, or is pressed once more."""
+def pressed(before: Cancelling | None, room: EngineRoom, of: int | None = None) -> Cancelling:
+    """A cancel that begins, or is pressed once more. `of` is as in `Cancelling`."""
     if before is None:
-        return Cancelling(room)
+        return Cancelling(room, of)
     before.press()
     return before

@@ -69,14 +69,20 @@ class EngineRoom:
 
         return run_statement(self.engine, asked, database=database, limit=limit)
 
-    def cancel(self) -> None:
-        """Stop the running statement, however long that takes; returns at once."""
-        cancel = partial(self.engine.cancel, may_kill=False)
+    def cancel(self, of: int | None = None) -> None:
+        """Stop the running statement, however long that takes; returns at once.
+
+        `of` is the number of a thread: what another one has asked for goes on.
+        """
+        cancel = partial(self.engine.cancel, may_kill=False, of=of)
         threading.Thread(target=cancel, name="paimark-cancel", daemon=True).start()
 
-    def kill(self) -> None:
-        """End Spark with the running statement; returns at once. The next statement starts it again."""
-        threading.Thread(target=self.engine.kill, name="paimark-kill", daemon=True).start()
+    def kill(self, of: int | None = None) -> None:
+        """End Spark with the running statement; returns at once. The next statement starts it again.
+
+        `of` is as in `cancel`.
+        """
+        threading.Thread(target=partial(self.engine.kill, of=of), name="paimark-kill", daemon=True).start()
 
     def close(self) -> None:
         """End the engine and all that it started."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ class SparkWork:
         self._room = room
         self._began = time.monotonic()
         self._uses_spark = self._is_cancelled = False
+        # The thread that works: another statement may run by the time that this is cancelled.
+        self._thread: int | None = None
         self._cancelling: Cancelling | None = None
 
     @property
@@ -52,16 +55,16 @@ class SparkWork:
         """In the thread: the engine, when the work asks for it. Raises `Refused` when it was cancelled."""
         if self._is_cancelled:
             raise Refused("Cancelled", "Nothing was committed.")
-        self._uses_spark = True
+        self._uses_spark, self._thread = True, threading.get_ident()
         return self._room.engine
 
     def cancel(self) -> None:
         """Give Spark nothing further, and stop what it does for this; again when that is slow: by force."""
         self._is_cancelled = True
         if self._cancelling is not None or self._uses_spark:
-            self._cancelling = pressed(self._cancelling, self._room)
+            self._cancelling = pressed(self._cancelling, self._room, self._thread)
 
     def cancel_again(self) -> None:
         """Cancel again: a statement that was sent to Spark after the first time is cancelled too."""
         if self._cancelling is not None:
-            self._room.cancel()
+            self._room.cancel(self._thread)

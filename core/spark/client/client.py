@@ -47,6 +47,8 @@ class Engine:
         self._busy = threading.Lock()
         self._process: EngineProcess | None = None
         self._number = 0
+        # The thread that asked for the running statement.
+        self._caller = 0
         self._cancelled = False
         self._killed = False
         self._may_kill = True
@@ -126,27 +128,34 @@ class Engine:
         if process is not None and not process.ended:
             process.order(Prefetch(sql))
 
-    def cancel(self, *, may_kill: bool = True) -> None:
+    def cancel(self, *, may_kill: bool = True, of: int | None = None) -> None:
         """Stop the running statement, if there is one: its events end with `Failed`.
 
-        Where that takes long the engine is killed, unless it may not be: then `kill` is for the caller.
+        Where that takes long the engine is killed, unless it may not be: then `kill` is for the caller. `of`
+        is the number of a thread: what another one has asked for goes on.
         """
         with self._lock:
-            if not self._busy.locked() or self._cancelled:
+            if not self._runs(of) or self._cancelled:
                 return
             self._cancelled, self._may_kill = True, may_kill
             sent = self._sent
         if sent is not None:
             self._stop(sent)
 
-    def kill(self) -> None:
-        """End the running statement with its engine; temporary views and what is cached go with it."""
+    def kill(self, *, of: int | None = None) -> None:
+        """End the running statement with its engine; temporary views and what is cached go with it.
+
+        `of` is as in `cancel`.
+        """
         with self._lock:
             process = self._process
-            if process is None or not self._busy.locked():
+            if process is None or not self._runs(of):
                 return
             self._killed = True
         process.kill()
+
+    def _runs(self, of: int | None) -> bool:
+        return self._busy.locked() and of in (None, self._caller)
 
     def close(self) -> None:
         """End the engine and everything it started. Returns when nothing of it is left."""
@@ -169,6 +178,7 @@ class Engine:
         began = time.monotonic()
         with self._lock:
             self._cancelled = self._killed = False
+            self._caller = threading.get_ident()
             self._number += 1
         process = self._started()
         sent = _Sent(process, self._number, process.begin())

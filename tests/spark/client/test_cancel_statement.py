@@ -14,6 +14,8 @@ from core.spark.client.client import Engine
 from core.spark.protocol import Event, Failed
 from tests.spark.client.test_cancel_engine_work import stuck
 from tests.spark.engine_fixture import rows
+from tui.work.engine_room import EngineRoom
+from tui.work.spark_work import SparkWork
 
 
 @pytest.fixture
@@ -40,6 +42,27 @@ def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_
     assert starting.state == "starting"
     assert rows(starting, "SELECT 2 AS a") == [{"a": 2}]
     assert starting._process is process
+
+
+def test_a_cancel_of_one_thread_leaves_the_statement_of_another(starting: Engine) -> None:
+    """A change that is past its work in Spark is cancelled while somebody's query runs."""
+    ended: list[Event] = []
+    thread = threading.Thread(target=lambda: ended.extend(starting.run("SELECT 1 AS a")))
+    thread.start()
+    while starting.state != "starting" or not starting._busy.locked():
+        time.sleep(0.01)
+    time.sleep(0.2)
+    work = SparkWork(EngineRoom(starting.settings, starting))
+    assert work.engine() is starting
+    for _ in range(2):
+        work.cancel()
+        work.cancel_again()
+    time.sleep(0.3)
+    assert not starting._cancelled and not ended
+    starting.cancel(may_kill=False, of=thread.ident)
+    thread.join()
+    end = ended[-1]
+    assert isinstance(end, Failed) and end.cause == "cancelled"
 
 
 @pytest.mark.long

@@ -63,7 +63,7 @@ class NoSpark:
     def run(self, sql: str, **how: Any) -> Iterator[Event]:
         yield Failed("Spark failed", cause="engine")
 
-    def cancel(self, *, may_kill: bool = True) -> None:
+    def cancel(self, *, may_kill: bool = True, of: int | None = None) -> None:
         """Nothing runs."""
 
 

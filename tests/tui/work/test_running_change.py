@@ -100,16 +100,16 @@ class Room(EngineRoom):
         super().__init__(Settings("nowhere"))
         self.asked: list[str] = []
 
-    def cancel(self) -> None:
+    def cancel(self, of: int | None = None) -> None:
         self.asked.append("cancel")
 
-    def kill(self) -> None:
+    def kill(self, of: int | None = None) -> None:
         self.asked.append("kill")
 
 
 def test_a_warm_spark_is_ended_only_by_who_was_told() -> None:
     room, now = Room(), 100.0
-    cancelling = Cancelling(room, lambda: now)
+    cancelling = Cancelling(room, clock=lambda: now)
     now += PATIENCE - 1
     cancelling.press()
     assert "".join(text for text, _ in cancelling.line) == "cancelling  4 s"
