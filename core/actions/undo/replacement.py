@@ -228,17 +228,16 @@ def _steps(files: Files, reversal: Reversal) -> list[Step]:
     pointer = Step("replace", table.main_branch_file, f"{name} -> {reversal.entry.previous or 'blank'}")
     copies = []
     if reversal.entry.copied_tags or reversal.entry.first_copied <= reversal.entry.last_copied:
-        copies.append(Step("delete", f"branch {name}", "its copies of main's past, which main has"))
+        copies.append(Step("delete", f"copies in branch {name}", "of main's past, which main has"))
     if archive is None:
         detail = f"guards and notice of {reversal.previous.root.label} instead of those of {name}"
         return [pointer, Step("replace", table.directory, detail), *copies]
     sizes = root_files(files, archive)
-    whole = f"{counted(len(sizes), 'file')} of branch {archive.label}: the previous main, whole"
+    whole = f"back from branch {archive.label}: {counted(len(sizes), 'file')}; no data file is touched"
     return [
-        Step("copy", table.directory, whole, sum(sizes.values())),
+        Step("move", "the previous main", whole, sum(sizes.values())),
         pointer,
-        Step("delete", table.root().tags, f"guards of {name} from after the fork"),
-        Step("delete", f"branch {archive.label}", "it is main again", sum(sizes.values())),
+        Step("delete", f"guards of {name}", "copies of its tags from after the fork"),
         *copies,
     ]
 

@@ -73,7 +73,10 @@ def test_the_branch_keeps_no_copies_of_mains_past_which_would_outlive_its_files(
     before = of_branch(orders)
     done(context, "replace-main-branch", name="fix")
     assert {"snapshot/snapshot-1", "tag/tag-savepoint.1"} <= of_branch(orders) - before
-    assert "delete" in [each.verb for each in planned(context, "undo").steps if each.target == "branch fix"]
+    steps = planned(context, "undo").steps
+    assert "delete" in [each.verb for each in steps if each.target == "copies in branch fix"]
+    # Both branches stay: one goes on beside main, the other is main again.
+    assert not [each for each in steps if each.verb == "delete" and each.target.startswith("branch ")]
     done(context, "undo")
     assert of_branch(orders) == before
     done(context, "redo")
