@@ -36,7 +36,6 @@ def _sit(settings: Settings) -> Console:
     opening.start()
 
     from tui.console import Console
-    from tui.terminal.lending import leave_for_good
 
     console = Console(session, opening)
     if settings.keys or settings.commands:
@@ -45,6 +44,8 @@ def _sit(settings: Settings) -> Console:
     try:
         console.run(mouse=settings.mouse)
     finally:
+        from tui.terminal.lending import leave_for_good
+
         leave_for_good()
         session.memory.save()
         session.room.close()

@@ -12,11 +12,9 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual._compositor import CompositorUpdate
-from textual.app import App
 from textual.binding import Binding, BindingsMap, BindingType
 from textual.screen import Screen
 
@@ -31,12 +29,8 @@ from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
 from tui.session import Session
-from tui.terminal.capabilities import can_erase, can_link
-from tui.terminal.clipboard import copy_sequence
 from tui.terminal.key_order import Cancellable, settled
-from tui.terminal.lending import why_to_stay
-from tui.terminal.mouse import toggle
-from tui.terminal.sent_cells import SentCells
+from tui.terminal.sent_cells import SparingApp
 from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
@@ -56,7 +50,7 @@ if TYPE_CHECKING:
 _WHEEL_ROWS = 3
 
 
-class Console(App[None]):
+class Console(SparingApp):
     """The console on one warehouse."""
 
     TITLE = "Paimark"
@@ -91,8 +85,8 @@ class Console(App[None]):
         # Else Textual turns colours to greys, and the terminal's own, which it can't know, to black on black.
         super().__init__(ansi_color=True if no_colors else None)
         self._start_engine = start_engine
-        self._asked_to_quit = False
-        self._sent = SentCells(erases=can_erase(), links=can_link())
+        # How many keys were typed; and how many it had been when somebody was asked whether to leave.
+        self._typed_keys, self._asked_to_quit_at = 0, -1
         self._early = EarlyKeys()
         self.session = session
         session.jobs.heard = self._ended_unwatched
@@ -141,21 +135,11 @@ class Console(App[None]):
 
     # Bytes to the terminal
 
-    def _display(self, screen: Screen[object], renderable: Any) -> None:
-        if isinstance(renderable, CompositorUpdate):
-            renderable = self._sent.reduced(renderable, self.size)
-        super()._display(screen, renderable)
-
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         # A cursor that blinks sends bytes while nobody types.
         # By what they have: importing the editor would cost the first frame.
         if hasattr(event.widget, "cursor_blink"):
             event.widget.cursor_blink = False
-
-    def action_redraw(self) -> None:
-        """Send the whole screen, whatever else wrote to the terminal."""
-        self._sent.forget()
-        self.refresh(layout=True)
 
     # Messages of the parts
 
@@ -163,7 +147,8 @@ class Console(App[None]):
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
         elif isinstance(event, events.Key):
-            self.browse.key_bar.key_pressed()
+            self._typed_keys += 1
+            self._key_bar.key_pressed()
             await self._typed(event)
         else:
             await self._do(event)
@@ -216,12 +201,15 @@ class Console(App[None]):
         await self.browse.dialogs.open_running(event.change)
 
     def _ended_unwatched(self, job: Job) -> None:
-        from tui.screens.jobs import tell_end
+        from tui.screens.jobs import BELL_SECONDS
 
-        self.note(*job.end or ("",))
-        tell_end(self, job)
+        self.say(*job.end or ("",))
+        if job.seconds >= BELL_SECONDS:
+            self.bell()
 
     def on_copied(self, event: Copied) -> None:
+        from tui.terminal.clipboard import copy_sequence
+
         sequence = copy_sequence(event.text, os.environ)
         if sequence is None:
             self.say("Too much to copy through a terminal: 74 kB is the most", "warn")
@@ -235,9 +223,18 @@ class Console(App[None]):
         self.log_lines.append(LogLine(int(time.time() * 1000), text, ink))
 
     def say(self, text: str, ink: str = "") -> None:
-        """A sentence on the bottom line, and in the log."""
+        """A sentence on the bottom line of where the keys are, and in the log."""
         self.note(text, ink)
-        self.browse.key_bar.say(text, ink)
+        self._key_bar.say(text, ink)
+
+    @property
+    def _key_bar(self) -> KeyBar:
+        """A dialog may hide the one below it; the palette and its like have none of their own."""
+        # While the console leaves there is no screen.
+        for screen in self.screen_stack[-1:]:
+            if screen is not self.browse:
+                return next(iter(screen.query(KeyBar)), self.browse.key_bar)
+        return self.browse.key_bar
 
     # Actions of keys
 
@@ -246,7 +243,8 @@ class Console(App[None]):
         screen = self.screen
         if isinstance(screen, Cancellable) and screen.cancel():
             return
-        if self.browse.cancel_query():
+        # In a dialog nobody means a query behind it.
+        if screen is self.browse and self.browse.cancel_query():
             return
         if text := str(getattr(self.focused, "selected_text", "")):
             self.post_message(Copied(text))
@@ -291,11 +289,12 @@ class Console(App[None]):
             if isawaitable(done):
                 await done
 
+        own = own_entries(self, () if self.no_color else THEMES)
+        own += context_entries(self.session, self.say, self._switch_to)
+        keys = shown_keys([*BrowseScreen.BINDINGS, *self.BINDINGS], self._keymap)
+
         def offered() -> list[PaletteEntry]:
             self.browse.tables.learn()
-            own = own_entries(self, () if self.no_color else THEMES)
-            own += context_entries(self.session, self.say, self._switch_to)
-            keys = shown_keys([*BrowseScreen.BINDINGS, *self.BINDINGS], self._keymap)
             return [replace(each, keys=keys.get(each.keys, each.keys)) for each in entries(self.browse, own)]
 
         await self.push_screen(PaletteScreen(offered, lambda: self.browse.tables.all_listed), chosen)
@@ -327,6 +326,8 @@ class Console(App[None]):
         self.exit()
 
     def action_mouse(self) -> None:
+        from tui.terminal.mouse import toggle
+
         if self._driver is not None:
             is_on = toggle(self._driver)
             self.say("The mouse is on: the wheel moves the cursor" if is_on else "The mouse is off")
@@ -343,6 +344,8 @@ class Console(App[None]):
             widget.action_move(rows)
 
     def action_suspend(self) -> None:
+        from tui.terminal.lending import why_to_stay
+
         if why := why_to_stay(is_changing=bool(self.session.changes)):
             self.say(why, "warn")
         else:
@@ -370,8 +373,9 @@ class Console(App[None]):
     async def action_quit(self) -> None:
         """Leave; while a change is being written, or text would be lost, only when asked twice."""
         reason = self._reason_to_stay
-        if reason and not self._asked_to_quit:
-            self._asked_to_quit = True
+        # Twice in a row: whoever was asked and stayed is asked again.
+        if reason and self._typed_keys != self._asked_to_quit_at + 1:
+            self._asked_to_quit_at = self._typed_keys
             if not self.screen.query(KeyBar):
                 # The palette and its like have none, and go as with escape.
                 await self.screen.dismiss()

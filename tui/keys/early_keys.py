@@ -7,6 +7,7 @@ from textual.screen import Screen
 
 from core.figures import counted
 from tui.terminal.key_order import RowsScreen, binding_of
+from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
 
 
@@ -28,8 +29,9 @@ class EarlyKeys:
             self.forget()
         self._screen = screen
         self._keys.append(event)
+        kept = counted(len(self._keys), "key")
         for bar in screen.query(KeyBar):
-            bar.say(f"{counted(len(self._keys), 'key')} kept until the rows are there: esc forgets")
+            bar.say(f"{kept} kept until the rows are there: esc forgets", stays=True)
         return True
 
     def forget(self) -> Screen[object] | None:
@@ -42,11 +44,20 @@ class EarlyKeys:
         return screen
 
     def ready(self, screen: Screen[object]) -> list[Key]:
-        """Those that can be done now; they are not kept any more."""
+        """Those that can be done now; they are not kept any more.
+
+        None where there is no row: what was meant for one must not be done to the table, or to its newest.
+        """
         if self._screen is screen and _must_wait(screen, self._keys[0]):
             return []
-        keys = self._keys
-        return keys if self.forget() is screen else []
+        keys, grid = self._keys, screen.focused
+        if self.forget() is not screen:
+            return []
+        if isinstance(grid, RecordGrid) and not grid.count:
+            for bar in screen.query(KeyBar):
+                bar.say(f"There are no rows: {counted(len(keys), 'key')} forgotten", "warn")
+            return []
+        return keys
 
 
 def _must_wait(screen: Screen[object], event: Key) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
@@ -13,11 +13,12 @@ from tui.records.sources import GridColumn, Records
 from tui.widgets.grid.record_grid import RecordGrid
 
 KEPT = 2000
+# How often it is looked for new lines, while they are in sight.
+_LOOK_SECONDS = 0.5
 _SIGNS = {"good": "done", "warn": "note", "bad": "error"}
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(msgspec.Struct, frozen=True):
     time_ms: int
     text: str
     ink: str
@@ -36,6 +37,7 @@ class LogPane(Vertical):
     def __init__(self, log: Log) -> None:
         super().__init__(id="log")
         self._log = log
+        self._newest: LogLine | None = None
         self.grid = RecordGrid(
             [GridColumn("time", "time", "quiet"), GridColumn("", style="warn"), GridColumn("log", most=400)]
         )
@@ -45,10 +47,17 @@ class LogPane(Vertical):
 
     def on_mount(self) -> None:
         self.update_lines()
+        self.set_interval(_LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        if self._log and self._log[-1] is not self._newest:
+            self.update_lines()
 
     def update_lines(self) -> None:
         at_end = self.grid.cursor >= self.grid.count - 1
-        self.grid.show(Records(list(self._log), LogLine.values), note="Nothing happened yet.")
+        lines = list(self._log)
+        self._newest = lines[-1] if lines else None
+        self.grid.show(Records(lines, LogLine.values, id), note="Nothing happened yet.")
         if at_end:
             self.grid.action_last()
 

@@ -119,14 +119,6 @@ async def open_jobs(app: App[Any], jobs: Jobs) -> None:
     await app.push_screen(JobsScreen(jobs), chosen)
 
 
-def tell_end(app: App[Any], job: Job) -> None:
-    """Say how it ended wherever the keys are just now; what took long rings."""
-    for bar in app.screen.query(KeyBar).results(KeyBar):
-        bar.say(*job.end or ("",))
-    if job.seconds >= BELL_SECONDS:
-        app.bell()
-
-
 def _values(job: Job) -> tuple[str, str, str, str]:
     state = "● runs" if job.end is None else _STATES.get(job.end[1], "ended")
     return state, clean_text(job.title), whole_seconds(job.elapsed), told_of(job)

@@ -10,15 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import cast
+from typing import Any, cast
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.console import Console
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
+from textual.app import App
+from textual.screen import Screen
 from textual.strip import Strip
 
+from tui.terminal.capabilities import can_erase, can_link
 from tui.terminal.cells import Ink, Line, ScreenCell
 from tui.terminal.links import link_code
 from tui.terminal.scrolling import find_scroll
@@ -108,9 +111,40 @@ class _Reduced(CompositorUpdate):
     def __init__(self, sent: SentCells, update: LayoutUpdate | ChopsUpdate) -> None:
         self._sent = sent
         self._update = update
+        self._text: str | None = None
 
     def render_segments(self, console: Console) -> str:
-        return self._sent.send(self._update, console._color_system)
+        # Once: what was made is noted as sent.
+        if self._text is None:
+            self._text = self._sent.send(self._update, console._color_system)
+        return self._text
+
+
+class SparingApp(App[None]):
+    """Sends the terminal what differs from what it shows, and nothing at all where nothing does."""
+
+    def __init__(self, *, ansi_color: bool | None = None) -> None:
+        super().__init__(ansi_color=ansi_color)
+        self._sent = SentCells(erases=can_erase(), links=can_link())
+
+    def _display(self, screen: Screen[object], renderable: Any) -> None:
+        if isinstance(renderable, CompositorUpdate):
+            renderable = self._sent.reduced(renderable, self.size)
+            if self._is_shown(renderable):
+                return
+        super()._display(screen, renderable)
+
+    def _is_shown(self, update: CompositorUpdate) -> bool:
+        """Whether all of it is there. Textual puts codes about each update, one without text as well."""
+        if self._driver is None or self.is_headless or self._closed or self._batch_count or not self._running:
+            return False
+        at = self.screen.outer_size.clamp_offset(self.cursor_position)
+        return at == self._previous_cursor_position and not update.render_segments(self.console)
+
+    def action_redraw(self) -> None:
+        """Send the whole screen, whatever else wrote to the terminal."""
+        self._sent.forget()
+        self.refresh(layout=True)
 
 
 class _Pen:

@@ -37,6 +37,8 @@ _WRITTEN = {
 _FIRST = (
     "pane.",
     "tables.",
+    # Of the keys of the query pane the one that runs it; those that come before text would be first.
+    "query.run",
     "query.",
     "dialog.",
     "conflicts.",
@@ -67,13 +69,16 @@ class KeyBar(Lines):
     def _bindings_changed(self, screen: Screen[object]) -> None:
         self.update_lines()
 
-    def say(self, text: str, ink: str = "") -> None:
-        """One sentence in place of the keys, for a few seconds or until the next."""
+    def say(self, text: str, ink: str = "", *, stays: bool = False) -> None:
+        """One sentence in place of the keys, until the next or `hush`, and for a few seconds at most.
+
+        `stays` is for what goes on being so.
+        """
         self._said_at = time.monotonic()
         self._said = (f" {_SIGNS[ink]}{clean_text(text)}", ink)
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(_SHOWN_FOR, self.hush)
+        self._timer = None if stays else self.set_timer(_SHOWN_FOR, self.hush)
         self.update_lines()
 
     def hush(self) -> None:

@@ -9,11 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.rows import SnapshotRow
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table
 from tests.tui.driving import at_events, at_orders, sitting
+from tui.session import Target
 
 
 async def test_the_first_table_is_there_without_a_key(warehouse: Path) -> None:
@@ -230,6 +232,9 @@ async def test_the_log_opens_and_closes(warehouse: Path) -> None:
         await console.sees("Sent to terminal: shop.events")
         await console.press("L")
         await console.sees("log", "done")
+        # What happens from now on comes below what is there.
+        console.app.note("Spark is ready after 4 s", "good")
+        await console.sees("Spark is ready after 4 s")
         await console.press("L")
         await console.loses("done")
 
@@ -242,3 +247,12 @@ async def test_a_half_written_file_is_left_out_and_said(warehouse: Path) -> None
         await console.sees("tag v2", "1 of 1", "! 1 file unreadable: L says which")
         await console.press("L")
         await console.sees("tag-broken")
+
+
+async def test_the_table_that_the_cursor_rests_on_is_shown_at_once(warehouse: Path) -> None:
+    """A message on its way could show it after a key that was for another one."""
+    async with at_events(warehouse) as console:
+        tables = console.app.browse.tables
+        tables.grid.move_to(2)
+        tables._rested()
+        assert console.app.browse.target == Target(TablePath("shop", "orders"))

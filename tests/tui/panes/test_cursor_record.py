@@ -55,7 +55,7 @@ async def test_the_strip_shows_this_branchs_snapshot_of_the_same_number(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copied: list[str] = []
-    monkeypatch.setattr("tui.console.copy_sequence", lambda text, environment: copied.append(text))
+    monkeypatch.setattr("tui.terminal.clipboard.copy_sequence", lambda text, environment: copied.append(text))
     create_branch(warehouse, "shop.orders", "fix", "v2")
     commit(warehouse, "shop.orders$branch_fix", a_row(99))
     theirs = snapshot_file(warehouse, "orders", 3, "fix")

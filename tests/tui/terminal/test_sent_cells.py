@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -16,6 +18,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from benchmarks.screen import Screen
+from tests.tui.driving import at_events
 from tui.terminal.sent_cells import SentCells
 
 WIDTH, HEIGHT = 24, 4
@@ -156,3 +159,23 @@ def test_a_link_ends_with_its_cells_and_is_left_out_where_the_terminal_takes_non
     opened = "\x1b\\]8;id=[0-9a-f]+;https://example.org/a\x1b\\\\"
     assert re.search(opened + "\x1b\\[[0-9;]*mhere\x1b\\]8;;\x1b\\\\", bytes_of(True))
     assert "example.org" not in bytes_of(False)
+
+
+async def test_a_repaint_of_what_is_there_sends_nothing(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even where the hidden cursor is, nor that an update begins and ends."""
+    async with at_events(warehouse) as console:
+        written: list[str] = []
+        assert console.app._driver is not None
+        monkeypatch.setattr(type(console.app), "is_headless", False)
+        monkeypatch.setattr(console.app._driver, "write", written.append)
+        console.app.action_redraw()
+        await console.until(lambda: "snapshot 2" in "".join(written))
+        await console.pilot.pause(0.1)
+        written.clear()
+        console.app.browse.snapshots.grid.repaint_rows()
+        await console.pilot.pause(0.2)
+        assert not written
+        await console.press("j")
+        await console.until(lambda: bool(written), "send what differs")

@@ -103,6 +103,31 @@ async def test_keys_for_rows_wait_until_the_rows_are_there(warehouse: Path, slow
         await console.sees("Tag snapshot 3 of main of shop.orders as third")
 
 
+async def test_that_keys_wait_is_said_as_long_as_they_do(
+    warehouse: Path, slow: SlowSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tui.widgets.key_bar._SHOWN_FOR", 0.1)
+    async with waiting_for_orders(warehouse, slow) as console:
+        await console.press("j")
+        await console.sees("1 key kept until the rows")
+        await console.pilot.pause(0.4)
+        assert "1 key kept until the rows" in console.text
+        slow.may_go_on.set()
+        await console.sees("2 of 5")
+        assert "kept until the rows" not in console.text
+
+
+async def test_keys_for_rows_that_do_not_come_are_forgotten(warehouse: Path, slow: SlowSession) -> None:
+    """Else the second row's tag would be one of the newest."""
+    async with waiting_for_orders(warehouse, slow) as console:
+        await console.press("j", "t")
+        await console.sees("2 keys kept until the rows")
+        (warehouse / "shop.db/orders").rename(warehouse / "shop.db/elsewhere")
+        slow.may_go_on.set()
+        await console.sees("There are no rows: 2 keys forgotten")
+        assert console.app.screen is console.app.browse
+
+
 async def test_escape_and_any_other_key_forget_those_that_wait(warehouse: Path, slow: SlowSession) -> None:
     async with waiting_for_orders(warehouse, slow) as console:
         await console.press("j", "t")
@@ -147,6 +172,20 @@ async def test_leaving_from_the_palette_tells_of_text_that_would_be_lost(warehou
         await console.sees("Go to, or do")
         await console.press("ctrl+q")
         await console.sees("1 query with text not saved or run", "ctrl+q again leaves")
+
+
+async def test_who_was_asked_whether_to_leave_and_stayed_is_asked_again(warehouse: Path) -> None:
+    async with at_events(warehouse) as console:
+        await console.press("6")
+        await console.sees("[6 ")
+        await console.type(" + 1")
+        await console.press("ctrl+q")
+        await console.sees("ctrl+q again leaves")
+        await console.press("2", "ctrl+q")
+        await console.sees("ctrl+q again leaves")
+        assert console.app.is_running
+        await console.press("ctrl+q")
+        await console.until(lambda: not console.app.is_running, "leave")
 
 
 async def test_keys_wait_for_the_first_tables_too(warehouse: Path, slow: SlowSession) -> None:
@@ -214,6 +253,7 @@ async def test_the_footer_offers_no_key_that_types(warehouse: Path) -> None:
         await console.press("6")
         await console.sees("SELECT *", "^p actions")
         assert ": actions" not in console.text
+        assert console.text.index("^r run") < console.text.index("^e export")
         await console.press("ctrl+p")
         await console.sees("Go to, or do")
         await console.press("escape")
