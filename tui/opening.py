@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from core.errors import NotFound, PaimarkError
 from core.storage.files import Denied
@@ -23,33 +24,28 @@ from tui.work.unexpected_errors import problem_of
 PAGE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Databases:
+class Databases(msgspec.Struct, frozen=True):
     names: list[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(msgspec.Struct, frozen=True):
     database: str
     tables: list[TablePath]
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(msgspec.Struct, frozen=True):
     """The table and branch to begin with. `problem` says why it is not the one asked for."""
 
     target: Target
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Newest:
+class Newest(msgspec.Struct, frozen=True):
     opened: Opened
     rows: list[SnapshotRow]
 
 
-@dataclass(frozen=True, slots=True)
-class Arrived:
+class Arrived(msgspec.Struct, frozen=True):
     """The tab asked for, and where it was a version, the record's name there. `note` says what served."""
 
     target: Target
@@ -58,23 +54,20 @@ class Arrived:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(msgspec.Struct, frozen=True):
     """A sentence for the log."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
+class Stopped(msgspec.Struct, frozen=True):
     """Reading went no further than `stage`: `databases`, `tables` or `snapshots`."""
 
     stage: str
     error: PaimarkError
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(msgspec.Struct, frozen=True):
     target: Target
     version: str = ""
     tab: Tab = Tab.SNAPSHOTS

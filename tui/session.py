@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from core.config import Settings
 from core.quoting import quoted_if_needed
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
     from tui.work.running_change import RunningChange
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """The table and branch that the panes show; None is main, wherever main is."""
 
     table: TablePath
@@ -38,8 +38,7 @@ class Target:
         return f"{quoted_if_needed(self.table.database)}.{quoted_if_needed(name)}"
 
 
-@dataclass(frozen=True, slots=True)
-class RowVersion:
+class RowVersion(msgspec.Struct, frozen=True):
     """The version that a row names in `VERSION AS OF`, or a branch, or (all None) the table itself.
 
     `commit_time` (epoch ms) is the snapshot's: its number may be given again."""
@@ -51,8 +50,7 @@ class RowVersion:
     commit_time: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     """A target looked up: the root it means now, and the name of the branch that is main."""
 
     target: Target

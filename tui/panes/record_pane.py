@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
+import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -15,6 +15,7 @@ from textual.message import Message
 from core.errors import PaimarkError
 from core.figures import counted
 from tui.messages import LogLineAdded, StatusShown
+from tui.named_keys import key
 from tui.panes.pane import Desk
 from tui.records.marks import Mark, mark_of
 from tui.records.record_key import RecordKey
@@ -31,8 +32,7 @@ from tui.work.background import Slot, ThreadReport
 S = TypeVar("S", bound=RowSource)
 
 
-@dataclass(frozen=True, slots=True)
-class PaneRows(Generic[S]):
+class PaneRows(msgspec.Struct, Generic[S], frozen=True):
     """The rows that a pane's thread read. `total` is how many there are when `rows` are not all of them yet.
 
     `left_out` has a sentence for each file that could not be read."""
@@ -293,9 +293,8 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         if loaded is not None and loaded.total is not None and loaded.total > len(loaded.rows):
             position = f"{position}, {loaded.total:,} in all"
         if loaded is not None and loaded.left_out:
-            position = (
-                f"{position}  ! {counted(len(loaded.left_out), 'file')} unreadable: L says which".lstrip()
-            )
+            files, log = counted(len(loaded.left_out), "file"), key("browse.log", "L")
+            position = f"{position}  ! {files} unreadable: {log} says which".lstrip()
         return position
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import msgspec
@@ -40,16 +39,14 @@ _LATE = 0.4
 Whole = tuple[RecordKey, Snapshot]
 
 
-@dataclass(frozen=True, slots=True)
-class Fingerprint:
+class Fingerprint(msgspec.Struct, frozen=True):
     """`commits` differ when there are other rows, `tags` when other ones of them are kept."""
 
     commits: Hashable
     tags: Hashable
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
+class Marks(msgspec.Struct, frozen=True):
     """Names of the tags that keep snapshots, savepoints first. `tags` is `tags_seen` before."""
 
     root: Root
@@ -281,7 +278,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def _with_marks(self, loaded: PaneRows[SnapshotRows]) -> PaneRows[SnapshotRows]:
         rows = SnapshotRows(loaded.opened.root, loaded.rows.records, self._kept_by)
-        return replace(loaded, rows=rows)
+        return msgspec.structs.replace(loaded, rows=rows)
 
 
 def _sign(kept_by: str | None) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from core.table.layout import SAVEPOINT_TAG_PREFIX
 from core.table.lineage.lineage import numbered
@@ -12,8 +13,7 @@ from tui.session import Opened, Session, Target
 from tui.tabs import Tab
 
 
-@dataclass(frozen=True, slots=True)
-class TabCounts:
+class TabCounts(msgspec.Struct, frozen=True):
     """The counts, and the root that they were read from."""
 
     opened: Opened

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
+import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.message import Message
 from textual.timer import Timer
 
 from core.errors import PaimarkError, Unavailable
@@ -19,7 +18,7 @@ from core.table.layout import TablePath
 from tui.messages import LogLineAdded
 from tui.panes.pane import Desk
 from tui.records.sources import GridColumn, Records
-from tui.session import Session
+from tui.session import Session, Target
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.work.background import Slot
 
@@ -30,8 +29,7 @@ TableListing = list[TablePath] | PaimarkError
 _REST = 0.15
 
 
-@dataclass(frozen=True, slots=True)
-class TreeLine:
+class TreeLine(msgspec.Struct, frozen=True):
     """A database, one of its tables, or (both None) a remark."""
 
     label: str
@@ -46,13 +44,6 @@ class TablesPane(Vertical):
     """Moving onto a table shows it; Enter goes to it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "open", id="tables.open")]
-
-    class RowHighlighted(Message):
-        """The cursor rests on a table."""
-
-        def __init__(self, table: TablePath) -> None:
-            self.table = table
-            super().__init__()
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(id="tables")
@@ -220,7 +211,7 @@ class TablesPane(Vertical):
         self._timer = None
         line = self._line
         if line is not None and line.table is not None and line.table != self.shown:
-            self.post_message(self.RowHighlighted(line.table))
+            self.desk.show_table(Target(line.table))
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from core.figures import counted
 from core.table.layout import MAIN
@@ -13,8 +14,7 @@ from tui.named_keys import key, mark_key, unmark_key
 from tui.session import RowVersion, Target
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """A version of the table in view. `snapshot_id` and `commit_time` are None for the head of a branch."""
 
     wanted: Wanted

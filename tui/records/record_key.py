@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from core.table.layout import Root
 from core.table.records import Snapshot
@@ -13,8 +14,7 @@ from core.table.rows import SnapshotRow
 RecordKind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option", "run", "space"]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordKey:
+class RecordKey(msgspec.Struct, frozen=True):
     """A record of a root (a table and a branch).
 
     Numbers and names are given again, after a truncation or a deletion: `made` differs then.
@@ -26,8 +26,7 @@ class RecordKey:
     made: Hashable = None
 
 
-@dataclass(frozen=True, slots=True)
-class CommitKey:
+class CommitKey(msgspec.Struct, frozen=True):
     """Tells two commits of one number apart. `time_ms` is epoch milliseconds."""
 
     id: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from core.table.definition.retention import retention_off
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
@@ -37,8 +38,7 @@ OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 
 
-@dataclass(frozen=True, slots=True)
-class RowAction:
+class RowAction(msgspec.Struct, frozen=True):
     """An action on an object that a row stands for; `label` is what a person calls the object."""
 
     action: str
@@ -46,8 +46,7 @@ class RowAction:
     label: str
 
 
-@dataclass(frozen=True, slots=True)
-class RowActions:
+class RowActions(msgspec.Struct, frozen=True):
     """What a key may act on; where there is nothing, `why_none` says so."""
 
     choices: Sequence[RowAction]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+import msgspec
 
 from tui.formats import CellKind
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class GridColumn:
+class GridColumn(msgspec.Struct, frozen=True):
     """A column of a grid. `style` is a component style of the grid; `most` is its widest, in cells; `nothing`
     is what a missing value looks like; the values of a `middle` one are names, and cut in their middle."""
 

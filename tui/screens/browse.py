@@ -209,9 +209,6 @@ class BrowseScreen(Screen[None]):
         if pane is self.pane:
             self._show_detail()
 
-    def on_tables_pane_row_highlighted(self, event: TablesPane.RowHighlighted) -> None:
-        self.show_table(Target(event.table))
-
     def on_query_pane_row_highlighted(self) -> None:
         if self.tabs.current is Tab.QUERY:
             self._show_detail()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from core.figures import counted
 from tui.named_keys import mark_key, unmark_key
@@ -23,8 +24,7 @@ _VARIED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Several:
+class Several(msgspec.Struct, frozen=True):
     """The arguments of an action on all marked rows; `why_not` says why there are none."""
 
     arguments: Mapping[str, object]

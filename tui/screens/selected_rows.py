@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from tui.messages import Say
 from tui.named_keys import key, unmark_key
@@ -16,8 +17,7 @@ from tui.screens.open_tabs import OpenTabs
 _LONGEST = 500
 
 
-@dataclass(frozen=True, slots=True)
-class _Range:
+class _Range(msgspec.Struct, frozen=True):
     """From the row with the key `anchor` to the cursor; `before` are the marks without it."""
 
     pane: RecordPane[Any]

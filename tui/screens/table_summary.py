@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from textual.app import App
 
 from tui.panes.tab_counts import TabCounts, count_tabs

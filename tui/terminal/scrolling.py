@@ -6,7 +6,8 @@ A grid that scrolls by one row changes every line of it, though nearly all of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from tui.terminal.cells import Line
 
@@ -14,8 +15,7 @@ from tui.terminal.cells import Line
 _FEWEST = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Scroll:
+class Scroll(msgspec.Struct, frozen=True):
     """The `lines` of the screen move up by `by`, down where it is negative, over the whole width."""
 
     lines: range

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
+
+from core.cells import cut_middle
 from core.figures import counted
 from core.text import clean_text
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines, spread
 
 _STEP = " › "
+_SHORT_MAIN = 16
 _ENGINE_INKS = {"Spark ready": "good", "Spark failed": "bad"}
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(msgspec.Struct, frozen=True):
     """`main` is the name of the branch that is main; `engine` a word about Spark, `jobs` how much runs."""
 
     context: str
@@ -49,9 +51,9 @@ class Breadcrumb(Lines):
         right: list[Piece] = []
         if location.main:
             # A main that is a branch is rare and matters: it is said louder.
-            right.append(
-                (f"MAIN = {clean_text(location.main)} ", "quiet" if location.main == "main" else "warn")
-            )
+            # So long that nothing beside it is pushed off the line.
+            main = cut_middle(clean_text(location.main), max(_SHORT_MAIN, width // 5))
+            right.append((f"MAIN = {main} ", "quiet" if location.main == "main" else "warn"))
         if location.read_only:
             right.append((" READ-ONLY ", "warn"))
         if location.jobs:

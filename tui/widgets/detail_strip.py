@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from core.cells import cut, width_of
 from core.figures import counted
@@ -19,8 +20,7 @@ _NARROWEST = 25
 _LONGEST = 2000
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(msgspec.Struct, frozen=True):
     """`title` names the record, `facts` are its fields as (name, value), `position` says which row it is.
 
     `key` is the record's own, so that more facts are never added to those of another one.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+import msgspec
 
 _KEPT = 50
 
 
-@dataclass(eq=False)
-class Job:
+class Job(msgspec.Struct, eq=False):
     """One piece of work. `how_far` is a sentence on what it waits for, or how far it is.
 
     `stop` asks it to end, and says whether that can still be; `show` goes to where one watches it, which
@@ -23,7 +23,7 @@ class Job:
     stop: Callable[[], bool]
     show: Callable[[], object]
     is_watched: Callable[[], bool]
-    began: float = field(default_factory=time.monotonic)
+    began: float = msgspec.field(default_factory=time.monotonic)
     end: tuple[str, str] | None = None
     seconds: float = 0.0
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
 from core.errors import PaimarkError
 from tui.records.sources import GridColumn, RowSource
-from tui.widgets.grid.filters import RowFilter, plain_words, read_filter
 from tui.widgets.grid.row_order import SortOrder, arrange
 from tui.widgets.grid.view import View
 from tui.work.background import Slot, ThreadReport
+
+if TYPE_CHECKING:
+    from tui.widgets.grid.filters import RowFilter
 
 # Fewer rows than this are put in order at once.
 AT_ONCE = 2000
@@ -51,8 +53,14 @@ class Arranging:
         only_words: bool,
     ) -> None:
         """`app` is asked for when a thread is needed: rows are given before there is one, too."""
-        rows = plain_words(order.text) if only_words else self._read(order.text, columns, source, now_ms)
-        if rows is None or order.natural or len(source) <= AT_ONCE:
+        self.refusal = None
+        if order.natural:
+            # The first frame needs nothing of filters.
+            self.drop()
+            self._done(View(source))
+            return
+        rows = self._read(order.text, columns, source, now_ms, only_words=only_words)
+        if rows is None or len(source) <= AT_ONCE:
             self.drop()
             chosen = array("l") if rows is None else arrange(source, columns, rows, order, now_ms)
             self._done(View(source, chosen))
@@ -66,9 +74,18 @@ class Arranging:
         self._slot.ask(work)
 
     def _read(
-        self, text: str, columns: Sequence[GridColumn], source: RowSource, now_ms: int
+        self,
+        text: str,
+        columns: Sequence[GridColumn],
+        source: RowSource,
+        now_ms: int,
+        *,
+        only_words: bool,
     ) -> RowFilter | None:
-        self.refusal = None
+        from tui.widgets.grid.filters import plain_words, read_filter
+
+        if only_words:
+            return plain_words(text)
         try:
             return read_filter(text, columns, source, now_ms)
         except PaimarkError as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from core.cells import width_of
 from core.text import distinct
@@ -16,8 +17,7 @@ NARROWEST, STEP = 3, 4
 WIDEST = 400
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnLayout:
+class ColumnLayout(msgspec.Struct, frozen=True):
     """What a person chose of a grid's columns, by their names: it holds for other rows of the same columns.
 
     `order` has the names of all columns there were when one was moved, or is empty; `widths` are in cells.
@@ -25,7 +25,7 @@ class ColumnLayout:
 
     order: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset()
-    widths: Mapping[str, int] = field(default_factory=dict)
+    widths: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     def in_order(self, names: Sequence[str]) -> list[int]:
         """Indexes of all these columns as they stand; those that it does not know come last."""
@@ -34,12 +34,12 @@ class ColumnLayout:
 
     def toggled(self, name: str) -> ColumnLayout:
         """Hidden, or shown again."""
-        return replace(self, hidden=self.hidden ^ {name})
+        return msgspec.structs.replace(self, hidden=self.hidden ^ {name})
 
     def with_width(self, name: str, width: int | None) -> ColumnLayout:
         """`None` is the width that its values ask for."""
         others = {each: cells for each, cells in self.widths.items() if each != name}
-        return replace(self, widths=others if width is None else {**others, name: width})
+        return msgspec.structs.replace(self, widths=others if width is None else {**others, name: width})
 
     def moved(self, names: Sequence[str], name: str, to: str) -> ColumnLayout:
         """One of these columns in the place of another, which goes on by one."""
@@ -47,7 +47,7 @@ class ColumnLayout:
         place = order.index(to)
         order.remove(name)
         order.insert(place, name)
-        return replace(self, order=tuple(order))
+        return msgspec.structs.replace(self, order=tuple(order))
 
 
 class Columns:

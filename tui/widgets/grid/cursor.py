@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from tui.widgets.grid.view import View
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(msgspec.Struct, frozen=True):
     """`place` counts the rows shown; `held` is the key of the record there, None before there was one.
 
     `lost`: that record went away, and the cursor is between two rows, above the one that has its place.
@@ -49,7 +49,7 @@ class Cursor:
         """
         if self.to_end:
             last = self.moved(view, len(view) - 1)
-            return last if complete else replace(last, to_end=True)
+            return last if complete else msgspec.structs.replace(last, to_end=True)
         if self.held is None:
             return self.moved(view, 0)
         place = view.place(self.held)

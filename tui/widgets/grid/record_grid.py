@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from typing import ClassVar, Literal
 
+from msgspec.structs import replace
 from textual import events
 from textual.binding import BindingType
 from textual.geometry import Region

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from tui.records.sources import GridColumn, RowSource
-from tui.widgets.grid.filters import RowFilter
+
+if TYPE_CHECKING:
+    from tui.widgets.grid.filters import RowFilter
 
 IsWanted = Callable[[], bool]
 # How many rows are looked at between two questions whether anybody still wants the answer.
 _BREATH = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class SortOrder:
+class SortOrder(msgspec.Struct, frozen=True):
     """The text of a filter, and a column to sort by."""
 
     text: str = ""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from core.figures import counted
 from tui.records.sources import RowSource
 from tui.widgets.grid.row_order import SortOrder
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """`chosen` are indexes into the source; None for every row as it comes. A place counts rows shown."""
 
     source: RowSource
