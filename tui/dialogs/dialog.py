@@ -55,6 +55,8 @@ class Dialog(ModalScreen[Result]):
         """Put text in the panel and make its place as high as it needs, or as the terminal allows."""
         text.show(paragraphs, from_end=from_end)
         self._fit(text)
+        # What is painted next is of this height.
+        text.update_lines()
         if not text.size.width:
             # It was a guess, made so that the panel is painted once: twice would be thousands of bytes.
             self.call_after_refresh(self._fit, text)
@@ -69,10 +71,11 @@ class Dialog(ModalScreen[Result]):
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Close it. Idempotent: the first result counts.
 
-        Textual's own method takes away the screen on top, whichever that is, and a second key can be on its
-        way when the first one closes the dialog.
+        Textual's own method takes away the screen on top, whichever that is: a second key can be on its way
+        when the first one closes the dialog, and another dialog lie over one that a thread's result closes.
+        That stays open, and is closed again.
         """
-        return super().dismiss(result) if self.is_current else AwaitComplete()
+        return super().dismiss(result) if self.is_active else AwaitComplete()
 
     def action_close(self) -> None:
         self.dismiss(None)

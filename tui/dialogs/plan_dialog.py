@@ -23,6 +23,7 @@ from tui.dialogs.dialog import Dialog
 from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
 from tui.keymap import hidden
 from tui.messages import StatusShown
+from tui.named_keys import key
 from tui.session import Session
 from tui.theme import Line
 from tui.widgets.choices import Choices
@@ -322,13 +323,18 @@ class PlanDialog(Dialog[Outcome | None]):
         self._text.action_scroll(lines)
 
     def cancel(self) -> bool:
-        """Stop the change that runs; whether there is one that can be stopped."""
+        """Stop the change that runs, or the plan that is being made; whether there is one to be stopped."""
+        if self._state == "planning":
+            self.action_close()
+            return True
         change = self._change
         return change is not None and change.cancel()
 
     def action_leave(self) -> None:
         assert self._change is not None
-        self.app.post_message(StatusShown(f"{self._change.title} goes on: J finds it again"))
+        self.app.post_message(
+            StatusShown(f"{self._change.title} goes on: {key('browse.jobs', 'J')} finds it again")
+        )
         self.action_close()
 
     def action_close(self) -> None:
@@ -340,5 +346,6 @@ class PlanDialog(Dialog[Outcome | None]):
     def on_unmount(self) -> None:
         self._counting.cancel()
         self._planning.drop()
-        if self._change is not None:
+        # Another dialog may watch it by now.
+        if self._change is not None and self._change.watcher == self._look:
             self._change.watcher = None

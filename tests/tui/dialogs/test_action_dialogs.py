@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+from textual.strip import Strip
+
 from core.config import Settings
 from tests.conftest import ORDERS
 from tests.paimon import create_table
@@ -12,6 +15,7 @@ from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.session import Session
+from tui.widgets.grid.scroll_lines import ScrollLines
 
 
 async def test_s_shows_the_plan_and_enter_cancels_it(warehouse: Path) -> None:
@@ -99,10 +103,34 @@ async def test_a_tag_is_renamed_where_it_is_listed_and_nowhere_else(warehouse: P
         await console.press("enter")
         await console.sees("[ Apply ]")
         await console.press("a")
-        await console.sees("✓ done", "Renamed tag v2 of shop.orders to month-end", "paimark undo shop.orders")
+        await console.sees("✓ done", "Renamed tag v2 of shop.orders to month-end")
+        await console.sees("u takes it back (paimark undo shop.orders)")
         await console.press("escape")
         await console.sees("· month-end", "v2 is gone")
         assert not (warehouse / "shop.db/orders/tag/tag-v2").exists()
+
+
+async def test_a_plan_is_painted_once_as_high_as_it_is(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not cut to the place of what was there before it, for a moment."""
+    painted: list[str] = []
+    render = ScrollLines.render_line
+
+    def rendered(self: ScrollLines, y: int) -> Strip:
+        strip = render(self, y)
+        painted.append(strip.text.strip())
+        return strip
+
+    monkeypatch.setattr(ScrollLines, "render_line", rendered)
+    async with at_orders(warehouse, (100, 40)) as console:
+        await console.press("t")
+        await console.type("good")
+        await console.press("enter")
+        await console.sees("[ Apply ]", "Tag snapshot 5 of main")
+        await console.pilot.pause(0.2)
+    assert any("Tag snapshot 5" in line for line in painted)
+    assert not [line for line in painted if "more lines below" in line]
 
 
 async def test_a_refusal_is_said_in_words_and_can_not_be_applied(warehouse: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.table.branches import create_branch
 from tests.tui.driving import planning_merge, with_engine
 from tests.tui.test_hostile_text import COPIES, MARKUP, assert_harmless
 from tests.tui.work.test_running_change import orders
+from tui.dialogs.conflicts.choosing import Choosing
 from tui.dialogs.conflicts.kept_file import kept_file
 
 
@@ -26,6 +28,18 @@ def in_conflict(warehouse: Path, table: str) -> Path:
     commit(warehouse, table, orders((1, "c1", 7.5), (2, "c2", 8.5)))
     database, _, name = table.partition(".")
     return warehouse / f"{database}.db" / name / "snapshot"
+
+
+def hold_saving(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Choices are written once it is set."""
+    may_save, save = threading.Event(), Choosing.save
+
+    def save_then(choosing: Choosing) -> None:
+        assert may_save.wait(60)
+        save(choosing)
+
+    monkeypatch.setattr(Choosing, "save", save_then)
+    return may_save
 
 
 async def test_what_the_looking_waits_for_is_said_and_it_can_be_cancelled(warehouse: Path) -> None:
@@ -40,7 +54,7 @@ async def test_what_the_looking_waits_for_is_said_and_it_can_be_cancelled(wareho
 
 
 async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied(
-    engine_warehouse: Path, engine: Engine
+    engine_warehouse: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(engine_warehouse / "shop.db/orders", engine_warehouse / "beside.db/orders")
     snapshots = in_conflict(engine_warehouse, "beside.orders")
@@ -60,6 +74,15 @@ async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied
         # On to the cell that both changed: nobody has to choose what the branch alone did.
         await console.press("escape", "u", "m", "n", "b", "u")
         await console.sees("1 of 2 keys decided")
+        # A slow disk: the row that was opened meanwhile is closed first, and this then.
+        with monkeypatch.context() as patched:
+            written = hold_saving(patched)
+            await console.press("escape", "i")
+            await console.sees("price in base")
+            written.set()
+            await console.until(lambda: "paimark-choices" not in {t.name for t in threading.enumerate()})
+            await console.press("escape")
+            await console.sees("1 of 2 keys decided")
         # Twice in quick succession: what is open below stays open.
         await console.burst("escape", "escape")
         await console.sees("1 of 2 keys in conflict are undecided", "REFUSED", "Choose with `v`")

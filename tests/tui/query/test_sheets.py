@@ -69,7 +69,12 @@ async def test_a_second_statement_is_told_to_wait_and_cancel_reaches_the_first(w
         await console.sees("Query 1 is still running: ctrl+c cancels it", "1 query …")
         assert pane.result is None
         assert pane.editor.text == "SELECT 2"
+        # Not from a dialog over it, where something else may be meant.
+        await console.press("ctrl+o")
+        await console.sees("Statements run before")
         await console.press("ctrl+c")
+        assert first.result.cancelling is None
+        await console.press("escape", "ctrl+c")
         assert running.cancelling is not None
         await console.press("ctrl+pageup", "ctrl+g")
         await console.sees("Its statement is still running")

@@ -115,7 +115,7 @@ async def test_the_tour_is_left_at_any_time_and_goes_on_where_it_was(demo: Path)
         await console.sees(": tour goes on with it")
         console.app.session.memory.save()
     async with sitting(demo) as console:
-        await console.sees("● orders", "[7 Time")
+        await console.sees("shop › orders › main", "[7 Time")
         await console.press("colon")
         await console.type("tour")
         await console.press("enter")

@@ -94,7 +94,7 @@ async def test_a_plan_that_nobody_waits_for_is_not_made(
         await console.press("x")
         await console.sees("Reading what it takes …")
         planning = [each for each in threading.enumerate() if each.name == "paimark-plan"]
-        await console.press("escape")
+        await console.press("ctrl+c")
         await console.loses("Reading what it takes …")
         # One list of many: it asks after each whether it is wanted still.
         store.let.release(1)

@@ -275,6 +275,8 @@ class ConflictsScreen(Dialog[str | None]):
         report(choosing.path if choosing.has_any else "")
 
     def _saved(self, file: str) -> None:
+        # Another dialog may have been opened over it meanwhile: then it stays, and is closed again.
+        self._is_saving = False
         self.dismiss(file)
 
     def _not_saved(self, error: PaimarkError) -> None:

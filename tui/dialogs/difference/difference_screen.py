@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -25,7 +24,6 @@ from tui.dialogs.difference.reading import Counted, DifferenceReading
 from tui.keymap import hidden
 from tui.messages import Copied, StatusShown
 from tui.named_keys import cancel_key
-from tui.terminal.clipboard import copy_sequence
 from tui.theme import Line
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.widgets.key_bar import KeyBar
@@ -36,6 +34,7 @@ from tui.work.spark_work import SparkWork
 
 _TICK = 0.5
 _STARTING = "Counting the rows that differ"
+_FOR_ROWS = ("choose", "record", "copy", "next", "previous")
 
 
 class DifferenceScreen(Dialog[bool]):
@@ -89,7 +88,6 @@ class DifferenceScreen(Dialog[bool]):
         self._state = QueryStatus()
         self._choices = RecordGrid(shown.CHOICE_COLUMNS, only_words=True, at_edge=self._at_edge)
         self._grid = PageGrid(self._reorder, self._at_edge)
-        self._bar = KeyBar()
 
     def compose(self) -> ComposeResult:
         with self.framed(f"Difference of {self._difference.title}"):
@@ -100,7 +98,7 @@ class DifferenceScreen(Dialog[bool]):
                     yield self._choices
                 yield self._grid
             yield self._state
-            yield self._bar
+            yield KeyBar()
 
     def on_mount(self) -> None:
         self._counting: Slot[Counted] = Slot(self.app, "difference", self._take_totals, self._failed)
@@ -109,10 +107,6 @@ class DifferenceScreen(Dialog[bool]):
         self.set_focus(self._grid)
         self.set_interval(_TICK, self._tick)
         self.action_again()
-
-    def on_status_shown(self, event: StatusShown) -> None:
-        """The bottom line of the screen is out of sight."""
-        self._bar.say(event.text, event.ink)
 
     # Reading
 
@@ -211,7 +205,7 @@ class DifferenceScreen(Dialog[bool]):
 
     def must_wait(self, binding: str) -> bool:
         """Whether the rows that a key is for are still being read."""
-        kept = ("grid.", "difference.choose", "difference.record", "difference.copy", "difference.next")
+        kept = ("grid.", *(f"difference.{each}" for each in _FOR_ROWS))
         return self._is_busy and self._exporting.busy is False and binding.startswith(kept)
 
     # Keys
@@ -267,10 +261,7 @@ class DifferenceScreen(Dialog[bool]):
 
     def action_copy(self) -> None:
         if (row := self._row()) is not None:
-            text = shown.copied(row)
-            self.app.post_message(Copied(text))
-            if copy_sequence(text, os.environ) is not None:
-                self._bar.say("Sent to terminal", "good")
+            self.app.post_message(Copied(shown.copied(row)))
 
     async def action_export(self) -> None:
         from tui.dialogs.export import ExportScreen

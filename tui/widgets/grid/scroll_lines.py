@@ -47,13 +47,19 @@ class ScrollLines(Lines, can_focus=True):
 
     def lines(self, width: int) -> Sequence[Line]:
         wrapped = self._wrapped(width)
-        height = max(1, self.size.height)
+        height = max(1, self._height)
         self._top = max(0, min(self._top, len(wrapped) - height))
         shown = list(wrapped[self._top : self._top + height])
         hidden = len(wrapped) - self._top - len(shown)
         if hidden > 0:
             shown[-1] = [(f"… {hidden + 1} more lines below (j)", "quiet")]
         return shown
+
+    @property
+    def _height(self) -> int:
+        """As it is going to be: its place may be another one already, and not be laid out yet."""
+        styled = self.styles.height
+        return self.size.height if styled is None or styled.cells is None else styled.cells
 
     def _wrapped(self, width: int) -> list[Line]:
         if self._laid_out[0] != width:
