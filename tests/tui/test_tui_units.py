@@ -12,14 +12,19 @@ from hypothesis import strategies as st
 
 from core.cells import cut, fit, width_of, wrap
 from core.quoting import quoted_if_needed
+from core.spark.protocol import Finished
 from core.table.layout import TablePath
+from tui.dialogs.plan_text import by_keys
 from tui.formats import format_value, whole_text
 from tui.query.history import QueryExecution, add_to_history, read_history
+from tui.query.query_result import QueryResult
 from tui.query.statements import select_all
 from tui.records.row_actions import arguments_from
 from tui.session import RowVersion, Target
 from tui.tabs import Tab
 from tui.terminal.clipboard import MOST_BYTES, copy_sequence
+from tui.widgets.breadcrumb import Breadcrumb, Location
+from tui.widgets.grid.scroll_lines import wrap_line
 from tui.widgets.lines import line_width
 from tui.widgets.sql_editor import highlights, statement_at
 from tui.widgets.tab_bar import TabBar
@@ -142,3 +147,36 @@ def test_every_tab_is_named_at_80_columns_beside_the_tables(tab: Tab) -> None:
     assert line_width(line) <= 61
     text = "".join(text for text, _ in line)
     assert all(f"{each.key} {each.short_title}" in text or f"{each.key} {each.title}" in text for each in Tab)
+
+
+def test_no_name_of_main_pushes_what_matters_off_the_top_line() -> None:
+    at = Location("lab", "shop", "orders", "x" * 60, main="x" * 60, read_only=True, engine="Spark starts")
+    [line] = Breadcrumb(at).lines(80)
+    text = "".join(piece for piece, _ in line)
+    assert line_width(line) == 80
+    for words in (" lab › shop › orders", "MAIN = xxx", " READ-ONLY ", "Spark starts"):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("hint", "shown"),
+    [
+        ("Wait for it, or run `paimark recover`.", "Wait for it, or run `:` recover."),
+        ("Run `paimark recover shop.orders` to go on.", "Run `:` recover to go on."),
+        ("`paimark undo --replacement` first.", "`paimark undo --replacement` first."),
+        ("`paimark recover a.b --assume committed`", "`paimark recover a.b --assume committed`"),
+        ("`paimark verify shop.orders` names it", "`paimark verify shop.orders` names it"),
+    ],
+)
+def test_hints_name_what_the_console_has_for_a_command(hint: str, shown: str) -> None:
+    assert by_keys(hint) == shown
+
+
+def test_what_a_statement_says_at_its_end_is_not_cut() -> None:
+    result = QueryResult("INSERT INTO t SELECT 1", 0, 0.0)
+    message = "Committed snapshot 12 of shop.orders$branch_repair, with 11,950 rows"
+    result.take(Finished(11950, False, 48.1, message))
+    first, _ = result.status(50.0, "ready")
+    lines = wrap_line([(" ", ""), *first], 60)
+    assert max(map(line_width, lines)) <= 60
+    assert " ".join("".join(text for text, _ in line).strip() for line in lines) == f"✓ {message}  in 48.1 s"

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 from core.actions.plan import Outcome, Plan, Step
+from core.actions.registry import ACTIONS
 from core.errors import PaimarkError
 from core.figures import counted, size
 from core.text import clean_text
+from tui.named_keys import key
 from tui.theme import Line
 
 _LABEL = 9
+# A command with nothing but the table, as hints name it.
+_COMMAND = re.compile(r"`paimark ([a-z-]+)(?: (?!--)[^` ]+)?`")
 
 
 def plan_lines(plan: Plan, directory: str) -> list[Line]:
@@ -16,7 +22,7 @@ def plan_lines(plan: Plan, directory: str) -> list[Line]:
     lines: list[Line] = [[(clean_text(plan.summary), "strong")]]
     for refusal in plan.refusals:
         lines += [_blank(), _labelled("REFUSED", "alarm", refusal.reason, "bad")]
-        lines += [_labelled("", "", refusal.hint, "quiet")] if refusal.hint else []
+        lines += [_labelled("", "", by_keys(refusal.hint), "quiet")] if refusal.hint else []
     lines += [_blank()] if plan.warnings else []
     lines += [_labelled("! note", "warn", warning, "") for warning in plan.warnings]
     if plan.empty:
@@ -28,23 +34,42 @@ def plan_lines(plan: Plan, directory: str) -> list[Line]:
         lines.append(_labelled("frees", "warn", freed, ""))
     lines += [_blank()] if plan.kept or plan.undo else []
     lines += [_labelled("kept", "good", kept, "") for kept in plan.kept]
-    lines += [_labelled("undo", "quiet", plan.undo, "")] if plan.undo else []
+    lines += [_labelled("undo", "quiet", _way_back(plan.undo), "")] if plan.undo else []
     return lines
 
 
 def outcome_lines(outcome: Outcome) -> list[Line]:
-    """The message of a finished action, and the command that takes it back."""
+    """The message of a finished action, and what takes it back."""
     lines: list[Line] = [_blank(), [("✓ done   ", "good"), (clean_text(outcome.message), "strong")]]
     if outcome.undo:
-        lines.append(_labelled("undo", "quiet", outcome.undo, ""))
+        lines.append(_labelled("undo", "quiet", _way_back(outcome.undo), ""))
     return lines
 
 
 def error_lines(error: PaimarkError) -> list[Line]:
     lines: list[Line] = [_blank(), [("✗ failed ", "alarm"), (clean_text(error.message), "bad")]]
     if error.hint:
-        lines.append(_labelled("", "", error.hint, "quiet"))
+        lines.append(_labelled("", "", by_keys(error.hint), "quiet"))
     return lines
+
+
+def by_keys(hint: str) -> str:
+    """A hint with `:` and the action in the place of the command that does it."""
+
+    def written(match: re.Match[str]) -> str:
+        name = match[1]
+        return f"`{key('app.palette', ':')}` {name}" if name in ACTIONS else match[0]
+
+    return _COMMAND.sub(written, hint)
+
+
+def _way_back(command: str) -> str:
+    """The key that does it, where one does, and the command."""
+    if command.startswith("paimark undo "):
+        return f"{key('act.undo', 'u')} takes it back ({command})"
+    if command.startswith("paimark redo "):
+        return f"{key('act.redo', 'U')} does it again ({command})"
+    return command
 
 
 def _step(step: Step, directory: str) -> Line:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.figures import counted, seconds
 from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
+from core.text import clean_text
 from tui.named_keys import cancel_key
 from tui.query.arrow_rows import ArrowRows, result_columns
 from tui.records.sources import GridColumn, tuples
@@ -120,7 +121,8 @@ class QueryResult:
     def _finished(self, end: Finished) -> Line:
         took = (f"  in {seconds(end.seconds)}", "quiet")
         if end.message:
-            return [("✓ ", "good"), (end.message, ""), took]
+            # One piece, which goes on below its beginning where it is long.
+            return [("✓ ", "good"), (clean_text(end.message) + took[0], "")]
         if self.explained is not None:
             return [("✓ ", "good"), ("the plan", ""), took]
         rows = f"first {counted(end.rows, 'row')} of more" if end.truncated else counted(end.rows, "row")

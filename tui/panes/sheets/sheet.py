@@ -37,6 +37,7 @@ from tui.session import Session, Target
 from tui.theme import Line
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import Edge, RecordGrid
+from tui.widgets.lines import line_width
 from tui.widgets.query_status import QueryStatus
 from tui.widgets.sql_editor import SqlEditor
 from tui.work.background import Slot, ThreadReport
@@ -299,7 +300,9 @@ class QuerySheet(Vertical):
             if result.is_cut and self.grid.order.done:
                 line = [*line, (f"   {self.grid.order.done}: these rows only", "warn")]
             if self.grid.count and self.editor.has_focus and not result.running:
-                line = [*line, (f"   {key('query.leave', 'esc')} goes to the rows", "quiet")]
+                hinted = [*line, (f"   {key('query.leave', 'esc')} goes to the rows", "quiet")]
+                # Not in pieces at the right edge.
+                line = hinted if line_width(hinted) < self.status.size.width else line
             self.status.say(line, more, result.place)
 
     def on_descendant_focus(self) -> None:

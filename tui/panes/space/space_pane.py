@@ -111,7 +111,7 @@ class SpacePane(RecordPane[SpaceRows]):
     def fail(self, error: PaimarkError) -> None:
         super().fail(error)
         if isinstance(error, Cancelled):
-            self._summary.say([("! ", "warn"), ("Not counted to the end: r counts again", "")])
+            self._summary.say([("! ", "warn"), (f"Not counted to the end: {_again()}", "")])
 
     def cancel(self) -> bool:
         """Stop the count that runs; whether there is one."""
@@ -126,7 +126,7 @@ class SpacePane(RecordPane[SpaceRows]):
         if self._took <= _QUICK_SECONDS:
             self.load()
         else:
-            self._tell("the table changed since: r counts again")
+            self._tell(f"the table changed since: {_again()}")
 
     def _tell(self, more: str) -> None:
         """How the rows add up; `more` is how far the count is, or what is to be known beside it."""
@@ -175,3 +175,7 @@ class SpacePane(RecordPane[SpaceRows]):
     def _main(self) -> str:
         """The name of the branch that is main."""
         return "" if self.loaded is None else self.loaded.opened.main
+
+
+def _again() -> str:
+    return f"{key('browse.refresh', 'r')} counts again"
