@@ -41,7 +41,6 @@ _HDFS_OPTIONS = (
     "io.",
 )
 _NAME_NODES = "hdfs.name-node"
-_HDFS_PORT = 8020
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,8 @@ def _hdfs(host: str, options: Mapping[str, str]) -> StoreAccess:
     settings = _hadoop_settings()
     names = settings.get(f"dfs.ha.namenodes.{host}")
     if names is None:
-        return StoreAccess(options={_NAME_NODES: f"hdfs://{host}:{_HDFS_PORT}"})
+        # It would look for a host of that name for minutes.
+        return StoreAccess(f"it needs a port in the address, or Hadoop's files with the name service {host}")
     if settings.get(f"dfs.client.failover.resolve-needed.{host}", "").lower() == "true":
         return StoreAccess(f"it does not look for more hosts behind the names of {host}'s NameNodes")
     places = [

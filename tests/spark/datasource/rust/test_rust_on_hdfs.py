@@ -43,7 +43,11 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[dic
     ("host", "settings", "told"),
     [
         ("namenode:9000", LAKE, "hdfs://namenode:9000"),
-        ("namenode", LAKE, "hdfs://namenode:8020"),
+        (
+            "namenode",
+            LAKE,
+            "it needs a port in the address, or Hadoop's files with the name service namenode",
+        ),
         ("lake", LAKE, "hdfs://one:8020,two:9000"),
         ("", LAKE, "it does not look for Hadoop's default file system"),
         (
