@@ -6,7 +6,7 @@ and never with `..`. Only `core.storage` touches a file system.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from core.errors import FileMissing, Unavailable
@@ -92,12 +92,26 @@ class Files(Protocol):
     def delete(self, path: str) -> None:
         """Remove a file, or a link itself; nothing happens when it does not exist."""
 
+    def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
+        """Remove a file whose bytes are one's own; nothing happens when it does not exist, or has others.
+
+        Where the store keeps such a condition, the request removes nothing else either that came into its
+        place, however late it is carried out.
+        """
+
     def prune(self, directory: str) -> None:
         """Remove the directory, and those below it, as far as they hold no file.
 
         A branch whose files were deleted must not stay behind as empty directories: stock orphan cleaning
         then fails for the whole table. Nothing to do where a store has no directories.
         """
+
+
+def delete_if_own(files: Files, path: str, is_own: Callable[[bytes], bool]) -> None:
+    """`Files.delete_own` of a store that has no conditions for it."""
+    data = read_if_there(files, path)
+    if data is not None and is_own(data):
+        files.delete(path)
 
 
 def read_if_there(files: Files, path: str) -> bytes | None:

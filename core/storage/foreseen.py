@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from core.errors import FileMissing
 from core.storage.files import DirectoryEntry, Files
@@ -73,6 +73,9 @@ class Foreseen:
         raise _only_read(path)
 
     def delete(self, path: str) -> None:
+        raise _only_read(path)
+
+    def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
         raise _only_read(path)
 
     def prune(self, directory: str) -> None:

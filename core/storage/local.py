@@ -6,11 +6,11 @@ import errno
 import os
 import stat
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from core.errors import FileMissing, Refused, Unavailable
-from core.storage.files import Denied, DirectoryEntry
+from core.storage.files import Denied, DirectoryEntry, delete_if_own
 from core.storage.limits import NotMetadata, require_small
 from core.storage.no_follow import parent_directory
 from core.storage.paths import checked, checked_directory, is_plain, no_warehouse
@@ -148,6 +148,9 @@ class LocalFiles:
             parent_directory(self._root, path) as directory,
         ):
             os.unlink(name, dir_fd=directory)
+
+    def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
+        delete_if_own(self, path, is_own)
 
     def prune(self, directory: str) -> None:
         name = _name(checked(directory))

@@ -12,7 +12,7 @@ from core.storage.known_options import require_known
 from core.storage.local import LocalFiles
 
 # S3 and its like take a request whose time is at most a quarter of an hour off their own. A minute more lies
-# between a process's last sign of life and its last request at most.
+# between a process's last sign of life and its last request at most. Google's says nothing of the kind.
 _LATE_SECONDS = 16 * 60.0
 _NEVER_LATE = ("file:", "hdfs:", "memory:")
 _NO_OPTIONS: Mapping[str, str] = MappingProxyType({})

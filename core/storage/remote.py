@@ -5,22 +5,21 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
-from typing import Any
-
-from fsspec.asyn import sync
+from typing import Any, NoReturn
 
 from core.errors import FileMissing, PaimarkError
 from core.storage.conditions import PROOFS, QUICK, Conditions, Race, raced
-from core.storage.files import DirectoryEntry, Unanswered
+from core.storage.files import DirectoryEntry, Unanswered, delete_if_own
 from core.storage.limits import NotMetadata
 from core.storage.paths import checked, checked_directory, no_warehouse
-from core.storage.remote_errors import code_of, is_missing, is_passing, unavailable
+from core.storage.remote_errors import is_missing, is_passing, is_refusal, unavailable
 
 IN_FLIGHT = 32
 _DEADLINE_SECONDS = 10.0
@@ -28,6 +27,8 @@ _DEADLINE_SECONDS = 10.0
 LISTING_SECONDS = 60.0
 # What a write may take on top: slow enough for a bad link.
 _BYTES_A_SECOND = 250_000
+# What the loop of a client that can wait for many may take on top.
+_LOOP_SECONDS = 1.0
 # Files asked for ahead of the reader: enough to keep every connection busy, few enough to hold in memory.
 _CHUNK = 128
 _CHUNKS_AHEAD = 2
@@ -166,9 +167,12 @@ class RemoteFiles:
         full = self._file(path)
         try:
             with self._said_plainly(path, writes=True):
-                self._call("rm_file", full)
+                self._remove(full)
         except FileMissing:
             return
+
+    def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
+        delete_if_own(self, path, is_own)
 
     def prune(self, directory: str) -> None:
         """Object stores have no directories."""
@@ -211,23 +215,43 @@ class RemoteFiles:
         self._put(full, data)
 
     def _put(self, full: str, data: bytes, **how: object) -> None:
-        self._call("pipe_file", full, data, deadline=self._patience(data), **how)
+        self._call("pipe_file", full, data, deadline=self._patience(data), writes=True, **how)
+
+    def _remove(self, full: str) -> None:
+        self._call("rm_file", full, writes=True)
 
     def _patience(self, data: bytes) -> float:
         """How many seconds a write of them may take."""
         return self._deadline + len(data) / _BYTES_A_SECOND
 
-    def _call(self, method: str, *arguments: object, deadline: float | None = None, **named: object) -> Any:
-        """One of the file system's methods, given up at the deadline: some clients wait for ever."""
+    def _call(
+        self,
+        method: str,
+        *arguments: object,
+        deadline: float | None = None,
+        writes: bool = False,
+        **named: object,
+    ) -> Any:
+        """One of the file system's methods."""
         if not self._filesystem.async_impl:
             return getattr(self._filesystem, method)(*arguments, **named)
-        return sync(
-            self._filesystem.loop,
-            getattr(self._filesystem, f"_{method}"),
-            *arguments,
-            timeout=deadline or self._deadline,
-            **named,
-        )
+        asked = getattr(self._filesystem, f"_{method}")(*arguments, **named)
+        return self._answer(asked, deadline or self._deadline, writes=writes)
+
+    def _answer(self, asked: Awaitable[Any], seconds: float, *, writes: bool = False) -> Any:
+        """What a client says that can wait for many, given up in time: some wait for ever.
+
+        What writes is waited for though somebody presses ctrl+c: it can't be taken back once it is sent.
+        """
+        answer = asyncio.run_coroutine_threadsafe(asyncio.wait_for(asked, seconds), self._filesystem.loop)
+        until = time.monotonic() + seconds + _LOOP_SECONDS
+        try:
+            return answer.result(seconds + _LOOP_SECONDS)
+        except KeyboardInterrupt as interrupt:
+            if not writes:
+                answer.cancel()
+                raise
+            _stop_after(answer, until - time.monotonic(), interrupt)
 
     def _file(self, path: str) -> str:
         return f"{self._root}/{checked(path)}"
@@ -313,9 +337,24 @@ class RemoteFiles:
             if is_missing(error):
                 raise FileMissing(path) from error
             told = unavailable(self._uri, error)
-            if writes and not code_of(error):
+            if writes and not is_refusal(error):
                 told = Unanswered(told.message, told.hint)
             raise told from error
+
+
+def _stop_after(answer: Future[Any], seconds: float, interrupt: KeyboardInterrupt) -> NoReturn:
+    """Stop once a write is answered. Raises the interrupt, and where no answer comes why: nobody may take
+    back what the store may still do. A second ctrl+c does not wait.
+    """
+    try:
+        answer.result(max(seconds, 0))
+    except KeyboardInterrupt:
+        raise Unanswered("Interrupted before the store had answered") from interrupt
+    except Exception as error:
+        is_answer = is_refusal(error) or isinstance(error, FileExistsError | FileNotFoundError)
+        if not is_answer:
+            raise
+    raise interrupt
 
 
 def _modified(item: Mapping[str, Any]) -> int:

@@ -19,6 +19,7 @@ _LONGEST_REASON = 200
 _BROKEN_OFF = ("ClientPayloadError", "IncompleteRead", "IncompleteReadError", "ResponseStreamingError")
 # What Azure's client is answered by a store that is overloaded.
 _BUSY = (429, 500, 503)
+_NOT_IMPLEMENTED = 501
 _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
 # Where a Java exception's message ends; some clients print it with its escapes.
 _JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
@@ -112,6 +113,19 @@ def code_of(error: BaseException) -> str:
     """S3's own word for an error that s3fs translated; empty when there is none."""
     code: str = _answer(error).get("Error", {}).get("Code", "")
     return code
+
+
+def is_refusal(error: BaseException) -> bool:
+    """Whether the store said that a write was not done: of any other error that is not known.
+
+    A gateway that gave up (502, 504) and an internal error leave it open. So does every answer to a request
+    that the client sent again: the first may still be carried out.
+    """
+    about = _answer(error).get("ResponseMetadata", {})
+    if about.get("RetryAttempts"):
+        return False
+    status: int = about.get("HTTPStatusCode") or getattr(error, "status_code", None) or 0
+    return 400 <= status < 500 or status == _NOT_IMPLEMENTED
 
 
 def unavailable(uri: str, error: BaseException) -> Unavailable:

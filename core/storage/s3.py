@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -153,6 +153,30 @@ class S3Files(RemoteFiles):
         except FileMissing:
             return None
         return etag
+
+    def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
+        try:
+            # The etag first: the bytes that are one's own are then no newer ones.
+            etag = self.etag_of(path)
+            if etag is not None and is_own(self.read(path)):
+                with self._said_plainly(path, writes=True):
+                    self._delete_if(self._file(path), etag)
+        except FileMissing:
+            return
+
+    def _delete_if(self, full: str, etag: str) -> None:
+        members = self._client.meta.service_model.operation_model("DeleteObject").input_shape.members
+        if not etag or "IfMatch" not in members:
+            self._remove(full)
+            return
+        bucket, _, key = full.partition("/")
+        try:
+            self._call("call_s3", "delete_object", Bucket=bucket, Key=key, IfMatch=etag, writes=True)
+        except OSError as error:
+            if _code(error) == "NotImplemented":
+                self._remove(full)
+            elif _code(error) not in _UNMET:
+                raise
 
     @property
     def _store(self) -> str:

@@ -84,6 +84,15 @@ def test_a_replaced_file_has_the_new_bytes_alone(store: Files) -> None:
     assert store.names("t") == ["LATEST"]
 
 
+def test_ones_own_file_is_deleted_and_no_other(store: Files) -> None:
+    store.create("t/lock", b"mine")
+    store.delete_own("t/lock", lambda data: data == b"another's")
+    assert store.read("t/lock") == b"mine"
+    store.delete_own("t/lock", lambda data: data == b"mine")
+    assert not store.exists("t/lock")
+    store.delete_own("t/lock", lambda data: True)
+
+
 def test_reading_what_is_not_there_names_it(store: Files) -> None:
     with pytest.raises(FileMissing, match=r"^t/nothing does not exist$"):
         store.read("t/nothing")

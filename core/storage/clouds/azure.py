@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-
-from fsspec.asyn import sync
 
 from core.storage.clouds.azure_account import found_account
 from core.storage.clouds.marked import WRITER, MarkedFiles
@@ -33,7 +31,7 @@ class AzureFiles(MarkedFiles):
         return found_account(self._filesystem)
 
     def _list(self, full: str) -> list[DirectoryEntry]:
-        entries: list[DirectoryEntry] = self._run(self._listed, full, deadline=LISTING_SECONDS)
+        entries: list[DirectoryEntry] = self._answer(self._listed(full), LISTING_SECONDS)
         return entries
 
     async def _listed(self, full: str) -> list[DirectoryEntry]:
@@ -52,7 +50,7 @@ class AzureFiles(MarkedFiles):
         return list(entries.values())
 
     def _size(self, full: str) -> int | None:
-        properties = self._run(self._properties, full)
+        properties = self._answer(self._properties(full), self._deadline)
         return None if _is_directory(properties) else int(properties["size"])
 
     async def _properties(self, full: str) -> Any:
@@ -76,7 +74,8 @@ class AzureFiles(MarkedFiles):
         self._upload(full, data, _FILE, overwrite=True)
 
     def _upload(self, full: str, data: bytes, metadata: dict[str, str], *, overwrite: bool) -> None:
-        self._run(self._uploaded, full, data, metadata, overwrite, deadline=self._patience(data))
+        uploaded = self._uploaded(full, data, metadata, overwrite)
+        self._answer(uploaded, self._patience(data), writes=True)
 
     async def _uploaded(self, full: str, data: bytes, metadata: dict[str, str], overwrite: bool) -> None:
         async with self._blob(full) as blob:
@@ -88,9 +87,17 @@ class AzureFiles(MarkedFiles):
                     raise FileExistsError(full) from error
                 raise
 
+    def _remove(self, full: str) -> None:
+        self._answer(self._removed(full), self._deadline, writes=True)
+
+    async def _removed(self, full: str) -> None:
+        async with self._blob(full) as blob:
+            with _said_as_missing(full):
+                await blob.delete_blob(**_AT_ONCE)
+
     def _mark_of(self, full: str) -> str:
         try:
-            properties = self._run(self._properties, full)
+            properties = self._answer(self._properties(full), self._deadline)
         except FileNotFoundError:
             return ""
         return str((properties["metadata"] or {}).get(WRITER, ""))
@@ -98,9 +105,6 @@ class AzureFiles(MarkedFiles):
     def _blob(self, full: str) -> Any:
         container, _, path = full.partition("/")
         return self._filesystem.service_client.get_blob_client(container, path)
-
-    def _run(self, asked: Callable[..., Any], *arguments: object, deadline: float | None = None) -> Any:
-        return sync(self._filesystem.loop, asked, *arguments, timeout=deadline or self._deadline)
 
 
 def _entry(name: str, item: Any) -> DirectoryEntry:

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from core.errors import FileMissing
-from core.storage.files import DirectoryEntry, Unanswered
+from core.storage.files import DirectoryEntry, Unanswered, delete_if_own
 from tests.simulation.actors.scheduler import Actor, Death, Fate
 from tests.simulation.world import World
 
@@ -91,6 +91,10 @@ class ActorFiles:
         fate = self._begin("delete", path)
         self._set(path, None)
         self._end(fate, "delete", path)
+
+    def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
+        # As on a store that ignores conditions of deletes.
+        delete_if_own(self, path, is_own)
 
     def prune(self, directory: str) -> None:
         fate = self._begin("prune", directory)
