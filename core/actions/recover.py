@@ -13,7 +13,7 @@ from core.actions.change import driver, journal
 from core.actions.change.change import Landed
 from core.actions.change.journal import JournaledChange
 from core.actions.change.landing import left_readers
-from core.actions.change.late_requests import wait_for_claims
+from core.actions.change.late_requests import told_of_wait, wait_for_claims
 from core.actions.change.owner import Owner, Standing, running, silent, standing
 from core.actions.change.registry import change_named
 from core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
@@ -97,12 +97,11 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if unwatched.watched:
         seconds = f"{context.watch_for:g} s"
         steps.append(Step("check", "who holds it on another machine", f"watched for {seconds}: alive or not"))
-    is_begun = findings.interrupted is not None and findings.interrupted.is_checked
-    if context.late_for and (is_begun or findings.claims):
-        passed = (
-            f"waits until {duration(int(context.late_for * 1000))} have passed since its last sign of life"
-        )
-        steps.append(Step("check", "requests of it that the store may still carry out", passed))
+    claimed = [(each.id, each.token) for each in findings.claims]
+    waits = [] if findings.is_held else told_of_wait(context, table, findings.interrupted, claimed)
+    if waits:
+        longest = f"none can come {duration(round(context.late_for * 1000))} after its last sign of life"
+        steps.append(Step("check", "requests that the store may still carry out", longest))
     if findings.interrupted:
         steps += _journal_steps(context, table, findings.interrupted)
     steps += [_claim_step(context, table, claim) for claim in findings.claims]
@@ -130,6 +129,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=("Everything else: whatever no journal or claim of an interrupted change names",),
         warnings=(
             *unwatched.alive,
+            *waits,
             *_warnings(context, findings.untagged),
             *([of_many] if of_many else []),
         ),
@@ -164,7 +164,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             _recover_journal(hold, plan, progress)
         if findings.claims or findings.untagged or findings.is_littered:
             hold = journal.take(context, table, plan, token, ACTION, {})
-            wait_for_claims(context, table, [(each.id, each.token) for each in findings.claims], progress)
+            wait_for_claims(hold, [(each.id, each.token) for each in findings.claims], progress)
             for claim in findings.claims:
                 _recover_claim(context, table, claim, progress)
             for path in findings.stale:
@@ -263,7 +263,7 @@ def _journal_steps(context: Context, table: TablePath, interrupted: JournaledCha
 
 def _recover_journal(hold: journal.Hold, plan: Plan, progress: Progress) -> None:
     if hold.journal.change == ACTION:
-        hold.release()
+        driver.end_unbegun(hold, progress)
         return
     assumed = plan.arguments.get("assume")
     driver.recover(hold, progress, _ASSUMED.get(str(assumed), Landed.UNKNOWN))

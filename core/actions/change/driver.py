@@ -14,7 +14,12 @@ from core.actions import audit
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold, TakenOver
-from core.actions.change.late_requests import left_as_it_is, may_come_late, wait_for_change
+from core.actions.change.late_requests import (
+    left_as_it_is,
+    may_come_late,
+    note_before_release,
+    wait_for_change,
+)
 from core.actions.change.operations import Operation, append
 from core.actions.change.owner import running
 from core.actions.change.registry import change_named
@@ -70,8 +75,8 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
     without it, and leaves the journal.
     """
     if not hold.journaled.is_checked:
+        end_unbegun(hold, progress)
         progress(Remark(f"{hold.journal.action} had not begun: nothing is to be undone"))
-        hold.release()
         return
     wait_for_change(hold, progress)
     change = _resumed(hold.context, hold.journaled, hold.table, progress)
@@ -90,6 +95,14 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
         return
     _take_back(change, hold)
     progress(Remark(f"{hold.journal.action} was not committed: nothing is left of it"))
+
+
+def end_unbegun(hold: Hold, progress: Progress) -> None:
+    """End an interrupted change that changed nothing; its holder may have been about to release it."""
+    if hold.steps:
+        wait_for_change(hold, progress)
+    note_before_release(hold)
+    hold.release()
 
 
 def _clean(hold: Hold) -> None:
@@ -126,6 +139,7 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
                 raise left_as_it_is(hold.table, error) from error
             _take_back(change, hold)
         else:
+            note_before_release(hold)
             hold.release()
     except TakenOver:
         # The process that took it over ends it.

@@ -9,7 +9,7 @@ recovery writes an entry of its own first, after which the owner, should it live
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -156,11 +156,16 @@ class Hold:
     def steps(self) -> tuple[str, ...]:
         return self.journaled.steps
 
+    @property
+    def next_entry(self) -> str:
+        """The path of the journal entry by which another process would take the change over."""
+        return self.table.journal_step(self.journal.token, len(self.journaled.entries) + 1)
+
     def require(self) -> None:
         """Raises `TakenOver` when another acts under the journal now, or has ended it."""
         if not self._is_current():
             raise self._taken_over()
-        while (there := _entry(self.context, self._next_path())) is not None:
+        while (there := _entry(self.context, self.next_entry)) is not None:
             self._adopt(there)
 
     def note(self, step: str, data: Mapping[str, Any] | None = None) -> None:
@@ -177,12 +182,13 @@ class Hold:
         """The change is finished or undone: others may begin. Raises `TakenOver`."""
         self.require()
         # The lock first: entries without it mean nothing, and a lock without its entries would.
-        self.context.files.delete(self.table.journal)
-        for path in leftovers(self.context, self.table, self.journal.token):
+        self.context.files.delete_own(self.table.journal, self._is_of_it)
+        tokens = {self.journal.token, *(entry.token for entry in self.journaled.entries)}
+        for path in leftovers(self.context, self.table, tokens):
             self.context.files.delete(path)
 
     def _append(self, entry: JournalEntry) -> None:
-        while not self.context.files.create(path := self._next_path(), entry.to_json()):
+        while not self.context.files.create(path := self.next_entry, entry.to_json()):
             there = _entry(self.context, path)
             # A store may lose its answer and find, when asked again, what it has just written.
             if there is not None and there.uuid == entry.uuid:
@@ -201,10 +207,10 @@ class Hold:
 
     def _is_current(self) -> bool:
         data = read_if_there(self.context.files, self.table.journal)
-        return data is not None and _decoded(data, self.table).token == self.journal.token
+        return data is not None and self._is_of_it(data)
 
-    def _next_path(self) -> str:
-        return self.table.journal_step(self.journal.token, len(self.journaled.entries) + 1)
+    def _is_of_it(self, lock: bytes) -> bool:
+        return _decoded(lock, self.table).token == self.journal.token
 
     def _taken_over(self) -> TakenOver:
         return TakenOver(
@@ -281,10 +287,10 @@ def take_over(context: Context, table: TablePath, interrupted: JournaledChange, 
     return hold
 
 
-def leftovers(context: Context, table: TablePath, token: str = "") -> list[str]:
-    """The paths of journal entries and heartbeats, half-written ones too, of one change or of any; sorted."""
+def leftovers(context: Context, table: TablePath, tokens: Collection[str] = ("",)) -> list[str]:
+    """The paths of journal entries and heartbeats, half-written ones too, of some tokens or any; sorted."""
     names = context.files.names(table.branches)
-    prefixes = (f"{STEP_PREFIX}{token}", f"{HEARTBEAT_PREFIX}{token}")
+    prefixes = tuple(prefix + token for prefix in (STEP_PREFIX, HEARTBEAT_PREFIX) for token in tokens)
     files_left = (name for name in names if (meant_for(name) or name).startswith(prefixes))
     return sorted(f"{table.branches}/{name}" for name in files_left)
 

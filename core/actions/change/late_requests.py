@@ -11,16 +11,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 
-from core.actions.change.journal import Hold
-from core.actions.context import Context, Counting, Progress
+from core.actions.change.journal import NOT_COMMITTED, Hold, JournaledChange
+from core.actions.context import Context, Counting, Progress, Remark
 from core.cancelling import check_cancelled
-from core.errors import PaimarkError
-from core.figures import duration
+from core.errors import Cancelled, PaimarkError
+from core.figures import clock_time, duration
 from core.storage.files import Unanswered
+from core.storage.known_options import RECOVER_WAIT_OPTION
 from core.table.layout import TablePath
 
-_LOOK_EVERY = 5.0
+_LOOK_EVERY = 1.0
 _OVER = "no request of it can come any more"
+
+# Claims by id and token.
+Claims = Collection[tuple[int, str]]
 
 
 def may_come_late(context: Context, error: BaseException) -> bool:
@@ -42,45 +46,110 @@ def left_if_late(context: Context, table: TablePath) -> Callable[[BaseException]
     return lambda error: left_as_it_is(table, error) if may_come_late(context, error) else None
 
 
+def told_of_wait(
+    context: Context, table: TablePath, interrupted: JournaledChange | None, claims: Claims
+) -> list[str]:
+    """For the plan of a recovery: until when it will wait, and what a person may do; none without a wait.
+
+    By this machine's clock, which need not be the store's.
+    """
+    signs = _signs_of_claims(table, claims)
+    if interrupted is not None and interrupted.steps:
+        signs += _signs_of_change(table, interrupted)
+    if not signs or context.late_for <= 0:
+        return []
+    last, now, most = max(_written(context, signs).values(), default=0), context.clock(), _most_ms(context)
+    left = min(most, most - (now - last)) if last else most
+    if left <= 0:
+        return []
+    left = max(left // 1000, 1) * 1000
+    return [
+        "The store may still carry out what was sent before it died: recover waits until about "
+        f"{clock_time(now + left)} ({duration(left)}), and then goes on by itself",
+        "You may leave: the table stays as it is, locked for changes, and can be read and written; "
+        f"`paimark recover {table.word}` later waits for the rest only",
+        "Who knows that nothing of it is on its way need not wait: "
+        f"`paimark recover {table.word} --option '{RECOVER_WAIT_OPTION}=0 s'`",
+    ]
+
+
 def wait_for_change(hold: Hold, progress: Progress) -> None:
     """Before an interrupted change is recovered, until no request of who held it can come."""
-    context, table, entries = hold.context, hold.table, hold.journaled.entries
-    if context.late_for <= 0:
+    table, last = hold.table, len(hold.journaled.entries)
+    if hold.context.late_for <= 0:
         return
-    numbered = [
-        (table.journal_step(hold.journal.token, number), each) for number, each in enumerate(entries, 1)
-    ]
-    # Who only took it over wrote nothing else yet.
-    signs = [path for path, each in numbered if each.step]
-    beats = [table.heartbeat(token) for token in {hold.journal.token, *(each.token for each in entries)}]
-    _wait(context, numbered[-1][0], [table.journal, *signs, *beats], progress)
+    now = table.journal_step(hold.journal.token, last)
+    _wait(hold, now, _signs_of_change(table, hold.journaled), hold.journal.action, progress)
     hold.note(_OVER)
 
 
-def wait_for_claims(
-    context: Context, table: TablePath, claims: Collection[tuple[int, str]], progress: Progress
-) -> None:
-    """Before claims are recovered, by id and token, under a lock that was just taken."""
-    if context.late_for > 0 and claims:
-        signs = [table.savepoint_claim(number) for number, _ in claims]
-        beats = [table.heartbeat(token) for _, token in claims]
-        _wait(context, table.journal, [*signs, *beats], progress)
+def wait_for_claims(hold: Hold, claims: Claims, progress: Progress) -> None:
+    """Before claims are recovered, under a lock that was just taken."""
+    if hold.context.late_for <= 0:
+        return
+    if claims:
+        which = f"savepoint {', '.join(str(number) for number, _ in claims)}"
+        _wait(hold, hold.table.journal, _signs_of_claims(hold.table, claims), which, progress)
+    hold.note(_OVER)
 
 
-def _wait(context: Context, now: str, signs: Collection[str], progress: Progress) -> None:
-    """Until a file that is written now would be late enough after the last of the `signs`."""
-    directories = {path.rpartition("/")[0] for path in (now, *signs)}
-    written = {
-        f"{directory}/{entry.name}": entry.modified
-        for directory in directories
+def note_before_release(hold: Hold) -> None:
+    """By the entry a recovery knows that a request to end the change may still come: it would end the next.
+
+    Where another step tells that already, none is needed.
+    """
+    if hold.context.late_for > 0 and not hold.steps:
+        hold.note(NOT_COMMITTED)
+
+
+def _signs_of_change(table: TablePath, journaled: JournaledChange) -> list[str]:
+    """What who acted under a journal wrote last. Who took it over and has noted no step wrote nothing else,
+    however long it waited.
+    """
+    token = journaled.journal.token
+    steps = [number for number, each in enumerate(journaled.entries, 1) if each.step]
+    acted = dict.fromkeys([token, *(each.token for each in journaled.entries if each.step)])
+    beats = [table.heartbeat(each) for each in acted]
+    return [table.journal, *(table.journal_step(token, number) for number in steps), *beats]
+
+
+def _signs_of_claims(table: TablePath, claims: Claims) -> list[str]:
+    beats = [table.heartbeat(token) for _, token in claims]
+    return [*(table.savepoint_claim(number) for number, _ in claims), *beats]
+
+
+def _written(context: Context, paths: Collection[str]) -> dict[str, int]:
+    """When each that is there was written (epoch ms), by the store's clock; 0 where it does not tell."""
+    return {
+        path: entry.modified
+        for directory in {path.rpartition("/")[0] for path in paths}
         for entry in context.files.entries(directory)
+        if (path := f"{directory}/{entry.name}") in paths
     }
+
+
+def _wait(hold: Hold, now: str, signs: Collection[str], what: str, progress: Progress) -> None:
+    """Until a file that is written now would be late enough after the last of the `signs`."""
+    context, most = hold.context, _most_ms(hold.context)
+    written = _written(context, [now, *signs])
     last = max((written.get(path, 0) for path in signs if path != now), default=0)
-    most = context.late_for
-    until = time.monotonic() + min(most, most - (written.get(now, 0) - last) / 1000)
-    while (left := until - time.monotonic()) > 0:
-        check_cancelled()
-        progress(
-            Counting(f"waits {duration(1000 * round(left))}: requests of the interrupted one may still come")
-        )
-        time.sleep(min(left, _LOOK_EVERY))
+    passed = written.get(now, 0) - last if last else 0
+    until = time.monotonic() + min(most, most - passed) / 1000
+    try:
+        while (left := until - time.monotonic()) > 0:
+            check_cancelled()
+            more = 1000 * max(round(left), 1)
+            progress(
+                Counting(
+                    f"waits until {clock_time(context.clock() + more).rpartition(' ')[2]}, "
+                    f"{duration(more)} more: requests of {what} may come late"
+                )
+            )
+            time.sleep(min(left, _LOOK_EVERY))
+    except (KeyboardInterrupt, Cancelled):
+        progress(Remark(f"nothing was changed: `paimark recover {hold.table.word}` waits for the rest later"))
+        raise
+
+
+def _most_ms(context: Context) -> int:
+    return round(context.late_for * 1000)

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 
 from core.actions.context import Context
-from core.errors import PaimarkError
+from core.errors import PaimarkError, Unavailable
 from core.figures import moment
 from core.processes import lives, machine, start_of
 from core.storage.files import read_if_there
@@ -63,17 +63,29 @@ def this_process(context: Context) -> Owner:
 
 @contextmanager
 def running(context: Context, table: TablePath, token: str) -> Iterator[None]:
-    """While inside, what this process holds under the token counts as alive, on other machines too."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_beat, args=(context, table, token, stop), name="heartbeat", daemon=True)
+    """While inside, what this process holds under the token counts as alive, on other machines too.
+
+    The last heartbeat stays where something may be left half done: it tells when this process last wrote.
+    """
+    stop, has_beaten = threading.Event(), threading.Event()
+    beating = (context, table, token, stop, has_beaten)
+    thread = threading.Thread(target=_beat, args=beating, name="heartbeat", daemon=True)
     _running.add(token)
     thread.start()
+    is_over = False
     try:
         yield
+        is_over = True
+    except PaimarkError as error:
+        is_over = not isinstance(error, Unavailable)
+        raise
     finally:
         _running.discard(token)
         stop.set()
         thread.join()
+        if is_over and has_beaten.is_set():
+            with suppress(PaimarkError):
+                context.files.delete(table.heartbeat(token))
 
 
 def standing(context: Context, owner: Owner, token: str) -> Standing:
@@ -107,13 +119,13 @@ def _pulse(context: Context, table: TablePath, token: str) -> tuple[bytes | None
     return beat, frozenset(name for name in context.files.names(table.branches) if token in name)
 
 
-def _beat(context: Context, table: TablePath, token: str, stop: threading.Event) -> None:
+def _beat(
+    context: Context, table: TablePath, token: str, stop: threading.Event, has_beaten: threading.Event
+) -> None:
     path, count = table.heartbeat(token), 0
     while not stop.wait(context.beat_every):
         count += 1
+        has_beaten.set()
         # A beat that fails now may succeed the next time.
         with suppress(PaimarkError):
             context.files.replace(path, str(count).encode())
-    if count:
-        with suppress(PaimarkError):
-            context.files.delete(path)

@@ -198,7 +198,7 @@ class ReplaceMain(Change[Replacement]):
         what = f"branch {self.state.branch}"
         if main_branch_name(self.work.files, self.work.table) == self.state.branch:
             return [Step("replace", what, "is main already: what is left to do is finished")]
-        return [Step("delete", what, "did not become main: what was added is removed, and it stays")]
+        return [Step("delete", f"what was added for {what}", "which did not become main, and stays")]
 
 
 def _done(work: Work, replacement: Replacement, late: str) -> Done:

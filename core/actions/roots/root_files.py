@@ -7,14 +7,14 @@ table. Snapshots are written oldest first and the hints after them, as a writer 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
 from core.actions.context import Progress, Remark
 from core.actions.temp_files import meant_for
 from core.errors import Refused
-from core.storage.files import Files
+from core.storage.files import Files, Unanswered
 from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, Root
 from core.table.reading import numbered
 
@@ -197,11 +197,23 @@ def paths_below(files: Files, directory: str) -> Iterator[str]:
 
 
 def _each(do: Callable[..., None], items: Sequence[object]) -> None:
-    """Many in flight, but for a handful."""
+    """Many in flight, but for a handful. Raises `Unanswered` before any other error, an interrupt too."""
     if len(items) < _FEW:
         for item in items:
             do(item)
         return
-    with ThreadPoolExecutor(_IN_FLIGHT) as pool:
-        for _ in pool.map(do, items):
-            pass
+    calls: list[Future[None]] = []
+    try:
+        with ThreadPoolExecutor(_IN_FLIGHT) as pool:
+            calls += (pool.submit(do, item) for item in items)
+            try:
+                for call in calls:
+                    call.result()
+            finally:
+                for call in calls:
+                    call.cancel()
+    except BaseException as error:
+        errors = (call.exception() for call in calls if call.done() and not call.cancelled())
+        if unanswered := next((each for each in errors if isinstance(each, Unanswered)), None):
+            raise unanswered from error
+        raise

@@ -275,6 +275,7 @@ def _is_ours(context: Context, table: TablePath, claim: Claim) -> bool:
 def _drop(context: Context, table: TablePath, claim: Claim) -> None:
     if _is_ours(context, table, claim):
         context.files.delete(table.savepoint_claim(claim.id))
+        context.files.delete(table.heartbeat(claim.token))
 
 
 def _digest(data: bytes) -> str:

@@ -1,0 +1,201 @@
+"""What an object store may still carry out is waited for: since when, by whose signs, and what is told."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions.change import journal
+from core.actions.change.owner import running
+from core.actions.context import Context, Counting, Remark
+from core.actions.registry import action
+from core.actions.roots.root_files import copy_files
+from core.errors import Refused, Unavailable
+from core.storage.files import Unanswered
+from core.storage.local import LocalFiles
+from tests.actions.acting import ORDERS, applied, planned
+from tests.faults.fault_files import Death, FaultFiles
+from tests.storage.wrapped import Wrapped
+
+_LATE_SECONDS = 1.0
+_LONG_AGO = 3600
+
+
+@pytest.fixture
+def late(context: Context) -> Context:
+    """On a store that may carry out requests late."""
+    return replace(context, late_for=_LATE_SECONDS)
+
+
+def die(context: Context, name: str, write: int, /, **arguments: object) -> None:
+    dying = replace(context, files=FaultFiles(LocalFiles(context.files.uri), write))
+    with pytest.raises(Death):
+        applied(dying, action(name).plan(dying, ORDERS, arguments))
+
+
+def let_an_hour_pass(orders: Path) -> None:
+    then = time.time() - _LONG_AGO
+    for path in (*orders.glob("branch/*"), *orders.glob("savepoint/*")):
+        if path.is_file():
+            os.utime(path, (then, then))
+
+
+def recovered(context: Context) -> bool:
+    """Whether it waited."""
+    told: list[str] = []
+    applied(context, planned(context, "recover"), told)
+    assert planned(context, "recover").empty
+    assert not journal.leftovers(context, ORDERS)
+    return any(isinstance(line, Counting) and line.startswith("waits until ") for line in told)
+
+
+def begun(context: Context) -> journal.JournaledChange:
+    now = journal.current(context, ORDERS)
+    assert now is not None
+    return now
+
+
+def test_what_died_just_now_is_waited_for_and_what_died_long_ago_is_not(late: Context, orders: Path) -> None:
+    die(late, "create-branch", 4, name="b", tag="v2")
+    began = time.monotonic()
+    assert recovered(late)
+    assert time.monotonic() - began > _LATE_SECONDS / 2
+    die(late, "create-branch", 4, name="b", tag="v2")
+    let_an_hour_pass(orders)
+    assert not recovered(late)
+
+
+def test_a_heartbeat_is_a_sign_of_life(late: Context, orders: Path) -> None:
+    die(late, "create-branch", 4, name="b", tag="v2")
+    let_an_hour_pass(orders)
+    late.files.replace(ORDERS.heartbeat(begun(late).journal.token), b"7")
+    assert recovered(late)
+
+
+def test_who_fails_without_an_answer_leaves_its_last_heartbeat(context: Context, orders: Path) -> None:
+    """By it a recovery knows when the last request was sent: its last step may be hours old."""
+    beating = replace(context, beat_every=0.01)
+    for error, is_left in ((Unanswered("no"), True), (KeyboardInterrupt(), True), (Refused("no"), False)):
+        token = journal.new_token()
+        path = orders / f"branch/ALIVE-{token}"
+        with pytest.raises(type(error)), running(beating, ORDERS, token):
+            while not path.exists():
+                time.sleep(0.01)
+            raise error
+        assert path.exists() is is_left
+
+
+def test_a_recovery_that_only_waited_is_no_sign_of_life(late: Context, orders: Path) -> None:
+    """Whoever leaves, or loses the line, waits for the rest of the time, not for all of it again."""
+    die(late, "create-branch", 4, name="b", tag="v2")
+    journal.take_over(late, ORDERS, begun(late), "waited")
+    let_an_hour_pass(orders)
+    late.files.replace(ORDERS.heartbeat("waited"), b"90")
+    assert not recovered(late)
+
+
+def test_a_recovery_that_went_on_is_one(late: Context, orders: Path) -> None:
+    die(late, "create-branch", 4, name="b", tag="v2")
+    let_an_hour_pass(orders)
+    die(late, "recover", 2)
+    assert begun(late).steps[-1] == "no request of it can come any more"
+    assert recovered(late)
+
+
+class Unreleased(Wrapped):
+    """A store where a tag goes once a lock is there, and that gives no answer when the lock is to go."""
+
+    def create(self, path: str, data: bytes) -> bool:
+        if path == ORDERS.journal:
+            super().delete(ORDERS.root().tag("v2"))
+        return super().create(path, data)
+
+    def delete(self, path: str) -> None:
+        if path == ORDERS.journal:
+            raise Unanswered("The store does not answer")
+        super().delete(path)
+
+
+def test_a_lock_that_may_still_go_is_not_given_to_another(late: Context, warehouse: Path) -> None:
+    """That one would lose it in the middle of its change."""
+    unanswered = replace(late, files=Unreleased(late.files))
+    plan = planned(unanswered, "create-branch", name="b", tag="v2")
+    with pytest.raises(Unavailable, match="it could not be undone: The store does not answer"):
+        applied(unanswered, plan)
+    assert recovered(late)
+
+
+def test_a_lock_that_nobody_was_about_to_release_is_not_waited_for(late: Context) -> None:
+    die(late, "create-branch", 1, name="b", tag="v2")
+    assert not recovered(late)
+
+
+@pytest.mark.parametrize(("write", "waits"), [(1, False), (2, True), (3, True)])
+def test_a_recovery_of_claims_that_died_is_waited_for_once_it_acted(
+    late: Context, orders: Path, write: int, waits: bool
+) -> None:
+    die(late, "create-savepoint", 2)
+    let_an_hour_pass(orders)
+    die(late, "recover", write)
+    assert recovered(late) is waits
+
+
+def test_the_plan_tells_until_when_and_what_to_do(late: Context, orders: Path) -> None:
+    late = replace(late, late_for=960)
+    die(late, "create-branch", 4, name="b", tag="v2")
+    plan = planned(late, "recover")
+    assert ("check", "requests that the store may still carry out") in [
+        (step.verb, step.target) for step in plan.steps
+    ]
+    until, leave, shorter = plan.warnings
+    assert "recover waits until about 20" in until and "(15 min 5" in until
+    assert "`paimark recover shop.orders` later waits for the rest only" in leave
+    assert shorter.endswith("`paimark recover shop.orders --option 'paimark.recover-wait=0 s'`")
+    let_an_hour_pass(orders)
+    plan = planned(late, "recover")
+    assert not plan.warnings
+    assert "check" not in [step.verb for step in plan.steps]
+
+
+def test_who_stops_waiting_is_told_and_changes_nothing(late: Context, orders: Path) -> None:
+    die(late, "create-branch", 4, name="b", tag="v2")
+    told: list[str] = []
+
+    def stop(line: str) -> None:
+        told.append(line)
+        if isinstance(line, Counting):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        action("recover").apply(late, planned(late, "recover"), stop)
+    assert isinstance(told[-1], Remark)
+    assert told[-1] == "nothing was changed: `paimark recover shop.orders` waits for the rest later"
+    assert (orders / "branch/branch-b").exists()
+    assert recovered(late)
+
+
+class Worse(Wrapped):
+    """A store that refuses one file of many, and gives no answer to a later one."""
+
+    def create(self, path: str, data: bytes) -> bool:
+        if path.endswith("-3"):
+            time.sleep(0.05)
+            raise Refused("not this one")
+        if path.endswith("-10"):
+            time.sleep(0.2)
+            raise Unanswered("no answer")
+        return super().create(path, data)
+
+
+def test_of_many_writes_the_one_without_an_answer_is_told(context: Context) -> None:
+    """Another error would let the rest be taken back, and that one came afterwards."""
+    files, source = context.files, ORDERS.root("many")
+    names = [f"tag/tag-{number}" for number in range(40)]
+    for name in names:
+        files.create(f"{source.directory}/{name}", b"{}")
+    with pytest.raises(Unanswered):
+        copy_files(Worse(files), source, ORDERS.root("copy"), names)
