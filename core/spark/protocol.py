@@ -121,7 +121,8 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     `schema`, `head` and `follows_main` must be so still at the commit (see `core.spark.writing.target`). An
     `overwrite` replaces the whole table, or the partitions that the query `partitions_sql` gives: none of
     them, no commit. For `sql` they are the view `PARTITIONS`. With `common_sql`, that alone is over versions,
-    and for both others it is the view `COMMON`. `texts` are as an `Ask` has them.
+    and for both others it is the view `COMMON`. `texts` are as an `Ask` has them. `lock` and `next_entry` are
+    as the target of a write has them.
     """
 
     number: int
@@ -137,6 +138,8 @@ class Write(msgspec.Struct, frozen=True, tag=True):
     partitions_sql: str | None = None
     common_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = {}
+    lock: str | None = None
+    next_entry: str = ""
 
 
 class Prefetch(msgspec.Struct, frozen=True, tag=True):

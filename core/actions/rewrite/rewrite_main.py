@@ -131,7 +131,7 @@ class RewriteMain(Change[S]):
                 hold_expiry(work.files, start.root, work.token, head.id + 1)
             hold.note(TRY, {"head": head.as_written()})
             try:
-                made = rewrite(work.context, self.target(start), rows, work.token, work.progress)
+                made = rewrite(work.context, self.target(start), rows, hold, work.progress)
             except Overwritten:
                 # Another may have built on it: its rows would come twice.
                 raise

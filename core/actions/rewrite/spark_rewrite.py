@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from core.actions.change.journal import Hold
 from core.actions.change.landing import commit_user, find_commit
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Counting, Progress
@@ -121,13 +122,14 @@ def keep_safe(context: Context, start: RewriteBase, comment: str, progress: Prog
 
 
 def rewrite(
-    context: Context, start: RewriteBase, rows: QueryRows, token: str, progress: Progress
+    context: Context, start: RewriteBase, rows: QueryRows, hold: Hold, progress: Progress
 ) -> Snapshot | None:
     """Write the rows to main as one commit, and return it; None when there was nothing to write.
 
     Raises `Refused` when main or its definition moved, and what the engine says of a failure. When the engine
     failed and the commit landed all the same, it is returned. Raises `Overwritten`.
     """
+    token = hold.journal.token
     write = Write(
         number=0,
         table=start.root.table.full_name,
@@ -138,6 +140,8 @@ def rewrite(
         follows_main=True,
         head=start.head.snapshot.to_json().decode(),
         commit_user=commit_user(token),
+        lock=token,
+        next_entry=hold.next_entry,
         overwrite=rows.overwrite,
         partitions_sql=rows.partitions_sql,
         common_sql=rows.common_sql,

@@ -15,8 +15,9 @@ from core.redaction import redacted
 from core.spark.datasource.table_rows import LOST_FILE
 from core.spark.launch.cluster import WAS_ENDED
 from core.spark.launch.session_settings import RESULT_PORT
-from core.spark.protocol import Failed
+from core.spark.protocol import Cause, Failed
 from core.spark.stores.failures import told_of_read
+from core.storage.files import Unanswered
 from core.table.lineage.commits import Overwritten
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
@@ -27,9 +28,10 @@ _PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILIN
 _JAVA_CLASS = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error): ")
 _LONGEST = 600
 _OURS = frozenset(
-    each.__name__ for each in (Corrupt, NotFound, Overwritten, Refused, Unavailable, UsageError)
+    each.__name__ for each in (Corrupt, NotFound, Overwritten, Refused, Unanswered, Unavailable, UsageError)
 )
-_OVERWRITTEN = f"{Overwritten.__module__}.{Overwritten.__name__}: "
+# As the process that commits raised it, by which Spark hands nothing else back.
+_RAISED: Mapping[type[PaimarkError], Cause] = {Overwritten: "overwritten", Unanswered: "engine"}
 # What `ResultRows` says where a task does not reach the engine.
 _NO_WAY = re.compile(r"No way to hand in rows at (\S+) \((.*?)\)(?:\n|$)")
 _TASK_AT = re.compile(r"\(TID \d+\) \((\S+) executor")
@@ -70,8 +72,9 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
         message, hint = of_store
     for ours, theirs in names.items():
         message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)
-    if _OVERWRITTEN in text:
-        return Failed(message, hint, cause="overwritten")
+    for kind, cause in _RAISED.items():
+        if f"{kind.__module__}.{kind.__name__}: " in text:
+            return Failed(message, hint, cause=cause)
     position = _position(java, sql)
     return Failed(message, hint, None if position is None else original(position))
 

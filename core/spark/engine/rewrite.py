@@ -67,6 +67,8 @@ def write(session: EngineSession, order: Write) -> int | None:
             head=order.head,
             known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
             after_commit=None,
+            lock=order.lock,
+            next_entry=order.next_entry,
         )
         target = ends.enter_context(receipted(warehouse.files, target))
         is_small = _is_small(warehouse.files, order)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence, Set
-from functools import cached_property
+from collections.abc import Callable, Sequence, Set
+from functools import cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +18,7 @@ from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCom
 
 from core.cancelling import check_cancelled
 from core.errors import Refused
-from core.spark.writing.target import WriteTarget, require_as_begun, require_head
+from core.spark.writing.target import WriteTarget, require_as_begun, require_head, require_held
 from core.storage.files import Files
 from core.storage.open import require_conditions
 from core.table.layout import Root
@@ -39,7 +39,8 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
     def __init__(
         self, files: Files, target: WriteTarget, table: Any, create: CreateSnapshot | None = None
     ) -> None:
-        super().__init__(create or CreateSnapshot(files, target.root), table, target.commit_user)
+        create = create or CreateSnapshot(files, target.root, partial(require_held, files, target))
+        super().__init__(create, table, target.commit_user)
         self._files = files
         self._target = target
         self.known = target.known
@@ -153,9 +154,11 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
 class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
     """A snapshot's file is created whole or not at all, and by one of many: what the store promises."""
 
-    def __init__(self, files: Files, root: Root) -> None:
+    def __init__(self, files: Files, root: Root, require: Callable[[], None] = lambda: None) -> None:
+        """`require` raises `Refused` where nothing may be committed any more."""
         self._files = files
         self._root = root
+        self._require = require
         self.may_have_landed = False
         # Kept here: pypaimon takes any error for a reason to try again.
         self.refused: Refused | None = None
@@ -167,10 +170,11 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         if self._newest_id() >= snapshot.id:
             return False
         path, was_unsure = self._root.snapshot(snapshot.id), self.may_have_landed
-        # Until the store has answered.
-        self.may_have_landed = True
         data = JSON.to_json(snapshot, indent=2).encode()
         try:
+            self._require()
+            # Until the store has answered.
+            self.may_have_landed = True
             is_created = self._files.create(path, data)
         except Refused as error:
             # Nothing was written.

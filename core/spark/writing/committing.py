@@ -12,12 +12,13 @@ from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.table_write import BatchTableWrite
 
 from core.cancelling import check_cancelled
-from core.errors import Refused, Unavailable
+from core.errors import Refused
 from core.spark.datasource.paimon import open_table
 from core.spark.writing.after_commit import after_commit
 from core.spark.writing.commit import Commit
 from core.spark.writing.committed import leave_receipt
 from core.spark.writing.target import WriteTarget, require_as_begun, require_writable
+from core.storage.files import Unanswered
 from core.storage.open import open_files
 from core.table.definition.column_types import ColumnType
 from core.table.lineage.commits import Overwritten, require_last_kept
@@ -85,7 +86,7 @@ def commit_rows(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
 
     Raises `Refused` when main, the table's definition or, where that was asked for, its newest snapshot is
     not what it was, or when others commit all the time; then what the tasks wrote is deleted. Raises
-    `Unavailable` when the store does not tell whether it was committed: then it stays.
+    `Unanswered` when the store does not tell whether it was committed: then it stays.
     """
     files = open_files(target.warehouse, target.options)
     table = open_target(target)
@@ -111,7 +112,7 @@ def deleted_unless_committed(
 ) -> Iterator[None]:
     """Delete what the tasks wrote when its commit fails inside, unless it may have landed all the same.
 
-    Raises `Refused` or `Unavailable` for what pypaimon says of it, and `Overwritten`.
+    Raises `Refused` or `Unanswered` for what pypaimon says of it, and `Overwritten`.
     """
     name = target.name
     try:
@@ -123,7 +124,7 @@ def deleted_unless_committed(
         raise
     except BaseException as error:
         if commit.may_have_landed and isinstance(error, Exception):
-            raise Unavailable(
+            raise Unanswered(
                 f"Nothing tells whether the rows came to {name}: {error.__cause__ or error}",
                 "Look at the rows before you run it again.",
             ) from error

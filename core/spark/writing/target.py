@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from core.errors import Refused
 from core.spark.datasource.scan import Scan, TableAddress
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
 from core.table.definition import kinds
 from core.table.definition.kinds import WriteMode
 from core.table.lineage.lineage import Lineage
@@ -26,7 +28,8 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     `partitions` (an Arrow stream in base 64, of some partition columns or all).
     `rewrites`: the rows are the table's own, read at some version. `after_commit` is what follows the commit;
     None for an action, which sees to it itself. `receipt` is a local file that tells who waits for the write
-    what was committed.
+    what was committed. `lock` is the token of the change that makes the commit, None where no lock is held:
+    its lock must be there still, and no `next_entry` in its journal, by which another process takes it over.
     """
 
     follows_main: bool
@@ -39,6 +42,8 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     known: int = 0
     after_commit: str | None = DUE_SAVEPOINT
     receipt: str | None = None
+    lock: str | None = None
+    next_entry: str = ""
 
     @property
     def scan(self) -> Scan:
@@ -74,6 +79,25 @@ def require_as_begun(files: Files, target: WriteTarget) -> None:
             f"The definition of {name} changed while its rows were written "
             f"(schema {began_with.id}, now {newest.id if newest else 'none'})",
             hint,
+        )
+
+
+class _Lock(msgspec.Struct):
+    token: str
+
+
+def require_held(files: Files, target: WriteTarget) -> None:
+    """Right before the commit: nobody recovers the change that makes it. Whoever began it may be dead, and
+    this process has not heard of that yet. Raises `Refused`.
+    """
+    if target.lock is None:
+        return
+    data = read_if_there(files, target.root.table.journal)
+    is_held = data is not None and msgspec.json.decode(data, type=_Lock).token == target.lock
+    if not is_held or files.exists(target.next_entry):
+        raise Refused(
+            f"Another process took over this change of {target.name}",
+            "Nothing was committed: look at the table before you try again.",
         )
 
 

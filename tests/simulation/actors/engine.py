@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Generator, Mapping
+from functools import partial
 from typing import Any
 
 from pypaimon.common.json_util import JSON
@@ -19,7 +20,7 @@ from core.actions.merge import sql as merge_sql
 from core.errors import PaimarkError, Refused
 from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write
 from core.spark.writing.commit import CreateSnapshot
-from core.spark.writing.target import WriteTarget, require_as_begun, require_head
+from core.spark.writing.target import WriteTarget, require_as_begun, require_head, require_held
 from core.table.lineage.commits import Overwritten
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
@@ -83,6 +84,8 @@ class StandInEngine:
             commit_user=write.commit_user,
             overwrite=write.overwrite,
             head=write.head,
+            lock=write.lock,
+            next_entry=write.next_entry,
         )
         faster, self._world.faster_commits = self._world.faster_commits, 0
         for _ in range(faster):
@@ -109,7 +112,7 @@ class StandInEngine:
             after = written if write.overwrite else sorted([*self._world.commits[parent].rows, *written])
             self._register(write, prepared, tuple(after), parent)
             snapshot = JSON.from_json(prepared.data.decode(), PaimonSnapshot)
-            create = CreateSnapshot(self._files, target.root)
+            create = CreateSnapshot(self._files, target.root, partial(require_held, self._files, target))
             is_made = create.commit(None, snapshot, None)
             if create.refused is not None:
                 raise create.refused

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -99,6 +100,28 @@ def test_the_definition_is_another(table: Table) -> None:
     with pytest.raises(Refused, match="definition of d"):
         commit_rows(target, written)
     assert unowned(table) == set()
+
+
+@pytest.mark.parametrize("now", ["held", "released", "another's", "taken over"])
+def test_the_change_that_makes_it_may_be_recovered_by_another(table: Table, now: str) -> None:
+    """Its own process died, and this one has not heard of that yet."""
+    target, written = begun(table)
+    entry = target.root.table.journal_step("mine", 3)
+    target = msgspec.structs.replace(target, lock="mine", next_entry=entry)
+    lock = table.warehouse / target.root.table.journal
+    lock.parent.mkdir()
+    if now != "released":
+        lock.write_bytes(msgspec.json.encode({"token": "theirs" if now == "another's" else "mine"}))
+    if now == "taken over":
+        (table.warehouse / entry).write_bytes(b"{}")
+    if now == "held":
+        commit_rows(target, written)
+    else:
+        with pytest.raises(Refused, match="Another process took over this change"):
+            commit_rows(target, written)
+    shutil.rmtree(lock.parent)
+    assert unowned(table) == set()
+    assert lineage(table).latest_id() == (2 if now == "held" else 1)
 
 
 def test_it_is_cancelled_while_others_are_faster(table: Table) -> None:
