@@ -29,11 +29,13 @@ COMMON = "__paimark_common"
 # How a system table is read, in a `Reading`.
 LISTED = "metadata"
 
-Cause = Literal["statement", "cancelled", "engine", "overwritten"]
+Cause = Literal["statement", "cancelled", "engine", "overwritten", "start"]
 _ERRORS: Mapping[Cause, type[PaimarkError]] = {
     "cancelled": Cancelled,
     "engine": Unavailable,
     "overwritten": Overwritten,
+    # No engine came to be, so nothing of it was done.
+    "start": Unavailable,
 }
 
 

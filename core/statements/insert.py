@@ -19,10 +19,10 @@ from core.actions.registry import Action, Danger
 from core.actions.rewrite.spark_rewrite import engine_of
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.errors import FileMissing, Unavailable, failing_at
-from core.figures import counted
+from core.figures import counted, duration
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
 from core.statements.call import Called
-from core.storage.files import Files
+from core.storage.files import Files, Unanswered
 from core.storage.no_follow import link_in_the_way
 from core.table.definition import kinds
 from core.table.definition.kinds import WriteMode
@@ -140,8 +140,10 @@ class Inserts:
                         if event.cause == "overwritten":
                             raise event.error()
                         fate = find_commit(context.files, root, inserting.commit_user, known)
+                        if fate.snapshot is None and fate.landed is Landed.NO:
+                            raise _may_come(event, context, root) or event.error()
                         if fate.snapshot is None:
-                            raise event.error() if fate.landed is Landed.NO else _unknown(event, root, fate)
+                            raise _unknown(event, root, fate)
                         answer = Told((), fate.snapshot.id)
                         break
                     case Finished():
@@ -236,6 +238,18 @@ def _require_kept(files: Files, root: Root, commit_user: str, snapshot_id: int) 
     [data] = files.read_many([root.snapshot(snapshot_id)])
     if data is not None and Snapshot.from_json(data, root.snapshot(snapshot_id)).commit_user != commit_user:
         raise overwritten(root, snapshot_id)
+
+
+def _may_come(event: Failed, context: Context, root: Root) -> Exception | None:
+    """Where the engine ended without an answer, and the store may still carry out what it sent."""
+    if event.cause != "engine" or context.late_for <= 0:
+        return None
+    passed = duration(round(context.late_for * 1000))
+    return Unanswered(
+        f"{event.message}. The rows are not in {root.table.full_name} now, "
+        "but the store may still commit them",
+        f"Look at the rows {passed} from now, before you run it again.",
+    )
 
 
 def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:

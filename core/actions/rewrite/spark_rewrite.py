@@ -35,7 +35,11 @@ from core.table.lineage.main_branch import main_root
 from core.table.records import Snapshot, TableSchema
 from core.table.savepoints import SavepointManager
 
-_KINDS: Mapping[str, type[PaimarkError]] = {"engine": Unanswered, "overwritten": Overwritten}
+_KINDS: Mapping[str, type[PaimarkError]] = {
+    "engine": Unanswered,
+    "overwritten": Overwritten,
+    "start": Unavailable,
+}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from core.errors import Unavailable
 from core.spark.client.child import EngineProcess
 from core.spark.client.idle import Idle, idle_seconds
 from core.spark.launch.session_settings import resets_all, sets_session
-from core.spark.protocol import Cancel, Event, Failed, Finished, Prefetch, Run, Start, Task
+from core.spark.protocol import Cancel, Cause, Event, Failed, Finished, Prefetch, Run, Start, Task
 
 EngineState = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
 
@@ -261,12 +261,17 @@ class Engine:
             )
         if self._process is not process:
             return Failed("The Spark engine was closed", cause="cancelled")
-        words = process.last_words
+        words, cause = process.last_words, _cause(process)
         if words is not None:
-            return Failed(words.message, words.hint or self._log_hint(), cause="engine")
+            return Failed(words.message, words.hint or self._log_hint(), cause=cause)
         code = process.exit_code()
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return Failed(f"The Spark engine died ({how})", self._log_hint(), cause="engine")
+        return Failed(f"The Spark engine died ({how})", self._log_hint(), cause=cause)
 
     def _log_hint(self) -> str:
         return f"The next statement starts a new one; what it said is in {self.log_path}."
+
+
+def _cause(process: EngineProcess) -> Cause:
+    """Why a process that has ended did not answer."""
+    return "start" if process.ready is None else "engine"

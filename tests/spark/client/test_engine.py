@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from core.spark.client.client import Engine
 from core.spark.launch.cds import SWITCH
 from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
+from tests.actions.acting import context_on, done, planned
 from tests.spark.engine_fixture import ask, rows
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000)"
@@ -278,14 +280,20 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert not Path(scratch).exists()
 
 
-def test_without_java_there_is_one_sentence(engine_warehouse: Path, tmp_path: Path) -> None:
+def test_without_java_there_is_one_sentence(engine_warehouse: Path, warehouse: Path, tmp_path: Path) -> None:
     settings = Settings(str(engine_warehouse), spark_master="nonsense")
     engine = Engine(settings, tmp_path / "log" / "engine.log")
     with pytest.raises(Unavailable) as refused:
         engine.wait_ready(PATIENCE)
     assert "\n" not in refused.value.message and str(engine.log_path) in refused.value.hint
     (failed,) = [event for event in engine.run("SELECT 1") if isinstance(event, Failed)]
-    assert failed.cause == "engine"
+    assert failed.cause == "start"
+    # Nothing of it was sent, so nothing can come late: it is taken back at once.
+    acting = replace(context_on(warehouse), engine=lambda: engine, late_for=960)
+    with pytest.raises(Unavailable) as refused:
+        done(acting, "rollback", to="snapshot.2")
+    assert "half done" not in refused.value.message
+    assert planned(acting, "recover").empty
     engine.close()
 
 

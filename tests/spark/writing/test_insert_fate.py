@@ -52,9 +52,13 @@ def warehouse(engine_warehouse: Path) -> Path:
     return engine_warehouse
 
 
-def inserted(warehouse: Path, tmp_path: Path, engine: Engine, since: Callable[[], None]) -> Outcome:
+def inserted(
+    warehouse: Path, tmp_path: Path, engine: Engine, since: Callable[[], None], late_for: float = 0
+) -> Outcome:
     dying = cast(Engine, Dying(engine, since))
-    context: Context = replace(context_on(warehouse), audit_path=tmp_path / "audit", engine=lambda: dying)
+    context: Context = replace(
+        context_on(warehouse), audit_path=tmp_path / "audit", engine=lambda: dying, late_for=late_for
+    )
     inserts = inserting_action(read_statement(SQL))[1]
     return inserts.apply(context, inserts.plan(context, TABLE, {}), lambda line: None)
 
@@ -84,6 +88,19 @@ def test_it_landed_and_has_expired(engine: Engine, warehouse: Path, tmp_path: Pa
     )
     assert raised.value.hint == "Look at the rows before you run it again."
     assert 77 in {row["order_id"] for row in read_rows(warehouse, TABLE.full_name)}
+
+
+def test_it_may_still_land_where_a_store_carries_out_late(
+    engine: Engine, warehouse: Path, tmp_path: Path
+) -> None:
+    """Run again at once, and carried out then, the rows would be there twice."""
+    snapshot = warehouse / TABLE.root().snapshot(6)
+    with pytest.raises(Unavailable) as raised:
+        inserted(warehouse, tmp_path, engine, snapshot.unlink, late_for=960)
+    assert raised.value.message.endswith(
+        "(killed by SIGKILL). The rows are not in fates.orders now, but the store may still commit them"
+    )
+    assert raised.value.hint == "Look at the rows 16 min from now, before you run it again."
 
 
 def test_it_landed_and_a_tag_kept_it(engine: Engine, warehouse: Path, tmp_path: Path) -> None:
