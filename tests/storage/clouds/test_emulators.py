@@ -31,6 +31,8 @@ from tests.storage.stores import Proxy, S3Server
 __all__ = ["azure", "clients", "cloud", "google", "tools"]
 pytestmark = [
     pytest.mark.long,
+    # The first of them waits until the servers are there, which a busy machine compiles for long.
+    pytest.mark.timeout(1800),
     # Their clients close connections when they are collected.
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
