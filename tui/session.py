@@ -99,6 +99,10 @@ class Session:
         parts = address.split("/")
         return address if len(address) <= 24 else "…/" + "/".join(parts[-1:])
 
+    def require_warehouse(self) -> None:
+        """For threads: raises `NotFound` where there is no warehouse (any more), and `Unavailable`."""
+        self.files.entries("")
+
     def open(self, target: Target) -> Opened:
         """Look up the target's root. Raises `NotFound`, `Corrupt`, `Unavailable`."""
         main = main_root(self.files, target.table)

@@ -25,6 +25,7 @@ from tui.work.background import Slot
 # The tables of a database, or why they can't be listed.
 TableListing = list[TablePath] | PaimarkError
 
+_COMING = "What Spark, Flink or pypaimon makes here shows by itself."
 # How long the cursor rests on a table before it is read: walking past costs nothing.
 _REST = 0.15
 
@@ -237,7 +238,9 @@ class TablesPane(Vertical):
         def failed(error: PaimarkError) -> None:
             self.tables[database] = error
             self._noted(error)
-            self._show()
+            if not self._failed:
+                # Else it is said of all of them.
+                self._show()
 
         if database not in self._slots:
             self._slots[database] = Slot(
@@ -253,7 +256,9 @@ class TablesPane(Vertical):
             if is_open:
                 lines += self._table_lines(database)
         old, self._lines = self._line, lines
-        self.grid.show(Records(lines, TreeLine.values), note="No databases in this warehouse.")
+        self.grid.show(Records(lines, TreeLine.values))
+        if not lines and self._listed:
+            self.grid.say("No databases in this warehouse.", _COMING)
         if old is not None:
             indexes = [
                 p for p, line in enumerate(lines) if (line.database, line.table) == (old.database, old.table)

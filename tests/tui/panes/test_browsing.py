@@ -135,6 +135,23 @@ async def test_a_table_dropped_while_open_is_said_in_a_sentence(warehouse: Path)
         await console.sees("● events", "snapshot 2")
 
 
+async def test_a_warehouse_that_goes_away_is_said_and_comes_back(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody should think that somebody dropped the table."""
+    monkeypatch.setattr("tui.screens.browse.FOLLOW_SECONDS", 0.3)
+    async with at_orders(warehouse, (120, 30)) as console:
+        await console.press("j")
+        await console.sees("2 of 5")
+        away = warehouse.rename(warehouse.with_name("away"))
+        await console.until(lambda: console.text.count("There is no warehouse") == 2, "be said of both")
+        await console.pilot.pause(0.5)
+        assert console.text.count("There is no warehouse") == 2
+        assert "dropped" not in console.text
+        away.rename(warehouse)
+        await console.sees("● orders", "snapshot 4", "2 of 5")
+
+
 async def test_an_error_in_one_pane_leaves_the_others(warehouse: Path) -> None:
     schema = warehouse / "shop.db" / "orders" / "schema" / "schema-0"
     schema.write_text("{")
@@ -160,7 +177,7 @@ async def test_no_warehouse_and_an_empty_one_are_sentences(tmp_path: Path) -> No
         await console.sees("There is no warehouse")
     (tmp_path / "empty").mkdir()
     async with sitting(tmp_path / "empty") as console:
-        await console.sees("No databases in this", "warehouse")
+        await console.sees("No databases in this", "warehouse", "What Spark, Flink")
 
 
 async def test_all_of_many_snapshots_are_read_once_the_rows_have_the_keys(many: Path) -> None:
