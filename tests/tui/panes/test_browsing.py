@@ -16,6 +16,7 @@ from tests.conftest import ORDERS
 from tests.paimon import commit, create_table
 from tests.tui.driving import at_events, at_orders, sitting
 from tui.session import Target
+from tui.widgets.key_bar import KeyBar
 
 
 async def test_the_first_table_is_there_without_a_key(warehouse: Path) -> None:
@@ -112,6 +113,11 @@ async def test_the_whole_record_opens_and_says_what_the_strip_could_not(warehous
         await console.sees("snapshot 2", "committed")
         await console.press("l", "i")
         await console.sees("delta manifest list", "manifest-list-", "y copy")
+        # Said where the keys are: a dialog may hide the line below it.
+        await console.press("y")
+        await console.sees("Sent to terminal")
+        [line] = console.app.screen.query_one(KeyBar).lines(80)
+        assert "Sent to terminal" in line[0][0]
         await console.press("escape")
         await console.sees("▾ shop")
 
