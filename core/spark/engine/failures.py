@@ -34,6 +34,7 @@ _OURS = frozenset(
 _RAISED: Mapping[type[PaimarkError], Cause] = {Overwritten: "overwritten", Unanswered: "engine"}
 # What `ResultRows` says where a task does not reach the engine.
 _NO_WAY = re.compile(r"No way to hand in rows at (\S+) \((.*?)\)(?:\n|$)")
+_TOO_DEEP = "java.lang.StackOverflowError"
 _TASK_AT = re.compile(r"\(TID \d+\) \((\S+) executor")
 _DISK_FULL = "No space left on device"
 _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
@@ -83,6 +84,11 @@ def sentences(text: str) -> tuple[str, str]:
     """The first sentence of what Spark says, and the rest as the hint."""
     if known := _of_the_machines(text):
         return known
+    if _TOO_DEEP in text:
+        return (
+            "The statement has too many parts within each other for Spark",
+            "One IN does for many ORs; --spark-conf spark.driver.extraJavaOptions=-Xss16m makes room.",
+        )
     if lost := _LOST_EXECUTOR.search(text):
         return (
             f"Executors were lost while they worked on the statement, the last one on {lost[1]}",

@@ -36,6 +36,11 @@ FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/d
             "Run it again; --spark-conf spark.executor.memory=4g gives them more memory.",
         ),
         (
+            "java.lang.StackOverflowError",
+            "The statement has too many parts within each other for Spark",
+            "One IN does for many ORs; --spark-conf spark.driver.extraJavaOptions=-Xss16m makes room.",
+        ),
+        (
             "\n[PARSE_SYNTAX_ERROR] Syntax error at or near 'selec'. SQLSTATE: 42601 (line 1, pos 0)\n\n"
             "== SQL ==\nselec 1\n^^^\n",
             "Syntax error at or near 'selec'",
