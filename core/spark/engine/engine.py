@@ -6,6 +6,7 @@ the statements. When the channel closes, by an order or because the parent died,
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -49,6 +50,8 @@ from core.spark.protocol import (
 
 if TYPE_CHECKING:
     from core.spark.engine.statement import Runner
+
+_COLLECTED_EVERY = 64
 
 
 class Server:
@@ -128,6 +131,7 @@ class Server:
                 if is_wanted:
                     self._runner.run(order, self.report)
                     self._has_worked = True
+                    self._forget_garbage(order.number)
                     self._idle.quiet()
         except (ParentGone, JavaGone):
             # Other threads see it too, and act.
@@ -177,12 +181,22 @@ class Server:
 
         self._runner = classic_runner(self._spark, self._start)
         self.report(Ready(time.monotonic() - began, self._spark.nodes))
+        # Modules stay: nobody needs to look through them for garbage.
+        gc.freeze()
         if (warm_up := self._runner.warm_up()) is not None:
             self._idle.warm_up(warm_up.steps(), warm_up.interrupt)
         if self._spark.joined is not None:
             watch = (self._spark, self._spark.joined)
             threading.Thread(target=self._watch_executors, args=watch, daemon=True).start()
         return True
+
+    def _forget_garbage(self, number: int) -> None:
+        """Once in a while: what Python has of a Java object stands in a circle with its methods.
+
+        Until such circles are looked for, Java keeps the object, and with a data frame all that it computed.
+        """
+        if number % _COLLECTED_EVERY == 0:
+            gc.collect()
 
     def _watch_executors(self, spark: Spark, joined: Cluster) -> None:
         """Without executors a statement would wait for ever."""
