@@ -26,12 +26,18 @@ def starting(engine_warehouse: Path, tmp_path: Path) -> Iterator[Engine]:
     engine.close()
 
 
-def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_on(starting: Engine) -> None:
+def begun(engine: Engine) -> tuple[threading.Thread, list[Event]]:
+    """A statement that waits for Spark's start in a thread of its own, and where its events come to be."""
     ended: list[Event] = []
-    thread = threading.Thread(target=lambda: ended.extend(starting.run("SELECT 1 AS a")))
+    thread = threading.Thread(target=lambda: ended.extend(engine.run("SELECT 1 AS a")))
     thread.start()
-    while starting.state != "starting" or not starting._busy.locked():
+    while engine.state != "starting" or not engine._busy.locked():
         time.sleep(0.01)
+    return thread, ended
+
+
+def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_on(starting: Engine) -> None:
+    thread, ended = begun(starting)
     time.sleep(0.5)
     process, began = starting._process, time.monotonic()
     starting.cancel()
@@ -46,11 +52,7 @@ def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_
 
 def test_a_cancel_of_one_thread_leaves_the_statement_of_another(starting: Engine) -> None:
     """A change that is past its work in Spark is cancelled while somebody's query runs."""
-    ended: list[Event] = []
-    thread = threading.Thread(target=lambda: ended.extend(starting.run("SELECT 1 AS a")))
-    thread.start()
-    while starting.state != "starting" or not starting._busy.locked():
-        time.sleep(0.01)
+    thread, ended = begun(starting)
     time.sleep(0.2)
     work = SparkWork(EngineRoom(starting.settings, starting))
     assert work.engine() is starting

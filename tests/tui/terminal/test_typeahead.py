@@ -162,12 +162,17 @@ async def test_a_screen_that_opens_meanwhile_never_gets_the_keys_that_wait(
         assert console.app.screen is console.app.browse
 
 
+async def type_unsaved(console: Sitting) -> None:
+    """A query that would be lost."""
+    await console.press("6")
+    await console.sees("[6 ")
+    await console.type(" + 1")
+    await console.sees("+ 1")
+
+
 async def test_leaving_from_the_palette_tells_of_text_that_would_be_lost(warehouse: Path) -> None:
     async with at_events(warehouse) as console:
-        await console.press("6")
-        await console.sees("[6 ")
-        await console.type(" + 1")
-        await console.sees("+ 1")
+        await type_unsaved(console)
         await console.press("ctrl+p")
         await console.sees("Go to, or do")
         await console.press("ctrl+q")
@@ -176,9 +181,7 @@ async def test_leaving_from_the_palette_tells_of_text_that_would_be_lost(warehou
 
 async def test_who_was_asked_whether_to_leave_and_stayed_is_asked_again(warehouse: Path) -> None:
     async with at_events(warehouse) as console:
-        await console.press("6")
-        await console.sees("[6 ")
-        await console.type(" + 1")
+        await type_unsaved(console)
         await console.press("ctrl+q")
         await console.sees("ctrl+q again leaves")
         await console.press("2", "ctrl+q")
