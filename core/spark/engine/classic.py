@@ -12,6 +12,7 @@ from itertools import takewhile
 import msgspec
 from msgspec import structs
 from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.errors import PySparkException
 
 from core.errors import Refused
 from core.spark.engine import rewrite
@@ -140,6 +141,14 @@ class Classic:
                 return of_metadata, views.queries.explained()
         return (), views.explained(job.text, job.named)
 
+    def ask(self, job: Job) -> None:
+        with suppress(PySparkException, Py4JError):
+            # What Spark says against a statement it says again when it runs.
+            job.asked = self._ask(job, "show")
+
+    def _ask(self, job: Job, how: How) -> tuple[int, Said]:
+        return self.session.views.asked(job.text, job.named, how, job.order.limit)
+
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         session, views = self.session, self.session.views
         shows = insert is None and not statement.writes and statement.kind != "show"
@@ -149,8 +158,7 @@ class Classic:
             job.tell_readings([name for place, name in enumerate(job.named) if place in kept.unread])
             job.tell(kept.columns)
             return self._tell(job, kept, again=True)[0]
-        how: How = "show" if shows else "look"
-        number, said = views.asked(job.text, job.named, how, job.order.limit)
+        number, said = job.asked or self._ask(job, "show" if shows else "look")
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
         if statement.kind == "show" and not is_session_command(said.kind):
             raise Refused(f"{_head(statement)} is not answered here", _SHOWS)

@@ -17,8 +17,10 @@ from core.errors import StatementFailed
 from core.spark.engine.answers import answer, tell_answer
 from core.spark.engine.failures import failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
+from core.spark.engine.planned.beside import Beside
+from core.spark.engine.planned.queries import Said
 from core.spark.engine.session_state import EngineSession
-from core.spark.engine.tables import OpenedTable, explained
+from core.spark.engine.tables import OpenedTable, Opener, explained
 from core.spark.idle_work.prefetch import Prefetcher
 from core.spark.idle_work.warm_up import WarmUp
 from core.spark.protocol import (
@@ -54,7 +56,8 @@ Tell = Callable[[Report | Batch], None]
 @dataclass(slots=True)
 class Job:
     """The statement that runs. `named` are its tables under the names Spark knows them by, `tag` is on its
-    Spark jobs, `view` the temporary view that it makes."""
+    Spark jobs, `view` the temporary view that it makes, `asked` what Spark said of it while its
+    tables were being opened."""
 
     order: Run
     tell: Tell
@@ -64,6 +67,7 @@ class Job:
     spliced: Spliced | None = None
     named: Mapping[str, OpenedTable] = field(default_factory=dict)
     view: tuple[str, ...] | None = None
+    asked: tuple[int, Said] | None = None
     # By the name that Spark knows a table by, which one beneath a view has not.
     untold: Sequence[tuple[str | None, Reading]] = ()
 
@@ -114,6 +118,9 @@ class Backend(Protocol):
     def is_gone(self, error: Exception) -> bool:
         """Whether an error is of a Java process that ended: what it says then is of no use to anybody."""
 
+    def ask(self, job: Job) -> None:
+        """Let Spark plan a query while its tables are being opened. What it has against it, `run` raises."""
+
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         """Let Spark do it: the rows told, and whether there were more. Of an `insert` it is the query.
 
@@ -143,6 +150,7 @@ class Runner:
         self._backend = backend
         self._reads = HeldReads(session.warehouse.files, session.is_read_only)
         self._job: Job | None = None
+        self._beside = Beside()
         # By name, as `_view_key` has it.
         self._made_views: dict[str, _MadeView] = {}
 
@@ -220,31 +228,40 @@ class Runner:
         if order.inserting is not None and statement.kind in ("insert", "overwrite"):
             insert = read_insert(statement)
             statement = read_statement(insert.query)
-        opened, beneath = self._open(statement, order.differing)
-        job.named = session.views.names(opened)
+        opener = session.opener(self._backend.fold)
+        resolved, beneath = self._resolved(opener, statement, order.differing)
+        job.named = session.views.names(resolved)
         by_use = {table.use: name for name, table in job.named.items()}
         job.spliced = splice(statement, by_use, database=session.state.database)
-        tables = (*opened, *beneath)
-        job.untold = list(zip_longest(job.named, map(self._reads.reading, tables)))
-        with self._reads.held(snapshots_read(tables), job.tell), self._backend.tagged(job):
-            if statement.kind == "explain":
-                self._explain(job, tables)
-                return Finished(0, False)
-            job.view = self._new_view(statement)
-            try:
-                rows, truncated = self._backend.run(job, statement, insert)
-            finally:
-                job.tell_readings()
-            if job.view is not None:
-                self._forget(_view_key(job.view))
-                self._made_views[_view_key(job.view)] = _MadeView(job.view, tables, job.named)
-            elif statement.tokens[0].upper == "DROP":
-                self._forget_dropped()
+        with self._backend.tagged(job):
+            job.named = self._opened(opener, job, is_asked=statement.kind == "query" and insert is None)
+            tables = (*job.named.values(), *beneath)
+            job.untold = list(zip_longest(job.named, map(self._reads.reading, tables)))
+            with self._reads.held(snapshots_read(tables), job.tell):
+                return self._done(job, statement, insert, tables)
+
+    def _done(
+        self, job: Job, statement: Statement, insert: Insert | None, tables: Sequence[OpenedTable]
+    ) -> Finished:
+        if statement.kind == "explain":
+            self._explain(job, tables)
+            return Finished(0, False)
+        job.view = self._new_view(statement)
+        try:
+            rows, truncated = self._backend.run(job, statement, insert)
+        finally:
+            job.tell_readings()
+        if job.view is not None:
+            self._forget(_view_key(job.view))
+            self._made_views[_view_key(job.view)] = _MadeView(job.view, tuple(tables), job.named)
+        elif statement.tokens[0].upper == "DROP":
+            self._forget_dropped()
         return Finished(rows, truncated)
 
-    def _open(self, statement: Statement, is_difference: bool) -> tuple[list[OpenedTable], list[OpenedTable]]:
+    def _resolved(
+        self, opener: Opener, statement: Statement, is_difference: bool
+    ) -> tuple[list[OpenedTable], list[OpenedTable]]:
         """The statement's tables; and those that its views were made of, as they were read then."""
-        opener = self._session.opener(self._backend.fold)
         resolved: list[OpenedTable] = []
         beneath: dict[Reading, OpenedTable] = {}
         for use in statement.uses:
@@ -253,9 +270,17 @@ class Runner:
                     beneath.update((table.reading, table) for table in made.tables)
             elif (table := opener.resolve(statement.sql, use)) is not None:
                 resolved.append(table)
-        if is_difference:
-            resolved = opener.differing(resolved)
-        return [opener.open(table) for table in resolved], list(beneath.values())
+        return opener.differing(resolved) if is_difference else resolved, list(beneath.values())
+
+    def _opened(self, opener: Opener, job: Job, *, is_asked: bool) -> dict[str, OpenedTable]:
+        """The job's tables by their names. While their metadata are read, Spark plans what `is_asked`."""
+
+        def opened() -> dict[str, OpenedTable]:
+            return {name: opener.open(table) for name, table in job.named.items()}
+
+        if not is_asked or all(map(opener.is_open, job.named.values())):
+            return opened()
+        return self._beside.run(opened, lambda: self._backend.ask(job))
 
     def _is_temporary(self, use: TableUse, statement: Statement) -> bool:
         """Whether it is a view of the session. Raises `SqlRefused` for a clause behind one."""

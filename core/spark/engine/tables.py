@@ -88,6 +88,10 @@ class Opener:
         with failing_at(use.position):
             return self._resolve(sql, use)
 
+    def is_open(self, table: OpenedTable) -> bool:
+        """Whether `open` has nothing to read."""
+        return table.scan is None or self.natives.knows(table.scan.root, table.scan)
+
     def open(self, table: OpenedTable) -> OpenedTable:
         """By Spark's own readers, where they can. Raises `StatementFailed` at its position."""
         if table.scan is None:

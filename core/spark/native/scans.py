@@ -110,19 +110,17 @@ class NativeScans:
         # Of these all rows were asked for before.
         self._whole: set[tuple[str, ...]] = set()
 
+    def knows(self, root: Root, scan: Scan) -> bool:
+        """Whether `open` has nothing to read."""
+        return self._jvm is None or self._chosen_reader != "auto" or _key(root, scan) in self._tables
+
     def open(self, root: Root, scan: Scan) -> NativeTable:
         """Raises `NotNative` with the reason why the Python source has to read it."""
         if self._jvm is None:
             raise NotNative("a Spark that is reached by Connect takes no lists of files")
         if (chosen := self._chosen_reader) != "auto":
             raise NotNative(f"{SCAN} is {chosen}")
-        key = (
-            root.directory,
-            scan.snapshot,
-            scan.schema,
-            *(("only", *scan.only) if scan.only is not None else ()),
-            *(("beside", msgspec.json.encode(scan.beside).decode()) if scan.beside is not None else ()),
-        )
+        key = _key(root, scan)
         table = self._tables.pop(key, None)
         if table is None:
             try:
@@ -349,6 +347,17 @@ class NativeScans:
         return self._relations.files(
             place, file_format, columns, constants, listed, table.types, with_bits=with_bits
         )
+
+
+def _key(root: Root, scan: Scan) -> tuple[str, ...]:
+    """What says which files of which table are read."""
+    return (
+        root.directory,
+        scan.snapshot,
+        scan.schema,
+        *(("only", *scan.only) if scan.only is not None else ()),
+        *(("beside", msgspec.json.encode(scan.beside).decode()) if scan.beside is not None else ()),
+    )
 
 
 def _wanted(table: tuple[str, ...], need: ViewNeeds | None, summary: Summary | None) -> _Wanted:

@@ -137,6 +137,9 @@ class Connect:
     def rewrite(self, job: Job, order: Ask | Write) -> NoReturn:
         raise _no_writing()
 
+    def ask(self, job: Job) -> None:
+        """Its tables are open at once."""
+
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         limit, views = job.order.limit, self.session.views
         job.tell_readings()
