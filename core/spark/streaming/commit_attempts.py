@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from typing import ClassVar
 
 import msgspec
@@ -21,7 +20,7 @@ from core.errors import Corrupt, Refused
 from core.spark.streaming.offsets import mark_of
 from core.storage.files import Files
 from core.table.layout import STREAM_PREFIX, Root, TablePath
-from core.table.lineage.commits import Overwritten
+from core.table.lineage.commits import Overwritten, states_since
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots
 from core.table.manifests.files import data_manifests, live_facts
@@ -158,19 +157,10 @@ def _was_named(files: Files, table: TablePath, attempt: Attempt, roots: list[Roo
 def _is_named_since(files: Files, root: Root, attempt: Attempt) -> bool:
     """Whether a state of the root that came after the attempt has it, or a data file of it."""
     name = attempt.file.rpartition("/")[2]
-    for snapshot in _states_since(files, root, attempt.snapshot):
+    for snapshot in states_since(Lineage(files, root), attempt.snapshot):
         if mark_of(snapshot) == attempt.uuid:
             return True
         live = live_facts(files, root.table, data_manifests(files, root.table, snapshot))
         if any(each.name == name for each in live):
             return True
     return False
-
-
-def _states_since(files: Files, root: Root, snapshot_id: int) -> Iterator[Snapshot]:
-    """The tags from the snapshot on, and the earliest snapshot after it."""
-    lineage = Lineage(files, root)
-    yield from (tag for _, tag in lineage.tags() if tag.id >= snapshot_id)
-    later = [each for each in lineage.snapshot_ids() if each > snapshot_id]
-    if later:
-        yield lineage.snapshot(later[0])

@@ -18,6 +18,7 @@ from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCom
 
 from core.cancelling import check_cancelled
 from core.errors import Refused
+from core.spark.writing.late_commit import Brought, came_too_late
 from core.spark.writing.target import WriteTarget, require_as_begun, require_head, require_held
 from core.storage.files import Files
 from core.storage.open import require_conditions
@@ -59,6 +60,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
             self._require_same_buckets(latest_snapshot, rest["commit_entries"])
         if self.table.bucket_mode() == BucketMode.HASH_DYNAMIC:
             self._require_same_index(latest_snapshot, rest["index_adds"])
+        self.snapshot_commit.brought = Brought.of(rest["commit_entries"])
         result = super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
         if isinstance(result, CommitFailRetryResult) and not self.may_have_landed:
             self._delete_manifests(latest_snapshot, self.snapshot_commit.last)
@@ -152,7 +154,10 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
 
 
 class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
-    """A snapshot's file is created whole or not at all, and by one of many: what the store promises."""
+    """A snapshot's file is created whole or not at all, and by one of many: what the store promises.
+
+    `brought` is what the next one adds and deletes.
+    """
 
     def __init__(self, files: Files, root: Root, require: Callable[[], None] = lambda: None) -> None:
         """`require` raises `Refused` where nothing may be committed any more."""
@@ -164,6 +169,7 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         self.refused: Refused | None = None
         self.last: Any = None
         self.made: bytes | None = None
+        self.brought = Brought()
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
         self.last = snapshot
@@ -180,8 +186,8 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
             # Nothing was written.
             self.may_have_landed, self.refused = was_unsure, error
             return False
-        if is_created and self._is_of_the_past(snapshot):
-            self._files.delete(path)
+        if is_created and came_too_late(self._files, self._root, snapshot.id, self.brought):
+            self._files.delete_own(path, lambda there: there == data)
             is_created = False
         if not is_created:
             self.may_have_landed = was_unsure
@@ -193,16 +199,6 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
             return False
         self.made = data
         return True
-
-    def _is_of_the_past(self, snapshot: Any) -> bool:
-        """Whether there has been another of this id: it expired while this process stood still.
-
-        The oldest expire first, so there was none while the one before is there.
-        """
-        neighbours = (snapshot.id - 1, snapshot.id + 1)
-        if snapshot.id == 1 or any(self._files.exists(self._root.snapshot(each)) for each in neighbours):
-            return False
-        return bool(self._newest_id() > snapshot.id)
 
     def _newest_id(self) -> int:
         return Lineage(self._files, self._root).latest_id() or 0

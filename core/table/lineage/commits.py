@@ -8,10 +8,14 @@ the next commit of the same change, stream or session.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
+from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots
+from core.table.records import Snapshot
 
 _HINT = (
     "Its files are kept. Stop the other writer, or give it a catalog that takes locks (lock.enabled); see "
@@ -34,8 +38,21 @@ def settle(files: Files, root: Root, snapshot_id: int, data: bytes) -> None:
     """After a snapshot's file was created: point LATEST to it, and look again. Raises `Overwritten`."""
     # A hint; readers find the snapshot without it.
     files.replace(root.latest_hint, str(snapshot_id).encode())
-    if not is_kept(files, root, snapshot_id, data):
+    [there] = files.read_many([root.snapshot(snapshot_id)])
+    if there is None:
+        # It expired while this process stood still. Stock readers fail at a hint that points to nothing.
+        newest = Lineage(files, root).latest_id()
+        files.replace(root.latest_hint, str(newest or snapshot_id).encode())
+    elif there != data:
         raise overwritten(root, snapshot_id)
+
+
+def states_since(lineage: Lineage, snapshot_id: int) -> Iterator[Snapshot]:
+    """The tags from the snapshot on, and the earliest snapshot after it."""
+    yield from (tag for _, tag in lineage.tags() if tag.id >= snapshot_id)
+    later = [each for each in lineage.snapshot_ids() if each > snapshot_id]
+    if later:
+        yield lineage.snapshot(later[0])
 
 
 def is_kept(files: Files, root: Root, snapshot_id: int, data: bytes) -> bool:

@@ -20,6 +20,7 @@ from core.actions.merge import sql as merge_sql
 from core.errors import PaimarkError, Refused
 from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write
 from core.spark.writing.commit import CreateSnapshot
+from core.spark.writing.late_commit import Brought
 from core.spark.writing.target import WriteTarget, require_as_begun, require_head, require_held
 from core.table.lineage.commits import Overwritten
 from core.table.lineage.lineage import Lineage
@@ -113,6 +114,9 @@ class StandInEngine:
             self._register(write, prepared, tuple(after), parent)
             snapshot = JSON.from_json(prepared.data.decode(), PaimonSnapshot)
             create = CreateSnapshot(self._files, target.root, partial(require_held, self._files, target))
+            create.brought = Brought(
+                *(frozenset(each.file.name for each in entries) for entries in (new, gone))
+            )
             is_made = create.commit(None, snapshot, None)
             if create.refused is not None:
                 raise create.refused

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -362,3 +363,25 @@ def test_a_process_that_stood_still_makes_no_snapshot_in_a_past_that_expired(sho
     sink.batch(1, [2])
     sink.batch(2, [3])
     assert ids(shop) == [1, 2, 3, 90, 91, 92]
+
+
+def test_a_commit_that_expired_before_its_process_went_on_counts_once(shop: Path) -> None:
+    """Others have built on it: written again, its rows would be there twice."""
+    sink = Sink(shop)
+    sink.batch(0, [1])
+    create = LocalFiles.create
+
+    def stood_still(files: LocalFiles, path: str, data: bytes) -> bool:
+        is_created = create(files, path, data)
+        if path.endswith("/snapshot-2"):
+            other_commits(shop, 90, 91)
+            done(context_on(shop), "expire-snapshots", LOG, retain_last=1)
+        return is_created
+
+    with pytest.MonkeyPatch.context() as back:
+        back.setattr(LocalFiles, "create", stood_still)
+        with suppress(PaimarkError):
+            sink.batch(1, [2])
+    sink.batch(1, [2])
+    sink.batch(2, [3])
+    assert ids(shop) == [1, 2, 3, 90, 91]

@@ -1,0 +1,72 @@
+"""Whether a snapshot came too late: at an id that another had, which expired while this process stood still.
+
+What expires leaves its name free, so that a file can be created there again, below others that know nothing
+of it. The rows of such a commit would be nowhere. But one that came in time can look the same a moment later:
+others have built on it, and the snapshots around it have expired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple, Self
+
+from core.storage.files import Files, Unanswered, read_if_there
+from core.table.layout import Root
+from core.table.lineage.commits import states_since
+from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import data_manifests, live_facts
+from core.table.manifests.manifests import read_facts
+from core.table.records import Snapshot
+
+
+class Brought(NamedTuple):
+    """The names of the data files that a commit adds and deletes."""
+
+    added: frozenset[str] = frozenset()
+    deleted: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, entries: Iterable[Any]) -> Self:
+        """pypaimon's entries of manifests."""
+        names = [(entry.kind == 0, entry.file.file_name) for entry in entries]
+        return cls(
+            frozenset(name for is_added, name in names if is_added),
+            frozenset(name for is_added, name in names if not is_added),
+        )
+
+
+def came_too_late(files: Files, root: Root, snapshot_id: int, brought: Brought) -> bool:
+    """Of a snapshot that was created just now. Raises `Unanswered` where nothing is left that tells."""
+    lineage = Lineage(files, root)
+    # The oldest expire first: as long as the one before is there, none of this id has gone.
+    if snapshot_id > 1 and lineage.has_snapshot(snapshot_id - 1):
+        return False
+    # In this order: with a newer one there has been a next one, which has expired if it is not there.
+    if (lineage.latest_id() or 0) <= snapshot_id:
+        return False
+    path = root.snapshot(snapshot_id + 1)
+    if (data := read_if_there(files, path)) is not None:
+        return not _is_built_on(files, root, Snapshot.from_json(data, path), brought)
+    if lineage.has_snapshot(snapshot_id):
+        # What expired the next one would have taken this one before.
+        return True
+    if any(_names(files, root, each, brought.added) for each in states_since(lineage, snapshot_id)):
+        return False
+    raise Unanswered(
+        f"Snapshot {snapshot_id} of {root.table.full_name} expired as soon as it was created",
+        "Look at the rows before you run it again.",
+    )
+
+
+def _is_built_on(files: Files, root: Root, following: Snapshot, brought: Brought) -> bool:
+    """Whether the state right after knows of what the commit brought. What it deleted itself it names too."""
+    if brought.added:
+        return _names(files, root, following, brought.added)
+    live = live_facts(files, root.table, data_manifests(files, root.table, following))
+    return not any(each.name in brought.deleted for each in live)
+
+
+def _names(files: Files, root: Root, snapshot: Snapshot, names: frozenset[str]) -> bool:
+    manifests = data_manifests(files, root.table, snapshot)
+    sizes = {root.table.manifest(each.file_name): each.file_size for each in manifests}
+    return any(each.name in names for _, each in read_facts(files, sizes))

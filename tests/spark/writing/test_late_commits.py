@@ -1,0 +1,127 @@
+"""A commit whose process stood still around it, while others committed and all that may expired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.errors import Refused
+from core.spark.writing.committing import commit_rows
+from core.spark.writing.late_commit import Brought, came_too_late
+from core.storage.files import Unanswered
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+from tests.actions.acting import context_on, done
+from tests.interop.written import Table
+from tests.paimon import read_rows
+from tests.spark.writing.test_refused_commits import (
+    COLUMNS,
+    ROWS,
+    another,
+    begun,
+    instead_of_create,
+    lineage,
+    unowned,
+)
+
+TABLE = TablePath("d", "t")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    return Table(tmp_path, TABLE.full_name, COLUMNS, keys=["k"], options={"bucket": "1"})
+
+
+def keys(table: Table) -> list[int]:
+    return sorted(row["k"] for row in read_rows(table.warehouse, table.name))
+
+
+def expire(table: Table) -> None:
+    done(context_on(table.warehouse), "expire-snapshots", TABLE, retain_last=1)
+
+
+def others(table: Table, count: int) -> None:
+    for key in range(count):
+        another(table, 90 + key)
+    expire(table)
+
+
+def once(act: Callable[[], None], *, before: bool) -> Callable[[LocalFiles, str, bytes], bool]:
+    """Creates, and `act` happens around the first time."""
+    create, waiting = LocalFiles.create, iter([act])
+
+    def acting(files: LocalFiles, path: str, data: bytes) -> bool:
+        if not before:
+            is_created = create(files, path, data)
+        for each in waiting:
+            # Which creates snapshots of its own.
+            each()
+        return create(files, path, data) if before else is_created
+
+    return acting
+
+
+@pytest.mark.parametrize("there", [0, 1])
+@pytest.mark.parametrize("count", [2, 3])
+def test_an_id_that_another_had_is_not_taken(table: Table, there: int, count: int) -> None:
+    """Its file would lie below others that know nothing of the rows, and the commit would be called done."""
+    for _ in range(there):
+        table.write(ROWS)
+    target, written = begun(table)
+    with (
+        instead_of_create(once(lambda: others(table, count), before=True)),
+        pytest.raises(Refused, match="Cannot determine whether"),
+    ):
+        commit_rows(target, written)
+    assert lineage(table).snapshot_ids() == [there + count]
+    assert keys(table) == [*[1, 2][: 2 * there], *range(90, 90 + count)]
+    assert not [name for name in unowned(table) if name.endswith(".parquet")]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_one_that_others_have_built_on_is_there(table: Table, count: int) -> None:
+    table.write(ROWS)
+    with instead_of_create(once(lambda: others(table, count), before=False)):
+        commit_rows(*begun(table))
+    assert keys(table) == [1, 2, 3, 4, *range(90, 90 + count)]
+    assert lineage(table).snapshot_ids() == [2 + count]
+    # Stock readers take the hint's word.
+    assert (table.directory / "snapshot/LATEST").read_text() == str(2 + count)
+
+
+def test_one_that_others_build_on_while_it_looks_is_there(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.write(ROWS)
+    exists = LocalFiles.exists
+    came: list[str] = []
+
+    def looking(files: LocalFiles, path: str) -> bool:
+        name = path.rpartition("/")[2]
+        if name == "snapshot-1" and not came:
+            came.append(name)
+            expire(table)
+        found = exists(files, path)
+        if name == "snapshot-3" and len(came) == 1:
+            came.append(name)
+            another(table)
+        return found
+
+    def created() -> None:
+        monkeypatch.setattr(LocalFiles, "exists", looking)
+
+    with instead_of_create(once(created, before=False)):
+        commit_rows(*begun(table))
+    monkeypatch.undo()
+    assert set(keys(table)) >= {1, 2, 3, 4}
+
+
+def test_one_of_which_nothing_is_left_is_neither_there_nor_not(table: Table) -> None:
+    """It expired, and so did what was built on it, if anything was: its files have to stay."""
+    table.write(ROWS)
+    others(table, 3)
+    own = lineage(table)
+    with pytest.raises(Unanswered, match=r"Snapshot 2 of d\.t expired as soon as it was created"):
+        came_too_late(own.files, own.root, 2, Brought(frozenset({"data-of-nobody"})))
