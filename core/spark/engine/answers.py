@@ -15,12 +15,13 @@ from core.storage.files import Files
 from core.table.catalog import database_directory, databases, require_database, tables
 from core.table.names import split_name
 from core.travel.parse.uses import Statement
+from core.travel.statements.shows import GLOBAL_VIEWS
 
 _NAME = r"(?P<name>`(?:[^`]|``)+`|[\w$-]+)"
 _LIKE = r"(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?"
 _SHOW_DATABASES = re.compile(rf"SHOW\s+(?:DATABASES|SCHEMAS|NAMESPACES){_LIKE}", re.IGNORECASE)
 _SHOW_TABLES = re.compile(rf"SHOW\s+TABLES(?:\s+(?:IN|FROM)\s+{_NAME})?{_LIKE}", re.IGNORECASE)
-_SHOW_VIEWS = re.compile(r"SHOW\s+VIEWS", re.IGNORECASE)
+_SHOW_VIEWS = re.compile(rf"SHOW\s+VIEWS(?:\s+(?:IN|FROM)\s+{_NAME})?{_LIKE}", re.IGNORECASE)
 _SHOW_CURRENT = re.compile(r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", re.IGNORECASE)
 _DESCRIBE_DATABASE = re.compile(
     rf"(?:DESCRIBE|DESC)\s+(?:DATABASE|SCHEMA|NAMESPACE)\s+(?:EXTENDED\s+)?{_NAME}", re.IGNORECASE
@@ -65,8 +66,12 @@ def answer(
     if match := _USE.fullmatch(text):
         name = named_database(match)
         return Answer((), message=f"The current database is {name}", database=name)
-    if _SHOW_VIEWS.fullmatch(text):
-        return Answer(("namespace", "viewName", "isTemporary"), [("", name, True) for name in temporary()])
+    if (match := _SHOW_VIEWS.fullmatch(text)) and not _is_global(match["name"]):
+        if match["name"]:
+            # It has none of its own: those of the session are seen in each.
+            named_database(match)
+        rows = [("", name, True) for name in temporary() if _matches(name, match["like"])]
+        return Answer(("namespace", "viewName", "isTemporary"), rows)
     if _SHOW_CURRENT.fullmatch(text):
         return Answer(("namespace",), [(database,)] if database is not None else [])
     if match := _DESCRIBE_DATABASE.fullmatch(text):
@@ -76,6 +81,10 @@ def answer(
     if (listing := shown(statement, files, database, temporary)) is not None:
         return Answer(listing.columns, listing.rows)
     return None
+
+
+def _is_global(name: str | None) -> bool:
+    return name is not None and split_name(name)[0].lower() == GLOBAL_VIEWS
 
 
 def _tables(files: Files, database: str | None, like: str | None, temporary: Sequence[str]) -> Answer:

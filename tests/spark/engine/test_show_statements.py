@@ -141,6 +141,9 @@ def test_a_view_says_what_it_reads(engine: Engine) -> None:
         rows(engine, "CREATE OR REPLACE TEMPORARY VIEW old AS SELECT 1 AS one")
         assert ask(engine, "SELECT * FROM old").readings == []
         assert {row["viewName"] for row in rows(engine, "SHOW VIEWS")} - before == {"old", "older"}
+        assert {row["viewName"] for row in rows(engine, "SHOW VIEWS IN shop 'old*'")} == {"old", "older"}
+        assert [row["viewName"] for row in rows(engine, "SHOW VIEWS FROM shop LIKE 'OLDER'")] == ["older"]
+        assert "nowhere" in ask(engine, "SHOW VIEWS IN nowhere").failure.message
     finally:
         rows(engine, "DROP VIEW older")
         rows(engine, "DROP VIEW old")
