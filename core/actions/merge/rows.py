@@ -18,6 +18,7 @@ from core.errors import FileMissing, Refused
 from core.figures import counted
 from core.spark.protocol import Version
 from core.table.definition.column_types import ColumnType
+from core.table.definition.kind_signs import merge_engine
 from core.table.manifests.files import size_of
 from core.table.records import is_same_commit
 
@@ -147,7 +148,7 @@ def rewriting(context: Context, survey: Survey) -> tuple[list[Step], list[Refusa
         refusals.append(
             Refusal(f"{name} has a MAP column, and maps can't be compared", "Replace main instead.")
         )
-    engine = schema.options.get("merge-engine", "deduplicate").strip().lower()
+    engine = merge_engine(schema.options)
     if schema.primary_keys and engine != "deduplicate":
         refusals.append(
             Refusal(f"{name} merges rows of a key by {engine}", "Only deduplicate can be merged.")

@@ -23,7 +23,7 @@ from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.type_changes import columns_of_one_type, require_convertible
-from core.table.definition.kind_signs import ignored_deletes
+from core.table.definition.kind_signs import ignored_deletes, merge_engine
 
 _OPTIONS = {
     # pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.
@@ -94,11 +94,7 @@ def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
     """Raises `Refused` where files hold deletes that count for nothing: pypaimon does them all the same."""
     options = table.table_schema.options
     option = ignored_deletes(options)
-    if (
-        option is None
-        or not table.primary_keys
-        or options.get("merge-engine", "deduplicate") != "deduplicate"
-    ):
+    if option is None or not table.primary_keys or merge_engine(options) != "deduplicate":
         return
     # pypaimon counts none of the deletes that it writes, which it does by this option.
     is_counted = "rowkind.field" not in options
@@ -122,7 +118,7 @@ def read_splits(
     try:
         yield from _read(scan, wanted, splits)
     except NotImplementedError as error:
-        engine = open_table(scan).table_schema.options.get("merge-engine", "deduplicate")
+        engine = merge_engine(open_table(scan).table_schema.options)
         taken = "which take values of earlier ones back" if engine == "aggregation" else "which delete"
         raise Refused(
             f"{name} has rows, {taken}, that nothing here merges by {engine}"

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Literal, NamedTuple
 
 from core.errors import Refused
+from core.table.definition.kind_signs import merge_engine
 
 # "any": no scan is another one by it. "python": Spark's own readers don't obey it, and pypaimon does.
 OptionOutcome = Literal["any", "python", "refused"]
@@ -183,7 +184,7 @@ def judged(options: Mapping[str, str], use: Use) -> MatchedOption | None:
 
 def require_obeyed(table: str, options: Mapping[str, str], branch: str | None, asked: Asked) -> None:
     """Raises `Refused` naming an option that says how the table is read, and that nothing here obeys."""
-    engine = options.get("merge-engine", "deduplicate").strip().lower()
+    engine = merge_engine(options)
     match = judged(options, Use(branch, engine, asked))
     if match is not None and match.rule.outcome == "refused":
         raise Refused(

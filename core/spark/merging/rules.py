@@ -9,7 +9,7 @@ from core.cancelling import check_cancelled
 from core.spark.merging.keys import KeyReader
 from core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
 from core.table.definition.column_types import ColumnType
-from core.table.definition.kind_signs import ignored_deletes, is_on
+from core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
 from core.table.records import SchemaField, TableSchema
 
 _KEY_PREFIX = "_KEY_"
@@ -22,7 +22,7 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
     Raises `Unmergeable` with the reason for a table whose rows do not merge by newest version alone.
     """
     options = schema.options
-    engine = options.get("merge-engine", "deduplicate").strip().lower()
+    engine = merge_engine(options)
     if not schema.primary_keys:
         raise Unmergeable("the table has no primary key")
     if engine != "deduplicate":

@@ -20,6 +20,7 @@ from core.spark.merging.rules import merge_rules
 from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
 from core.spark.native.values import ValueReader, value_reader
 from core.storage.files import Files
+from core.table.definition.kind_signs import merge_engine
 from core.table.layout import Root
 from core.table.manifests.binary_row import starts
 from core.table.manifests.files import FileLocations, data_manifests, schema_of
@@ -126,7 +127,7 @@ def _schema(files: Files, root: Root, number: int) -> TableSchema:
 
 
 def _check_options(schema: TableSchema, root: Root) -> None:
-    engine = schema.options.get("merge-engine", "deduplicate").strip().lower()
+    engine = merge_engine(schema.options)
     match = judged(schema.options, Use(root.branch, engine, "root"))
     if match is not None:
         raise NotNative(f"{match.option} is {match.value}")

@@ -22,7 +22,7 @@ from core.spark.datasource.paimon import open_table, plan_splits, read_splits, r
 from core.spark.datasource.reader import grouped
 from core.spark.datasource.scan import Scan
 from core.storage.files import Files
-from core.table.definition.kind_signs import is_on
+from core.table.definition.kind_signs import is_on, merge_engine
 from core.table.manifests.manifests import read_manifest_list, read_manifests
 from core.table.records import Snapshot, TableSchema
 
@@ -63,6 +63,8 @@ class MicroBatch:
         if not self._schema.primary_keys:
             added = (split for each in self._later for split in self._added(each))
             return [*self._whole_splits(), *added], "plain"
+        if not self._has_changelog:
+            self._require_whole_rows()
         if not self._has_changelog and not self._with_kinds:
             self._require_upserts()
             # Writers in Python do not count the deletes in a file.
@@ -133,19 +135,21 @@ class MicroBatch:
             split.files.sort(key=lambda file: file.min_sequence_number)
         return splits
 
-    def _require_upserts(self) -> None:
-        """Raises `Refused` where the rows that commits add are not all new states of their keys."""
-        engine = self._schema.options.get("merge-engine", "deduplicate")
-        name = self._scan.name
+    def _require_whole_rows(self) -> None:
+        """Raises `Refused` where a row that a commit adds is no state of its key, whatever its kind."""
+        name, engine = self._scan.name, merge_engine(self._schema.options)
         if engine in _MERGED_FROM_PARTS:
             raise Refused(
                 f"{name} has the merge engine {engine}: what a commit adds is not the row it makes",
                 "Set the table's changelog-producer to lookup or full-compaction.",
             )
+
+    def _require_upserts(self) -> None:
+        """Raises `Refused` where commits delete."""
         if self._whole is None:
             for snapshot in self._later:
                 if self._deletes(snapshot):
-                    raise _cannot_say(f"Snapshot {snapshot.id} of {name} deletes rows")
+                    raise _cannot_say(f"Snapshot {snapshot.id} of {self._scan.name} deletes rows")
 
     def _deletes(self, snapshot: Snapshot) -> bool:
         table = self._scan.root.table

@@ -32,6 +32,11 @@ def is_on(options: Mapping[str, str], name: str) -> bool:
     return options.get(name, "").strip().lower() == "true"
 
 
+def merge_engine(options: Mapping[str, str]) -> str:
+    """How rows of one key become one, in small letters: stock Paimon takes it in any case."""
+    return options.get("merge-engine", "").strip().lower() or "deduplicate"
+
+
 def ignored_deletes(options: Mapping[str, str]) -> str | None:
     """The option by which deletes in files count for nothing, where one is set."""
     for option in _IGNORE_DELETE:
@@ -76,7 +81,7 @@ def unkeyed(schema: TableSchema) -> str:
 
 
 def deduplicates(schema: TableSchema) -> str:
-    engine = _option(schema, "merge-engine") or "deduplicate"
+    engine = merge_engine(schema.options)
     return f"merge-engine = {engine}" if engine == "deduplicate" else ""
 
 
@@ -97,7 +102,7 @@ def crosses_partitions(schema: TableSchema) -> str:
 
 def partially_updates_by_rules(schema: TableSchema) -> str:
     """Partial update with more than the last value that is not null."""
-    if _option(schema, "merge-engine") != "partial-update":
+    if merge_engine(schema.options) != "partial-update":
         return ""
     removes = "partial-update.remove-record-on-delete", "partial-update.remove-record-on-sequence-group"
     rules = is_set(r"fields\.(.+\.(sequence-group|aggregate-function)|default-aggregate-function)")
@@ -111,7 +116,7 @@ def aggregates_otherwise(functions: Collection[str]) -> Sign:
     removes = is_true("aggregation.remove-record-on-delete")
 
     def sign(schema: TableSchema) -> str:
-        if _option(schema, "merge-engine") != "aggregation":
+        if merge_engine(schema.options) != "aggregation":
             return ""
         for name in schema.options:
             if names.fullmatch(name) and (value := _option(schema, name)) not in functions:

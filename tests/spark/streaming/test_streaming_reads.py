@@ -233,6 +233,8 @@ def test_deletes_are_told_or_refused(tmp_path: Path, producer: str) -> None:
         ({"bucket": "1", "merge-engine": "aggregation"}, "merge engine aggregation"),
         ({"bucket": "1", "merge-engine": "partial-update"}, "merge engine partial-update"),
         ({"bucket": "1", "merge-engine": "first-row"}, "merge engine first-row"),
+        # Stock Paimon takes it in any case.
+        ({"bucket": "1", "merge-engine": "Partial-Update"}, "merge engine partial-update"),
         ({"bucket": "-2"}, "bucket = -2"),
         ({"bucket": "1", "streaming-read-overwrite": "true"}, "streaming-read-overwrite"),
         ({"bucket": "1", "changelog-producer": "lookup"}, "changelog-producer lookup"),
@@ -243,8 +245,9 @@ def test_a_table_whose_changes_cannot_be_told_is_refused(
 ) -> None:
     create_table(tmp_path, "shop.keyed", KEYED, primary_keys=["id"], options=options)
     say(tmp_path, 1, table="shop.keyed")
-    with pytest.raises(Refused, match=words):
-        Query(tmp_path, "shop.keyed").all()
+    for given in ({}, {"read.changelog": "true"}):
+        with pytest.raises(Refused, match=words):
+            Query(tmp_path, "shop.keyed", **given).all()
 
 
 @pytest.mark.parametrize(("also_overwrites", "expected"), [("false", [1, 3]), ("true", [1, 2, 3])])

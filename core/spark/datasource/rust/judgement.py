@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from core.spark.datasource.field_types import INTEGERS, TEXTS, atoms, is_wider, type_name
 from core.spark.datasource.rust.stores import StoreAccess
 from core.table.definition.column_types import ColumnType
-from core.table.definition.kind_signs import is_on
+from core.table.definition.kind_signs import is_on, merge_engine
 
 _FORMATS = ("parquet", "orc", "avro")
 _WHOLE = frozenset(INTEGERS)
@@ -85,7 +85,7 @@ class TableFacts:
 
     @property
     def engine(self) -> str:
-        return self.options.get("merge-engine", "deduplicate").strip().lower()
+        return merge_engine(self.options)
 
     def aggregate(self, column: str) -> str:
         """The function by which values of one key become one; empty where none does."""
