@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ZONE = "spark.sql.session.timeZone"
+OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 class SessionConf:

@@ -117,7 +117,7 @@ def engine(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     settings = Settings(
         str(engine_warehouse),
         spark_master="local[2]",
-        spark_conf={"spark.driver.memory": "1g", "spark.paimark.test": ODD_SETTING},
+        spark_conf={"spark.driver.memory": "1g", "spark.odd.setting": ODD_SETTING},
     )
     engine = Engine(settings, tmp_path_factory.mktemp("log") / "engine.log")
     engine.start()

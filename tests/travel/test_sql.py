@@ -141,7 +141,6 @@ SELECT /* from c /* nested from d */ from e */ * FROM t | t
 SELECT a FROM t WHERE x = 'it''s from a' AND y = 'esc\\' FROM u' | t
 SELECT * FROM t |> WHERE x > 1 |> JOIN u USING (a) |> AGGREGATE sum(x) GROUP BY y |> SELECT y, z | t u
 FROM t |> SELECT a, b |> UNION ALL (SELECT * FROM u) |> LIMIT 3 | t u
-SELECT * FROM t WITH ('a' = 'b') o, u | t u
 SELECT * FROM t WHERE a = :from AND b = ? | t
 SELECT (SELECT a FROM t), array((SELECT b FROM u)) FROM w | t u w
 SELECT * FROM f(TABLE(t)), g(TABLE(SELECT * FROM u)), i(x => TABLE(z)) | t u z
@@ -250,6 +249,10 @@ def test_other_statements_and_unfinished_ones(sql: str, tables: list[tuple[str, 
         ("WITH c AS (SELECT 1) SELECT * FROM c VERSION AS OF 5", "VERSION", "a query named by WITH"),
         ("INSERT INTO t VERSION AS OF 5 SELECT 1", "VERSION", "the past can't be changed"),
         ("DELETE FROM t FOR VERSION AS OF 5", "FOR", "the past can't be changed"),
+        # Stock Spark obeys them.
+        ("SELECT * FROM t WITH ('scan.snapshot-id' = '1') o", "WITH", "WITH ('scan.snapshot-id' = '1')"),
+        ("SELECT * FROM u, t VERSION AS OF 5 WITH (branch = b)", "WITH", "are not obeyed here: WITH (branch"),
+        ("SELECT * FROM u JOIN t WITH (", "WITH", "are not obeyed here"),
     ],
 )
 def test_what_is_not_time_travel_is_refused_where_it_stands(sql: str, at: str | None, sentence: str) -> None:

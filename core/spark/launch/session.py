@@ -20,6 +20,7 @@ from core.spark.launch.home import find_spark
 from core.spark.launch.java import find_java
 from core.spark.launch.refused_settings import require_possible
 from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
+from core.spark.launch.session_settings import require_obeyed
 from core.spark.launch.settings import spark_settings
 from core.spark.launch.spark_env import load_spark_env
 from core.spark.protocol import Start
@@ -68,6 +69,7 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
     `imports` is called in a thread while Java is at work.
     """
     scratch = Path(start.scratch)
+    require_obeyed(start.conf)
     spark = find_spark()
     load_spark_env(spark)
     settings = spark_settings(start.master, {**spark.defaults(), **start.conf}, scratch)

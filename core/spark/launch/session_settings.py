@@ -1,10 +1,14 @@
-"""SET and RESET: what they change outlives an engine's process, and a setting of ours is known or refused."""
+"""Settings of a session, by SET or from the start: those of Paimon's are known and obeyed, or refused.
+
+What SET and RESET change outlives an engine's process.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import islice
 
-from core.errors import StatementFailed
+from core.errors import StatementFailed, Unavailable
 from core.table.names import near_names
 from core.travel.parse.tokens import iter_tokens, tokenize
 from core.travel.parse.uses import Statement
@@ -21,6 +25,11 @@ EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
 
 _PREFIX = "spark.paimark."
+# By these stock Paimon's connector takes options of tables, and which state is read.
+_STOCK_PREFIX = "spark.paimon."
+_STOCK_HINT = (
+    "Name the state in the statement: VERSION AS OF or TIMESTAMP AS OF. Options of a table: ALTER TABLE."
+)
 # The last: the Python source, and in it pypaimon alone.
 _ON_OFF = ("on", "off")
 _WORDS = {
@@ -40,30 +49,44 @@ def resets_all(sql: str) -> bool:
 
 
 def check_setting(statement: Statement) -> None:
-    """Raises `StatementFailed` for a SET or RESET of a setting of ours that would do nothing."""
+    """Raises `StatementFailed` for a SET or RESET of a setting that would do nothing."""
     tokens = statement.tokens
     if len(tokens) < 2 or tokens[0].upper not in ("SET", "RESET"):
         return
     start = tokens[1].start
     text, is_given, value = statement.sql[start:].rstrip("; \t\r\n").partition("=")
     name = text.strip().strip("`")
-    if not name.startswith(_PREFIX):
-        return
-    known = (*_WORDS, *_NUMBERS, *_OF_THE_START)
-    # Tests and people may ask for what an engine was started with.
-    if name not in known and (is_given or tokens[0].upper == "RESET"):
-        raise StatementFailed(f"There is no setting {name}", near_names(name, known), start)
-    if not is_given:
-        return
     value = value.strip().strip("`'\"")
-    if name in _OF_THE_START:
-        raise StatementFailed(
+    # What is only asked for does nothing anyway.
+    fault = _fault(name, value if is_given else None) if is_given or tokens[0].upper == "RESET" else None
+    if is_given and fault is None and name in _OF_THE_START:
+        fault = (
             f"{name} is settled when the engine starts",
             f"Give it there: --spark-conf '{name}={value}'.",
-            start,
         )
-    if name in _WORDS and value not in _WORDS[name]:
+    if fault is not None:
+        raise StatementFailed(*fault, start)
+
+
+def require_obeyed(settings: Mapping[str, str]) -> None:
+    """Raises `Unavailable`, naming one of those that an engine is to start with and that would do nothing."""
+    for name, value in settings.items():
+        if (fault := _fault(name, value)) is not None:
+            raise Unavailable(*fault)
+
+
+def _fault(name: str, value: str | None) -> tuple[str, str] | None:
+    """Why a setting would do nothing, and a hint; with None for a value it is looked at by its name."""
+    if name.startswith(_STOCK_PREFIX):
+        return f"{name} is of stock Paimon's connector, and not obeyed here", _STOCK_HINT
+    if not name.startswith(_PREFIX):
+        return None
+    known = (*_WORDS, *_NUMBERS, *_OF_THE_START)
+    if name not in known:
+        return f"There is no setting {name}", near_names(name, known)
+    if value is not None and name in _WORDS and value not in _WORDS[name]:
         *others, last = _WORDS[name]
-        raise StatementFailed(f"{name} is {', '.join(others)} or {last}, not {value}", "", start)
-    if name in _NUMBERS and not value.isdecimal():
-        raise StatementFailed(f"{name} is a number of {_NUMBERS[name]}, not {value}", "", start)
+        return f"{name} is {', '.join(others)} or {last}, not {value}", ""
+    if value is not None and name in _NUMBERS and not value.isdecimal():
+        return f"{name} is a number of {_NUMBERS[name]}, not {value}", ""
+    return None

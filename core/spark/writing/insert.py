@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from core.errors import Refused, failing_at
 from core.spark.datasource.scan import WarehouseAccess
 from core.spark.protocol import Inserting
+from core.spark.session_conf import OVERWRITE_MODE, SessionConf
 from core.spark.writing.assigning import assigned, partition_values
 from core.spark.writing.commit import encode_partitions
 from core.spark.writing.committed import committed, receipted
@@ -66,6 +67,7 @@ def insert_rows(
     session: SparkSession, warehouse: WarehouseAccess, insert: Insert, target: WriteTarget, frame: DataFrame
 ) -> Inserted:
     """Write them. Raises `StatementFailed` for columns that don't fit, and `Refused` as a commit does."""
+    _require_mode(session, insert, target)
     made = assigned(session, frame, target, insert)
     if insert.overwrite and insert.static:
         values = partition_values(session, made, insert.static).toArrow()
@@ -79,6 +81,24 @@ def insert_rows(
     if snapshot is None:
         return Inserted(label, None, 0)
     return Inserted(label, snapshot.id, _rows_of(warehouse, target, snapshot))
+
+
+def _require_mode(session: SparkSession, insert: Insert, target: WriteTarget) -> None:
+    """An overwrite here replaces what its statement and its plan say, whatever the session is set to.
+
+    Raises `StatementFailed` where Spark's setting asks for less.
+    """
+    partitions = target.table_schema.partition_keys
+    if not insert.overwrite or target.dynamic or len(insert.static) == len(partitions):
+        return
+    if SessionConf(session).get(OVERWRITE_MODE).lower() != "dynamic":
+        return
+    with failing_at(insert.table_position):
+        raise Refused(
+            f"{OVERWRITE_MODE} is dynamic, and this would replace other partitions of {target.name} than "
+            "those that rows come for",
+            f"Write PARTITION ({', '.join(partitions)}) for those, or SET {OVERWRITE_MODE}=static.",
+        )
 
 
 def _rows_of(warehouse: WarehouseAccess, target: WriteTarget, snapshot: Snapshot) -> int:

@@ -21,6 +21,9 @@ _NEVER_NAMES = keywords(
     TABLESAMPLE UNION UNPIVOT USING WITH"""
 )
 _CLAUSE_HINT = "The clause stands directly behind the table's name, before its alias: t VERSION AS OF 5 AS o."
+_OPTIONS_HINT = (
+    "Name the state to read by VERSION AS OF or TIMESTAMP AS OF, and a branch in the name: `t$branch_b`."
+)
 
 
 class NameReader:
@@ -64,7 +67,16 @@ class NameReader:
         if not with_alias:
             return use, behind
         if self.upper(behind) == "WITH" and self.text(behind + 1) == "(":
-            behind = self.parenthesis_end(behind + 1)
+            # Stock Spark hands them to the table, and here nobody takes them.
+            named = self.sql[
+                self.tokens[behind].start : self.tokens[self.parenthesis_end(behind + 1) - 1].end
+            ]
+            raise SqlRefused(
+                f"Options behind a table's name are not obeyed here: {named}",
+                _OPTIONS_HINT,
+                self.sql,
+                self.tokens[behind].start,
+            )
         behind = self.sample_end(behind)
         alias_at = self.tokens[behind - 1].end
         alias, behind = self.read_alias(behind)

@@ -119,7 +119,7 @@ def test_explain_begins_with_how_each_table_is_read(engine: Engine) -> None:
 
 
 def test_settings_arrive_as_they_were_given(engine: Engine) -> None:
-    assert rows(engine, "SET spark.paimark.test")[0]["value"] == ODD_SETTING
+    assert rows(engine, "SET spark.odd.setting")[0]["value"] == ODD_SETTING
     assert rows(engine, "SET spark.driver.memory")[0]["value"] == "1g"
 
 

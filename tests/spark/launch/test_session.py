@@ -68,9 +68,11 @@ def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> 
         ("SET spark.paimark.reuse=no", "on or off, not no"),
         ("SET spark.paimark.idle-timeout=1 h", "when the engine starts.*--spark-conf"),
         ("RESET spark.paimark.scann", "no setting"),
+        # Stock Paimon's connector reads that snapshot from then on.
+        ("SET `spark.paimon.scan.snapshot-id`=1", "scan.snapshot-id is of stock Paimon's.*VERSION AS OF"),
     ],
 )
-def test_a_setting_of_ours_that_would_do_nothing_is_refused(sql: str, words: str) -> None:
+def test_a_setting_of_paimons_that_would_do_nothing_is_refused(sql: str, words: str) -> None:
     with pytest.raises(StatementFailed) as failure:
         check_setting(read_statement(sql))
     assert __import__("re").search(words, f"{failure.value.message}. {failure.value.hint}")

@@ -31,7 +31,7 @@ from tests.conftest import EVENTS, ORDERS
 from tests.interop.conftest import judge
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table, read_rows
-from tests.spark.engine_fixture import Answer
+from tests.spark.engine_fixture import Answer, ask
 from tests.spark.written_tables import lineage_of
 
 __all__ = ["judge"]
@@ -157,6 +157,30 @@ def test_an_overwrite_replaces_the_table_or_partitions_and_keeps_history(
     assert judge.read(engine_warehouse, name, snapshot=2) == first
     kinds = [row.commit_kind for row in lineage_of(engine_warehouse, name).newest(9)]
     assert kinds == ["OVERWRITE", "OVERWRITE", "APPEND", *["OVERWRITE"] * 3, "APPEND", "APPEND"]
+
+
+def test_an_overwrite_replaces_no_more_than_the_session_asks_for(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    """By this setting stock Spark leaves alone the partitions that no row comes for."""
+    name = own_table(engine_warehouse, "dynamic_by_setting", "events")
+    day = "PARTITION (day = '2026-05-02')"
+    mode = "spark.sql.sources.partitionOverwriteMode"
+    before = comparable(read_rows(engine_warehouse, name))
+    assert ask(engine, f"SET {mode} = Dynamic").finish
+    try:
+        refused = failure(engine, f"INSERT OVERWRITE {name} VALUES ('2026-05-02', 'a')")
+        assert refused.message.startswith(f"{mode} is dynamic, and this would replace other partitions")
+        assert "PARTITION (day)" in refused.hint
+        assert refused.position == len("INSERT OVERWRITE ")
+        assert comparable(read_rows(engine_warehouse, name)) == before
+        inserted(engine, f"INSERT OVERWRITE {name} {day} SELECT 'a'")
+        inserted(engine, f"INSERT OVERWRITE {name} PARTITION (day) VALUES ('2026-05-03', 'b')")
+        assert inserted(engine, f"INSERT INTO {name} VALUES ('2026-05-03', 'c')")["row_count"] == 1
+    finally:
+        assert ask(engine, f"RESET {mode}").finish
+    inserted(engine, f"INSERT OVERWRITE {name} VALUES ('2026-05-02', 'a')")
+    assert len(read_rows(engine_warehouse, name)) == 1
 
 
 def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engine_warehouse: Path) -> None:
