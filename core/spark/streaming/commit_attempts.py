@@ -104,14 +104,19 @@ def require_kept(files: Files, table: TablePath, query: str, batch: int) -> None
 
 
 def has_landed(files: Files, table: TablePath, query: str, batch: int) -> bool:
-    """Whether the batch is committed. Raises `Refused` where nothing is left that tells."""
+    """Whether the batch is committed. Raises `Refused` where nothing tells, or a later one was tried."""
     known = attempts(files, table, query)
     if not known:
         return any(_has_commit(files, root, query, batch) for root in all_roots(files, table))
-    # Spark goes on to the next batch when one has landed.
-    return any(each.batch > batch or each.landed for each in known if each.batch >= batch) or any(
-        _is_there(files, table, each) for each in known if each.batch == batch
-    )
+    newest = max(each.batch for each in known)
+    if newest > batch:
+        # Spark goes on to the next batch when one has landed: only its last one comes again.
+        raise Refused(
+            f"Batch {batch} of this query comes after its batch {newest}: its checkpoint was put back or "
+            f"emptied, and nothing tells which of the rows are in {table.full_name}",
+            "Look at the rows. To have written what it reads again, give the option query-id a new name.",
+        )
+    return any(each.landed or _is_there(files, table, each) for each in known if each.batch == batch)
 
 
 def _is_there(files: Files, table: TablePath, attempt: Attempt) -> bool:

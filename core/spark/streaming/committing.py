@@ -47,7 +47,12 @@ def commit_batch(
     commit_attempts.require_kept(files, table, target.commit_user, batch)
     # In this order: what lands after the first look is found by the commit itself.
     known = Lineage(files, target.root).latest_id() or 0
-    if commit_attempts.has_landed(files, table, target.commit_user, batch):
+    try:
+        has_landed = commit_attempts.has_landed(files, table, target.commit_user, batch)
+    except Refused:
+        delete_rows(target, written)
+        raise
+    if has_landed:
         delete_rows(target, written)
         return
     create = _Recorded(files, target, batch, _relative(files, messages), watermark)

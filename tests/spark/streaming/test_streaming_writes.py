@@ -329,6 +329,20 @@ def test_a_query_can_name_itself(shop: Path) -> None:
     assert lineage(shop, "shop.log").snapshot(1).commit_user == "nightly.orders-2"
 
 
+def test_a_checkpoint_that_was_put_back_loses_no_row_in_silence(shop: Path) -> None:
+    """Its next batch has a number that has landed, and may have other rows: left out, they were nowhere."""
+    sink = Sink(shop)
+    for batch in range(3):
+        sink.batch(batch, [batch])
+    files = set(shop.glob("shop.db/log/bucket-*/*"))
+    with pytest.raises(Refused, match="Batch 1 of this query comes after its batch 2") as refused:
+        sink.batch(1, [1, 9])
+    assert "query-id" in refused.value.hint
+    assert set(shop.glob("shop.db/log/bucket-*/*")) == files
+    Sink(shop, query_id="anew").batch(1, [9])
+    assert ids(shop) == [0, 1, 2, 9]
+
+
 def test_columns_and_output_modes_that_cannot_be_written_are_refused(shop: Path) -> None:
     sink = Sink(shop)
     source = PaimarkSource(CaseInsensitiveDict(sink.options))  # type: ignore[arg-type]  # as Spark does
