@@ -22,6 +22,7 @@ from core.storage.paths import checked, checked_directory, no_warehouse
 from core.storage.remote_errors import is_missing, is_passing, is_refusal, unavailable
 
 IN_FLIGHT = 32
+INTERRUPTED = "Interrupted before the store had answered"
 _DEADLINE_SECONDS = 10.0
 # fsspec asks for all the pages of a listing in one call.
 LISTING_SECONDS = 60.0
@@ -349,7 +350,7 @@ def _stop_after(answer: Future[Any], seconds: float, interrupt: KeyboardInterrup
     try:
         answer.result(max(seconds, 0))
     except KeyboardInterrupt:
-        raise Unanswered("Interrupted before the store had answered") from interrupt
+        raise Unanswered(INTERRUPTED) from interrupt
     except Exception as error:
         is_answer = is_refusal(error) or isinstance(error, FileExistsError | FileNotFoundError)
         if not is_answer:

@@ -118,8 +118,10 @@ def code_of(error: BaseException) -> str:
 def is_refusal(error: BaseException) -> bool:
     """Whether the store said that a write was not done: of any other error that is not known.
 
-    A gateway that gave up (502, 504) and an internal error leave it open. So does every answer to a request
-    that the client sent again: the first may still be carried out.
+    A gateway that gave up (502, 504) and an internal error leave it open. So does an overloaded S3 (503,
+    SlowDown): Amazon promises nothing of it, and says it of two writes of one object as well; MinIO says it
+    when too few of its disks took a write, and some have it. So does every answer to a request that the
+    client sent again: the first may still be carried out.
     """
     about = _answer(error).get("ResponseMetadata", {})
     if about.get("RetryAttempts"):

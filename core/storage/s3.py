@@ -14,8 +14,8 @@ from core.storage.conditions import QUICK, Conditions, Race
 from core.storage.files import DirectoryEntry, Unanswered
 from core.storage.known_options import S3_CREDENTIALS, s3_name
 from core.storage.limits import require_small
-from core.storage.remote import IN_FLIGHT, RemoteFiles
-from core.storage.remote_errors import code_of
+from core.storage.remote import IN_FLIGHT, INTERRUPTED, RemoteFiles
+from core.storage.remote_errors import code_of, unavailable
 
 # A dead endpoint is tried twice, so it has answered, or been given up, in about ten seconds.
 _CONNECT_SECONDS = 3.0
@@ -26,6 +26,10 @@ _WRITER = "paimark-write"
 _UNMET, _CONFLICT = ("PreconditionFailed", "412"), "ConditionalRequestConflict"
 # How long to wait after each conflict: the other request ends.
 _CONFLICT_SECONDS = (0.1, 0.2, 0.4, 0.8)
+# What an S3 that is overloaded says, of MinIO also one that could not write to enough of its disks.
+_THROTTLED = ("SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "503")
+# How long to wait after each: the client's own second try comes within one second.
+_THROTTLED_SECONDS = (0.5, 1.0, 2.0, 4.0)
 # All that is told of a request without a body that is refused.
 _WITHOUT_REASON = ("400", "403")
 # Where keys come from that are known at once and stay; behind the last programs are run and machines asked.
@@ -51,6 +55,36 @@ class S3Files(RemoteFiles):
         super().__init__(filesystem, root, uri, can_create=True, must_prove=True, deadline=patience)
         # s3fs tries five times, and five times again around that; the client below tries by itself.
         filesystem.retries = 1
+
+    def _call(
+        self,
+        method: str,
+        *arguments: object,
+        deadline: float | None = None,
+        writes: bool = False,
+        **named: object,
+    ) -> Any:
+        """As every store's, and again while this one is overloaded: a write that is given up is unknown."""
+        was_throttled = False
+        for seconds in (*_THROTTLED_SECONDS, None):
+            try:
+                return super()._call(method, *arguments, deadline=deadline, writes=writes, **named)
+            except OSError as error:
+                code = _code(error)
+                if code not in _THROTTLED or seconds is None:
+                    if writes and was_throttled and code not in (*_UNMET, _CONFLICT):
+                        # What was asked before may have been done.
+                        told = unavailable(self._uri, error)
+                        raise Unanswered(told.message, told.hint) from error
+                    raise
+                was_throttled = True
+            try:
+                time.sleep(seconds)
+            except KeyboardInterrupt as interrupt:
+                if writes:
+                    raise Unanswered(INTERRUPTED) from interrupt
+                raise
+        raise AssertionError("unreachable: the last try returns or raises")
 
     def _list(self, full: str) -> list[DirectoryEntry]:
         # s3fs's own listing asks a second time, for the parent, whenever there is nothing.

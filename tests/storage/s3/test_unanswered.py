@@ -15,6 +15,7 @@ from core.errors import Unavailable
 from core.storage.files import Denied, Files, Unanswered
 from core.storage.open import open_files
 from tests.storage.local_http import Answer, Handler, LocalServer, s3_options
+from tests.storage.pretending import DENIED, Fault, PretendingServer
 from tests.storage.stores import BUCKET, Proxy, S3Server
 
 _ERROR = "<?xml version='1.0'?><Error><Code>{0}</Code><Message>No</Message></Error>"
@@ -32,6 +33,12 @@ def handled_here() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An overloaded store is asked again without a pause."""
+    monkeypatch.setattr("core.storage.s3._THROTTLED_SECONDS", (0.0,))
 
 
 def answering(status: int, body: str) -> LocalServer:
@@ -54,13 +61,50 @@ def answering(status: int, body: str) -> LocalServer:
         (503, _ERROR.format("SlowDown")),
     ],
 )
-def test_an_answer_that_leaves_it_open_is_none(status: int, body: str, address: str) -> None:
+def test_an_answer_that_leaves_it_open_is_none(status: int, body: str, address: str, at_once: None) -> None:
     with answering(status, body) as server:
         files = open_files(address, s3_options(server.endpoint))
         with pytest.raises(Unanswered):
             files.replace("t/a", b"x")
         with pytest.raises(Unanswered):
             files.delete("t/a")
+
+
+_SLOW = Fault(503, "SlowDown", "Please reduce your request rate.")
+
+
+@pytest.mark.parametrize("acted", [False, True])
+@pytest.mark.usefixtures("at_once")
+def test_a_store_that_is_overloaded_for_a_while_is_asked_again(acted: bool, address: str) -> None:
+    """Of a write that is given up nobody knows anything, and whoever recovers waits a quarter of an hour."""
+    slow: list[Fault] = []
+
+    def overloaded(method: str, key: str) -> Fault | None:
+        return slow.pop() if slow and key.endswith("t/a") else None
+
+    with PretendingServer("keeps") as server:
+        files = open_files(address, server.options())
+        server.fault = overloaded
+        # The client asks twice by itself.
+        twice = [_SLOW, _SLOW._replace(acted=acted)]
+        slow += twice
+        assert files.create("t/a", b"mine")
+        slow += twice
+        files.replace("t/a", b"x")
+        assert files.read("t/a") == b"x"
+        slow += twice
+        files.delete("t/a")
+        assert not slow and not files.exists("t/a")
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_refusal_after_an_answer_that_left_it_open_is_none(address: str) -> None:
+    with PretendingServer("keeps") as server:
+        files = open_files(address, server.options())
+        faults = [DENIED, _SLOW._replace(acted=True), _SLOW]
+        server.fault = lambda method, key: faults.pop() if faults and key.endswith("t/a") else None
+        with pytest.raises(Unanswered):
+            files.replace("t/a", b"x")
 
 
 @pytest.mark.parametrize(
