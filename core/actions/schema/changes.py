@@ -27,15 +27,17 @@ _SYSTEM_PREFIXES = ("_key_", "__paimark")
 _LONGEST_NAME = 200
 # Options whose value is a list of columns: by the end of the option's name.
 _NAME_COLUMNS = (".field", ".fields", "-field", "-fields", "-key", ".columns", ".sequence-group", ".keys")
-# What Paimon never changes once there are rows, and what says where and how they lie.
+# What Paimon never changes once there are rows, and what says where and how they and their manifests lie:
+# stock Paimon lets some of it be changed, and then finds no rows.
 _FIXED = keywords(
     """type path branch primary-key primary-key.nullable partition bucket bucket-key bucket-function.type
     merge-engine sequence.field sequence.snapshot-ordering rowkind.field force-lookup
     data-file.path-directory data-file.external-paths index-file-in-data-file-dir row-tracking.enabled
     data-evolution.enabled deletion-vectors.enabled aggregation.remove-record-on-delete
+    manifest.format partition.default-name partition.legacy-name
     partial-update.remove-record-on-delete partial-update.remove-record-on-sequence-group
     dynamic-bucket.initial-buckets blob-field blob-descriptor-field blob-view-field video-frame-field
-    pk-clustering-override"""
+    blob-external-storage-field blob-external-storage-path pk-clustering-override"""
 )
 _FIXED_HINT = "It says how the rows lie that are there: make a new table with it, and copy the rows."
 

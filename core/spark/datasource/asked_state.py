@@ -45,7 +45,7 @@ def asked_state(files: Files, root: Root, options: Mapping[str, str]) -> Resolve
     name, value = given[0], options[given[0]].strip()
     match name:
         case "scan.snapshot-id":
-            return resolve_version(files, root, f"snapshot.{value}" if value.isdecimal() else value)
+            return resolve_version(files, root, as_snapshot(value))
         case "scan.tag-name":
             # What is no tag is not to be taken for a snapshot's number.
             Lineage(files, root).tag(value)
@@ -66,6 +66,11 @@ def _require_mode(mode: str, given: list[str]) -> None:
         return
     takes = f"one of {', '.join(fitting)}" if fitting else f"no {given[0]}"
     raise UsageError(f"scan.mode {mode} takes {takes}", "Each of them can stand without scan.mode, too.")
+
+
+def as_snapshot(text: str) -> str:
+    """The version that `scan.snapshot-id` names: a number is a snapshot's, also where a tag is called so."""
+    return f"snapshot.{text}" if text.isdecimal() else text
 
 
 def named_time(name: str, text: str) -> int:

@@ -116,6 +116,9 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "type", "refused", _unless("table", "materialized-table"), "only tables of files of Paimon's are read"
     ),
+    Rule(
+        "manifest.format", "refused", _unless("avro"), "only manifests that are Avro files are read", _STOCK
+    ),
     _state("scan.mode", _by_mode),
     _state("scan.snapshot-id"),
     _state("scan.tag-name"),

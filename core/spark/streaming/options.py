@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from core.errors import UsageError
-from core.spark.datasource.asked_state import named_time
+from core.spark.datasource.asked_state import as_snapshot, named_time
 from core.spark.streaming import consumers
 from core.spark.streaming.consumers import consumer_id
 from core.spark.streaming.limits import Limits, read_limits
@@ -65,7 +65,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
         raise UsageError(f"scan.gap is stop or earliest, not {gap}")
     return ReadOptions(
         mode=known,
-        version=version,
+        version=None if version is None else as_snapshot(version.strip()),
         time_ms=time_ms,
         follows_main=follow == "fork",
         most=_most(options.get("maxSnapshotsPerTrigger")),

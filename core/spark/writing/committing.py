@@ -25,6 +25,7 @@ from core.table.lineage.commits import Overwritten, require_last_kept
 from core.table.links import require_no_links
 
 BUCKET_COLUMN = "__paimark_bucket"
+_FORMATS = ("file.format", "file.format.per.level", "changelog-file.format", "file.compression")
 
 
 def open_target(target: WriteTarget) -> Any:
@@ -33,7 +34,11 @@ def open_target(target: WriteTarget) -> Any:
     table = open_table(target.scan)
     # What it reads of itself to write (sequence numbers, bucket indexes) is the newest snapshot's.
     del table._read_snapshot
-    return table.copy_without_time_travel({"dynamic-partition-overwrite": str(target.dynamic).lower()})
+    given = {"dynamic-partition-overwrite": str(target.dynamic).lower()}
+    # Stock Paimon takes these in any case, and pypaimon in small letters.
+    options = target.table_schema.options
+    given |= {name: options[name].lower() for name in _FORMATS if name in options}
+    return table.copy_without_time_travel(given)
 
 
 def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: int = 0) -> list[Any]:
@@ -223,7 +228,10 @@ def overlap(sets: Iterable[set[tuple[object, ...]]]) -> bool:
 
 
 def check_columns(target: WriteTarget, given: Collection[str]) -> None:
-    """The rows' columns are the table's, by name; what may be null can be left out. Raises `Refused`."""
+    """The rows' columns are the table's, by name; what may be null can be left out. Raises `Refused`.
+
+    A column with a default is not null where it is left out, but for rows of before it was there.
+    """
     name = target.name
     fields = {field.name: field for field in _arrow_schema(open_target(target))}
     if unknown := [each for each in given if each not in fields and each != BUCKET_COLUMN]:
@@ -231,3 +239,9 @@ def check_columns(target: WriteTarget, given: Collection[str]) -> None:
     missing = [each for each, field in fields.items() if each not in given and not field.nullable]
     if missing:
         raise Refused(f"The rows lack column {missing[0]}, which may not be null", "Add it.")
+    for each in target.table_schema.fields:
+        if each.default_value is not None and each.name not in given and not target.rewrites:
+            raise Refused(
+                f"The rows lack column {each.name}, whose default this does not fill in",
+                f"Add it with {each.default_value}, or write by INSERT, which fills it in.",
+            )

@@ -233,6 +233,12 @@ KINDS: tuple[TableKind, ...] = (
         "has files of a format that this version does not write",
     ),
     _refused(
+        "other formats of manifests",
+        "`manifest.format` other than `avro`",
+        signs.has_other("manifest.format", "avro"),
+        "has manifests of a format that this version does not write",
+    ),
+    _refused(
         "commits that others check or hear of",
         "`commit.callbacks`, `commit.strict-mode.last-safe-snapshot`, `query-auth.enabled`",
         signs.either(

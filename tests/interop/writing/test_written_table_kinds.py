@@ -46,6 +46,7 @@ WORKING: dict[str, dict[str, str]] = {
     "write only": {**TWO, "write-only": "true"},
     "orc": {**TWO, "file.format": "orc"},
     "avro": {**TWO, "file.format": "avro"},
+    "orc in capitals": {**TWO, "file.format": "ORC", "file.compression": "ZSTD"},
     "a format for each level": {**TWO, "file.format.per.level": "0:avro,1:orc"},
     "a directory for data": {**TWO, "data-file.path-directory": "data", "data-file.prefix": "x-"},
     "thin files": {**TWO, "data-file.thin-mode": "true"},

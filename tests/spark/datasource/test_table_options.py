@@ -69,6 +69,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "query-auth.enabled": {"query-auth.enabled": "true"},
     "type": {"type": "format-table"},
     "merge-engine": {"merge-engine": "newest-wins"},
+    "manifest.format": {"manifest.format": "orc"},
     "scan.snapshot-id": {"scan.snapshot-id": "1"},
     "scan.tag-name": {"scan.tag-name": "t"},
     "scan.version": {"scan.version": "1"},

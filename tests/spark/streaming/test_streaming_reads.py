@@ -53,6 +53,11 @@ def ids(rows: list[tuple[object, ...]] | None) -> list[object] | None:
     return None if rows is None else [row[0] for row in rows]
 
 
+def test_a_stream_begins_with_a_snapshot_whatever_tags_are_called(log: Path) -> None:
+    open_table(log, "shop.log").create_tag("4", 1)
+    assert ids(Query(log, "shop.log", **from_version("4")).all()) == [4, 5]
+
+
 def from_version(version: str, mode: str = "from-snapshot") -> dict[str, str]:
     return {"scan.mode": mode, "scan.snapshot-id": version}
 

@@ -350,6 +350,14 @@ def test_columns_and_output_modes_that_cannot_be_written_are_refused(shop: Path)
         source.streamWriter(COLUMNS, True)
     with pytest.raises(PaimarkError, match="has no column other"):
         source.streamWriter(StructType([*COLUMNS, StructField("other", StringType())]), False)
+    definition = shop / "shop.db" / "log" / "schema" / "schema-0"
+    schema = json.loads(definition.read_text())
+    schema["fields"][1]["defaultValue"] = "'none'"
+    definition.write_text(json.dumps(schema))
+    # Stock Paimon fills it in; null would be another row.
+    with pytest.raises(PaimarkError, match="lack column said, whose default"):
+        source.streamWriter(StructType([COLUMNS["id"]]), False)
+    assert source.streamWriter(COLUMNS, False)
 
 
 def test_a_process_that_stood_still_makes_no_snapshot_in_a_past_that_expired(shop: Path) -> None:

@@ -89,6 +89,8 @@ def refused(table: TableSchema) -> set[WriteMode]:
         ({"target-file-row-num": "5"}, ALL),
         ({"file.format": "orc"}, NONE),
         ({"file.format": "lance"}, ALL),
+        ({"manifest.format": "avro"}, NONE),
+        ({"manifest.format": "ORC"}, ALL),
         ({"commit.callbacks": "x.Y"}, ALL),
         ({"commit.strict-mode.last-safe-snapshot": "4"}, ALL),
         ({"query-auth.enabled": "true"}, ALL),
