@@ -54,6 +54,7 @@ _HINTS = (
         s3=" (`aws sso login`), or with new keys: `--option s3.access-key=...`, `s3.secret-key` and"
         " `s3.session-token`",
     ),
+    _Hint("profilenotfound", "Give AWS_PROFILE the name of a profile of ~/.aws/config, or unset it"),
     _Hint("timetooskewed clockskew", "Set this machine's clock: a store takes no request of another time"),
     # What a NameNode does to who does not speak of Kerberos.
     _Hint(

@@ -80,7 +80,7 @@ def test_every_row_is_once_in_the_table(tmp_path: Path, kills: int) -> None:
                 commit(warehouse, "shop.out", pa.table({"id": [-others], "said": ["o"]}, schema=SCHEMA))
             if pick.random() < 0.4:
                 with suppress(PaimarkError):
-                    done(context_on(warehouse), "expire-snapshots", OUT, retain_last=2)
+                    done(context_on(warehouse), "expire-snapshots", OUT, retain_last=1)
             if len(stopped) > 1:
                 strike(stopped.pop(0), signal.SIGCONT)
         last = at_work(processes, checkpoint)

@@ -145,6 +145,15 @@ def test_missing_credentials_are_asked_for(
     assert "s3.access-key" in caught.value.hint
 
 
+def test_a_profile_that_is_not_there_is_named(
+    s3: S3Server, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "nowhere")
+    with pytest.raises(Unavailable, match="profile .nowhere. could not be found") as caught:
+        open_files(address, {"s3.endpoint": s3.endpoint}).read("t/a")
+    assert "AWS_PROFILE" in caught.value.hint
+
+
 @pytest.mark.parametrize(
     ("address", "shown"),
     [
