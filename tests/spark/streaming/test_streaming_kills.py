@@ -1,4 +1,7 @@
-"""`kill -9` of a streaming writer at random moments: of all of it, of its Java, of its Python processes."""
+"""`kill -9` of a streaming writer at random moments: of all of it, of its Java, of its Python processes.
+
+Or its Java stands still, looks dead, and goes on beside the Spark that took over.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
@@ -29,7 +35,28 @@ SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("said", pa.string())])
 KILLS, READING_KILLS = 50, 20
 ROWS = 3
 # A kill can miss a query that waits for rows.
-VICTIMS = ("all", "java", *["python"] * 8)
+VICTIMS = ("all", "java", "paused", *["python"] * 8)
+
+
+class Sparks:
+    """The next one each time. At the end none is left, not even one that stands still."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.started: list[Streaming] = []
+
+    def next(self) -> Streaming:
+        self.started.append(Streaming(self._directory / f"spark-{len(self.started)}"))
+        return self.started[-1]
+
+
+@pytest.fixture
+def sparks(tmp_path: Path) -> Iterator[Sparks]:
+    sparks = Sparks(tmp_path)
+    yield sparks
+    for each in sparks.started:
+        if each.process.poll() is None:
+            each.close()
 
 
 def feed(inbox: Path, numbers: range) -> None:
@@ -44,7 +71,7 @@ def feed(inbox: Path, numbers: range) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
+def test_every_row_is_once_in_the_table(tmp_path: Path, sparks: Sparks) -> None:
     seed = time.time_ns()
     warehouse, inbox, pick = tmp_path / "warehouse", tmp_path / "inbox", Random(seed)
     print(f"seed {seed}")
@@ -56,15 +83,21 @@ def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
         sink={"warehouse": str(warehouse), "table": "shop.out"},
         schema="id LONG, said STRING",
     )
-    kills = fed = others = starts = 0
+    kills = fed = others = 0
     running: Streaming | None = None
+    paused: Streaming | None = None
     while kills < KILLS:
         feed(inbox, range(fed, fed + 3))
         fed += 3
         if running is None:
-            running, starts = Streaming(tmp_path / f"spark-{starts}"), starts + 1
+            running = sparks.next()
         stop = tmp_path / f"stop-{fed}"
         at_work(running, replace(pump, until=str(stop)), warehouse)
+        if paused is not None:
+            os.kill(paused.java, signal.SIGCONT)
+            time.sleep(3 * pick.random())
+            paused.close()
+            paused = None
         # From the moment that the snapshot is there to some batches later.
         time.sleep(pick.choice([0, 0, 0.01, 0.05, pick.random(), 3 * pick.random()]))
         victim = pick.choice(VICTIMS)
@@ -75,6 +108,9 @@ def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
             # A process that is killed says nothing.
             assert "Traceback" not in ended, ended
             kills += bool(ended)
+        elif victim == "paused":
+            os.kill(running.java, signal.SIGSTOP)
+            paused, running, kills = running, None, kills + 1
         else:
             if victim == "java":
                 # What its Python processes were doing they may go on with for a while.
@@ -89,19 +125,20 @@ def test_every_row_is_once_in_the_table(tmp_path: Path) -> None:
             with suppress(PaimarkError):
                 done(context_on(warehouse), "expire-snapshots", OUT, retain_last=1)
         print(f"{time.strftime('%X')} {kills} kills, now of {victim}; snapshot {out.latest_id()}", flush=True)
-    if running is not None:
-        # Spark fails once more when it finds its Python processes gone.
-        running.close()
-    last = Streaming(tmp_path / "spark-last")
+    for each in (running, paused):
+        if each is not None:
+            # Spark fails once more when it finds its Python processes gone.
+            each.close()
+    last = sparks.next()
     assert last.run(pump) == ""
     last.close()
     ids = sorted(row["id"] for row in read_rows(warehouse, "shop.out"))
-    assert ids == [*range(-others, 0), *range(fed * ROWS)]
+    assert ids == [*range(-others, 0), *range(fed * ROWS)], twice(warehouse, ids)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-def test_every_row_of_a_table_is_once_in_another(tmp_path: Path) -> None:
+def test_every_row_of_a_table_is_once_in_another(tmp_path: Path, sparks: Sparks) -> None:
     """A stream in small batches with a place in its table: others commit there, and all that may expires."""
     seed = time.time_ns()
     warehouse, pick = tmp_path / "warehouse", Random(seed)
@@ -115,7 +152,7 @@ def test_every_row_of_a_table_is_once_in_another(tmp_path: Path) -> None:
         source={**here, "table": "shop.log", **limits},
         sink={**here, "table": "shop.out"},
     )
-    fed = starts = kills = 0
+    fed = kills = 0
     running: Streaming | None = None
     while kills < READING_KILLS:
         for _ in range(3):
@@ -123,7 +160,7 @@ def test_every_row_of_a_table_is_once_in_another(tmp_path: Path) -> None:
             commit(warehouse, "shop.log", pa.table(rows, schema=PARTS))
             fed += 3
         if running is None:
-            running, starts = Streaming(tmp_path / f"spark-{starts}"), starts + 1
+            running = sparks.next()
         stop = tmp_path / f"stop-{fed}"
         at_work(running, replace(pump, until=str(stop)), warehouse)
         time.sleep(pick.choice([0, 0.05, pick.random(), 3 * pick.random()]))
@@ -142,10 +179,18 @@ def test_every_row_of_a_table_is_once_in_another(tmp_path: Path) -> None:
         print(f"{time.strftime('%X')} {kills} kills", flush=True)
     if running is not None:
         running.close()
-    last = Streaming(tmp_path / "spark-last")
+    last = sparks.next()
     assert last.run(replace(pump, to_end=True)) == ""
     last.close()
     assert sorted(row["id"] for row in read_rows(warehouse, "shop.out")) == [*range(fed)]
+
+
+def twice(warehouse: Path, ids: list[int]) -> dict[int, list[str]]:
+    """The data files, oldest first, of each row that is in the table more than once."""
+    again = {each for each, after in pairwise(ids) if each == after}
+    files = sorted(warehouse.glob("shop.db/out/bucket-*/*.parquet"), key=lambda path: path.stat().st_mtime)
+    held = {path.name: {*pq.read_table(path, columns=["id"])["id"].to_pylist()} for path in files}
+    return {each: [name for name, there in held.items() if each in there] for each in sorted(again)}
 
 
 def at_work(running: Streaming, pump: Pump, warehouse: Path) -> None:

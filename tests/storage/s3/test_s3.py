@@ -149,7 +149,7 @@ def test_a_profile_that_is_not_there_is_named(
     s3: S3Server, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_PROFILE", "nowhere")
-    with pytest.raises(Unavailable, match="profile .nowhere. could not be found") as caught:
+    with pytest.raises(Unavailable, match=r"profile .nowhere. could not be found") as caught:
         open_files(address, {"s3.endpoint": s3.endpoint}).read("t/a")
     assert "AWS_PROFILE" in caught.value.hint
 
