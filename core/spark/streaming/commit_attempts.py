@@ -35,7 +35,9 @@ _LOOK_BACK = 1000
 class Attempt(Record, frozen=True, kw_only=True):
     """A batch of a query as snapshot `snapshot` of `branch` (None: the table directory), told by `uuid`.
 
-    `file` is a data file of it, relative to the warehouse. `time` is epoch milliseconds.
+    `file` is a data file of it, relative to the warehouse. `time` is epoch milliseconds. `planned` tells the
+    batch from another of its number: it is made of what Spark wrote down before it ran it, None where that
+    can't be read.
     """
 
     newest: ClassVar[int | None] = 1
@@ -48,6 +50,7 @@ class Attempt(Record, frozen=True, kw_only=True):
     uuid: str
     file: str
     time: int
+    planned: str | None = None
     landed: bool = False
 
     def path(self, table: TablePath) -> str:
@@ -103,20 +106,29 @@ def require_kept(files: Files, table: TablePath, query: str, batch: int) -> None
         )
 
 
-def has_landed(files: Files, table: TablePath, query: str, batch: int) -> bool:
-    """Whether the batch is committed. Raises `Refused` where nothing tells, or a later one was tried."""
+def has_landed(files: Files, table: TablePath, query: str, batch: int, planned: str | None) -> bool:
+    """Whether the batch is committed. Raises `Refused` where nothing tells, or another has its number."""
     known = attempts(files, table, query)
     if not known:
         return any(_has_commit(files, root, query, batch) for root in all_roots(files, table))
     newest = max(each.batch for each in known)
     if newest > batch:
         # Spark goes on to the next batch when one has landed: only its last one comes again.
-        raise Refused(
-            f"Batch {batch} of this query comes after its batch {newest}: its checkpoint was put back or "
-            f"emptied, and nothing tells which of the rows are in {table.full_name}",
-            "Look at the rows. To have written what it reads again, give the option query-id a new name.",
-        )
-    return any(each.landed or _is_there(files, table, each) for each in known if each.batch == batch)
+        raise _put_back(table, batch, f"comes after its batch {newest}")
+    for each in known:
+        if each.batch == batch and (each.landed or _is_there(files, table, each)):
+            if planned is not None and each.planned not in (None, planned):
+                raise _put_back(table, batch, "has landed with other rows")
+            return True
+    return False
+
+
+def _put_back(table: TablePath, batch: int, what: str) -> Refused:
+    return Refused(
+        f"Batch {batch} of this query {what}: its checkpoint was put back or emptied, and nothing tells "
+        f"which of the rows are in {table.full_name}",
+        "Look at the rows. To have written what it reads again, give the option query-id a new name.",
+    )
 
 
 def _is_there(files: Files, table: TablePath, attempt: Attempt) -> bool:

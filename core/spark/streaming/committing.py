@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import msgspec
 from pypaimon.common.json_util import JSON
 from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import SuccessResult
@@ -30,13 +33,14 @@ def commit_batch(
     target: WriteTarget,
     batch: int,
     by_task: Sequence[tuple[WriteTarget, Sequence[Any]]],
-    watermark: int | None = None,
+    offsets: bytes = b"",
 ) -> None:
     """Commit what the tasks wrote as this batch of the query `target.commit_user`, unless it landed before.
 
-    `target` is where main, or the branch, is now; each task says where it was when the task wrote. The
-    `watermark`, epoch ms, is the snapshot's unless the one before has a later one. Raises `Refused` when what
-    they wrote does not fit any more: it is deleted then.
+    `target` is where main, or the branch, is now; each task says where it was when the task wrote. `offsets`
+    is what Spark wrote down before it ran the batch, empty where that is not known: its watermark is the
+    snapshot's unless the one before has a later one. Raises `Refused` when what they wrote does not fit any
+    more: it is deleted then.
     """
     files = open_files(target.warehouse, target.options)
     written = [messages for _, messages in by_task]
@@ -47,15 +51,24 @@ def commit_batch(
     commit_attempts.require_kept(files, table, target.commit_user, batch)
     # In this order: what lands after the first look is found by the commit itself.
     known = Lineage(files, target.root).latest_id() or 0
+    planned = hashlib.sha256(offsets).hexdigest() if offsets else None
     try:
-        has_landed = commit_attempts.has_landed(files, table, target.commit_user, batch)
+        has_landed = commit_attempts.has_landed(files, table, target.commit_user, batch, planned)
     except Refused:
         delete_rows(target, written)
         raise
     if has_landed:
         delete_rows(target, written)
         return
-    create = _Recorded(files, target, batch, _relative(files, messages), watermark)
+    attempt = partial(
+        commit_attempts.Attempt,
+        query=target.commit_user,
+        batch=batch,
+        branch=target.root.branch,
+        file=_relative(files, messages),
+        planned=planned,
+    )
+    create = _Recorded(files, target, attempt, watermark_in(offsets))
     commit = _BatchCommit(files, target, batch, known, create)
     # Where each task took the buckets' indexes from, at the earliest.
     commit.known = min(wrote.known for wrote, _ in by_task)
@@ -96,28 +109,22 @@ class _Recorded(CreateSnapshot):
     """Creates the snapshot's file, and says before and after in the attempt's own."""
 
     def __init__(
-        self, files: Files, target: WriteTarget, batch: int, file: str, watermark: int | None
+        self,
+        files: Files,
+        target: WriteTarget,
+        attempt: Callable[..., commit_attempts.Attempt],
+        watermark: int | None,
     ) -> None:
         super().__init__(files, target.root)
+        self._attempt = attempt
         self._watermark = watermark
-        self._query = target.commit_user
-        self._batch = batch
-        self._file = file
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
         # pypaimon takes over the one before.
         if self._watermark is not None and self._watermark > (snapshot.watermark or 0):
             snapshot.watermark = self._watermark
         made = Snapshot.from_json(JSON.to_json(snapshot).encode(), "the new snapshot")
-        attempt = commit_attempts.Attempt(
-            query=self._query,
-            batch=self._batch,
-            branch=self._root.branch,
-            snapshot=made.id,
-            uuid=mark_of(made),
-            file=self._file,
-            time=int(time.time() * 1000),
-        )
+        attempt = self._attempt(snapshot=made.id, uuid=mark_of(made), time=int(time.time() * 1000))
         commit_attempts.begin(self._files, self._root.table, attempt)
         if not super().commit(base_snapshot_uuid, snapshot, statistics):
             if isinstance(self.refused, Overwritten):
@@ -167,3 +174,17 @@ def _relative(files: Files, messages: Sequence[Any]) -> str:
     path = next(str(file.file_path) for message in messages for file in message.new_files)
     _, _, below = path.partition(files.uri.rstrip("/") + "/")
     return below or path
+
+
+class _BatchMetadata(msgspec.Struct, rename="camel"):
+    batch_watermark_ms: int = 0
+
+
+def watermark_in(offsets: bytes) -> int | None:
+    """The event-time watermark in what Spark writes down before it runs a batch; None without one."""
+    _, metadata, *_ = [*offsets.splitlines(), b"", b""]
+    try:
+        known = msgspec.json.decode(metadata, type=_BatchMetadata)
+    except msgspec.DecodeError:
+        return None
+    return known.batch_watermark_ms or None

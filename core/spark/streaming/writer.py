@@ -73,14 +73,14 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 
         written = [each for each in messages if isinstance(each, StreamWritten)]
         by_task = [(WriteTarget.from_text(each.target), each.messages) for each in written]
-        commit_batch(self.target, batchId, by_task, self._watermark(batchId))
+        commit_batch(self.target, batchId, by_task, self._offsets(batchId))
 
-    def _watermark(self, batch: int) -> int | None:
-        """The query's as of this batch, epoch ms. Spark tells a sink nothing of it, but its checkpoint."""
+    def _offsets(self, batch: int) -> bytes:
+        """What Spark wrote down before it ran the batch, and tells no sink: the checkpoint has it."""
         if self.checkpoint is None:
-            return None
+            return b""
         files = open_files(self.checkpoint, self.target.options)
-        return watermark_in(read_if_there(files, f"offsets/{batch}") or b"")
+        return read_if_there(files, f"offsets/{batch}") or b""
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         aborted(self.target, messages)
@@ -101,20 +101,6 @@ def stream_writer(options: Mapping[str, str], columns: list[str], overwrite: boo
     return PaimarkStreamWriter(
         target, options.get("checkpointLocation") if "query-id" not in options else None
     )
-
-
-class _BatchMetadata(msgspec.Struct, rename="camel"):
-    batch_watermark_ms: int = 0
-
-
-def watermark_in(offsets: bytes) -> int | None:
-    """The event-time watermark in what Spark writes down before it runs a batch; None without one."""
-    _, metadata, *_ = [*offsets.splitlines(), b"", b""]
-    try:
-        known = msgspec.json.decode(metadata, type=_BatchMetadata)
-    except msgspec.DecodeError:
-        return None
-    return known.batch_watermark_ms or None
 
 
 def _query_id(options: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from core.errors import PaimarkError, Refused, UsageError
 from core.spark.source import PaimarkSource
 from core.spark.streaming import commit_attempts
-from core.spark.streaming.writer import watermark_in
+from core.spark.streaming.committing import watermark_in
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.travel.version import resolve_version
@@ -341,6 +341,18 @@ def test_a_checkpoint_that_was_put_back_loses_no_row_in_silence(shop: Path) -> N
     assert set(shop.glob("shop.db/log/bucket-*/*")) == files
     Sink(shop, query_id="anew").batch(1, [9])
     assert ids(shop) == [0, 1, 2, 9]
+
+
+def test_a_checkpoint_that_was_put_back_by_a_batch_is_noticed(shop: Path) -> None:
+    sink = Sink(shop)
+    for watermark in (5, 5):
+        sink.sets_out(0, watermark)
+        sink.batch(0, [1])
+    assert ids(shop) == [1]
+    sink.sets_out(0, 6)
+    with pytest.raises(Refused, match="Batch 0 of this query has landed with other rows"):
+        sink.batch(0, [1, 2])
+    assert ids(shop) == [1]
 
 
 def test_columns_and_output_modes_that_cannot_be_written_are_refused(shop: Path) -> None:
