@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ZONE = "spark.sql.session.timeZone"
+LARGE_TYPES = "spark.sql.execution.arrow.useLargeVarTypes"
 OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 

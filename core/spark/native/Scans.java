@@ -55,6 +55,10 @@ public class Scans {
         OPTIONS.put("int96RebaseMode", "CORRECTED");
         // Columns of ORC files go by their names, whatever the session says.
         OPTIONS.put("orc.force.positional.evolution", "false");
+        // A file that is lost or broken is an error, whatever the session says: rows that are left out of a rewrite
+        // would be gone.
+        OPTIONS.put("ignoreMissingFiles", "false");
+        OPTIONS.put("ignoreCorruptFiles", "false");
     }
 
     /**

@@ -24,7 +24,7 @@ from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.protocol import Batch, Columns
 from core.spark.results.outlet import Outlet
 from core.spark.results.sender import HEAD, STREAM_END, SentBatch
-from core.spark.session_conf import SessionConf
+from core.spark.session_conf import LARGE_TYPES, SessionConf
 
 if TYPE_CHECKING:
     from core.spark.launch.session import Spark
@@ -87,7 +87,10 @@ class Results:
 
     def schema(self, types: StructType) -> bytes:
         """The first message of an Arrow stream of such rows."""
-        fields = [in_zone(field, self._conf.zone) for field in to_arrow_schema(types)]
+        # Java makes the batches by this setting, and who reads them by another schema ends without a word.
+        are_large = self._conf.get(LARGE_TYPES, "false").lower() == "true"
+        columns = to_arrow_schema(types, prefers_large_types=are_large)
+        fields = [in_zone(field, self._conf.zone) for field in columns]
         return bytes(pa.schema(fields).serialize())
 
     def collected(self, frame: DataFrame) -> Iterator[SentBatch]:

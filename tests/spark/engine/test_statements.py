@@ -10,7 +10,7 @@ import pytest
 from core.spark.client.client import Engine
 from core.spark.protocol import Failed, Finished
 from core.statements.run import run_statement
-from tests.spark.engine_fixture import ODD_SETTING, ask, rows
+from tests.spark.engine_fixture import ODD_SETTING, ask, in_order, rows
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,22 @@ def test_explain_begins_with_how_each_table_is_read(engine: Engine) -> None:
 def test_settings_arrive_as_they_were_given(engine: Engine) -> None:
     assert rows(engine, "SET spark.odd.setting")[0]["value"] == ODD_SETTING
     assert rows(engine, "SET spark.driver.memory")[0]["value"] == "1g"
+
+
+def test_rows_are_read_in_the_types_that_java_sends(engine: Engine) -> None:
+    """Read by the other ones, memory that is not theirs is: the process ended, without a word."""
+    setting = "spark.sql.execution.arrow.useLargeVarTypes"
+    sql = "SELECT customer, encode(customer, 'UTF-8') AS bytes, array(customer) AS list FROM shop.orders"
+    expected = in_order(rows(engine, sql))
+    try:
+        assert ask(engine, f"SET {setting}=true").finish
+        # Few rows are collected; the many come through an outlet.
+        assert in_order(rows(engine, sql)) == expected
+        many = rows(engine, "SELECT cast(id AS STRING) AS text FROM range(50000)")
+        assert sum(int(row["text"]) for row in many) == sum(range(50000))
+    finally:
+        assert ask(engine, f"RESET {setting}").finish
+    assert in_order(rows(engine, sql)) == expected
 
 
 def test_nothing_is_written_where_the_user_stands(

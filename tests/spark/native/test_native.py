@@ -227,6 +227,32 @@ def test_deleted_rows_are_gone(engine: Engine, engine_warehouse: Path, file_form
     assert [row["order_id"] for row in agreed(engine, f"SELECT * FROM {name} LIMIT 5")] == [2]
 
 
+@pytest.mark.parametrize("setting", ["ignoreMissingFiles", "ignoreCorruptFiles"])
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+def test_a_lost_or_broken_file_is_an_error_whatever_the_session_says(
+    file_format: str, setting: str, engine: Engine, engine_warehouse: Path
+) -> None:
+    """A rewrite of the rows that are left would make the loss one for good."""
+    name = f"native.{setting}_{file_format}".lower()
+    options = {"file.format": file_format}
+    create_table(engine_warehouse, name, ORDERS, options=options)
+    for numbers in (range(300), range(300, 600)):
+        columns = [numbers, ["x" * 50] * 300, [0.5] * 300]
+        commit(engine_warehouse, name, pa.table(dict(zip(ORDERS.names, columns, strict=True)), schema=ORDERS))
+    sql = f"SELECT sum(order_id) AS n FROM {name}"
+    assert rows(engine, sql) == [{"n": sum(range(600))}]
+    lost, *_ = (engine_warehouse / "native.db" / name.split(".")[1]).rglob("data-*")
+    if setting == "ignoreMissingFiles":
+        lost.unlink()
+    else:
+        lost.write_bytes(lost.read_bytes()[:4] + b"?" * (lost.stat().st_size - 4))
+    try:
+        assert ask(engine, f"SET spark.sql.files.{setting}=true").finish
+        assert lost.name in ask(engine, sql).failure.message
+    finally:
+        assert ask(engine, f"RESET spark.sql.files.{setting}").finish
+
+
 def test_the_first_rows_of_big_files_are_merged_by_a_glance_at_them(
     engine: Engine, engine_warehouse: Path
 ) -> None:
