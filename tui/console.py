@@ -22,7 +22,7 @@ from core.cells import cut
 from core.config import Settings
 from core.figures import counted, seconds
 from tui.keymap import hidden
-from tui.keys.early_keys import EarlyKeys
+from tui.keys.early_keys import EarlyKeys, Typed
 from tui.messages import Copied, LogLineAdded, StatusShown
 from tui.named_keys import quit_key
 from tui.opening import Opening
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from tui.tour.tour import Tour
     from tui.tour.tour_bar import TourBar
     from tui.work.jobs import Job
-    from tui.work.running_change import Ended, LookedFor
+    from tui.work.running_change import Ended
 
 
 # So far the cursor goes with one click of the wheel.
@@ -146,23 +146,22 @@ class Console(SparingApp):
     async def on_event(self, event: events.Event) -> None:
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
-        elif isinstance(event, events.Key):
+            return
+        if isinstance(event, events.Key):
             self._typed_keys += 1
             self._key_bar.key_pressed()
-            await self._typed(event)
-        else:
-            await self._do(event)
+        await self._typed(event)
 
-    async def _typed(self, event: events.Key) -> None:
-        """Do what a key says, or keep it until the rows are there that it is for."""
+    async def _typed(self, event: Typed) -> None:
+        """Do what a key says, or keep it until that is there which it is for."""
         screen = self.screen
         if self._early.kept(screen, event):
             return
         was_waiting = self._early.forget() is screen
-        if not was_waiting or event.key != "escape":
+        if not was_waiting or not isinstance(event, events.Key) or event.key != "escape":
             await self._do(event)
 
-    async def _do(self, event: events.Key | events.Paste) -> None:
+    async def _do(self, event: Typed) -> None:
         focused, screen = self.focused, self.screen
         if not isinstance(event, events.Key) or not await self._acted_on(event):
             await super().on_event(event)
@@ -177,7 +176,10 @@ class Console(SparingApp):
         return not is_text and await self._check_bindings(event.key)
 
     async def on_thread_result(self, event: ThreadResult) -> None:
-        event.deliver()
+        delivered = event.deliver()
+        if isawaitable(delivered):
+            # It opens something: that has the keys before the next one is looked at.
+            await delivered
         # Nobody waits while the last screen goes.
         for each in self._early.ready(self.screen) if self._early else ():
             await self._typed(each)
@@ -196,9 +198,6 @@ class Console(SparingApp):
         text, ink = change.end
         if change.watcher is not None:
             self.note(text, ink)
-
-    async def on_looked_for(self, event: LookedFor) -> None:
-        await self.browse.dialogs.open_running(event.change)
 
     def _ended_unwatched(self, job: Job) -> None:
         from tui.screens.jobs import BELL_SECONDS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,8 @@ class Session:
         self.memory = Memory(settings)
         self.changes: list[RunningChange] = []
         self.jobs = Jobs()
+        # Brings a change into view that was left to the background.
+        self.show_change: Callable[[RunningChange], object] = lambda change: None
 
     @cached_property
     def files(self) -> Files:

@@ -77,6 +77,7 @@ class ChartScreen(Dialog[None]):
         self._first = first
         self._charts: Sequence[Chart] = ()
         self._at = 0
+        self._is_reading = True
         self._lines = ChartLines()
 
     def compose(self) -> ComposeResult:
@@ -98,12 +99,18 @@ class ChartScreen(Dialog[None]):
         return self._read()
 
     def _take(self, charts: Sequence[Chart]) -> None:
-        self._charts = charts
+        self._is_reading, self._charts = False, charts
         self._at = next((at for at, each in enumerate(charts) if each.name == self._first), 0)
         self._show()
 
     def _fail(self, error: PaimarkError) -> None:
+        self._is_reading = False
         self._lines.say(*problem(error.message, error.hint))
+
+    def waits_for(self, binding: str) -> str:
+        """Until what a key must wait: there may be no chart to step from yet."""
+        is_step = binding in ("chart.next", "chart.previous")
+        return "the charts are there" if self._is_reading and is_step else ""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "step" or len(self._charts) > 1

@@ -81,7 +81,7 @@ class PaletteScreen(PickDialog[PaletteEntry]):
 
     def _run_chosen(self) -> None:
         """Run what Enter was pressed on: once the list is in order, and long enough to have it."""
-        if not self._has_chosen or self._grid.is_ordering:
+        if not self._has_chosen or self._grid.is_filtering:
             return
         index = self._grid.index
         entry = None if index is None else self._entries[index]

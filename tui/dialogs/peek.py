@@ -16,6 +16,7 @@ from tui.keymap import hidden
 from tui.messages import Copied
 from tui.query.arrow_rows import ArrowRows, arrow_columns
 from tui.query.peeking import PEEKED, Peeking
+from tui.terminal.key_order import ROWS
 from tui.widgets.grid.columns import ColumnLayout
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
@@ -79,9 +80,10 @@ class PeekScreen(Dialog[None]):
         self._is_reading = False
         self._grid.say(error.message, error.hint)
 
-    def must_wait(self, binding: str) -> bool:
-        """Whether the rows that a key is for are still being read."""
-        return self._is_reading and binding.startswith(("grid.", "peek.copy", "peek.record", "peek.cell"))
+    def waits_for(self, binding: str) -> str:
+        """Until what a key must wait: the rows that it is for may still be read."""
+        for_rows = binding.startswith(("grid.", "peek.copy", "peek.record", "peek.cell"))
+        return ROWS if self._is_reading and for_rows else ""
 
     def _row(self) -> list[tuple[str, str]]:
         index = self._grid.index

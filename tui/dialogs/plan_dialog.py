@@ -232,6 +232,7 @@ class PlanDialog(Dialog[Outcome | None]):
             session.room,
             session.changes,
             session.jobs,
+            session.show_change,
             self._action,
             plan,
         )
@@ -304,6 +305,11 @@ class PlanDialog(Dialog[Outcome | None]):
         if plan is None or plan.action != "merge-branch" or plan.arguments["kind"] != "keyed":
             return None
         return str(plan.arguments["name"])
+
+    def waits_for(self, binding: str) -> str:
+        """Until what a key must wait. None that agrees does: nobody has seen yet to what."""
+        is_for_plan = self._state == "planning" and binding == "dialog.conflicts"
+        return "the plan is there" if is_for_plan else ""
 
     async def action_conflicts(self) -> None:
         if (branch := self._compared) is not None:

@@ -68,6 +68,11 @@ class QueryPane(Vertical):
 
     # Files
 
+    @property
+    def keys_wait_for(self) -> str:
+        """Until what all keys must wait: a file is read or written."""
+        return self._files.keys_wait_for
+
     async def action_open(self) -> None:
         await self._files.ask_open()
 

@@ -23,6 +23,7 @@ from tui.records.row_actions import RowActions
 from tui.records.sources import GridColumn, RowSource, tuples
 from tui.remembered.state import GridLook
 from tui.session import Opened, RowVersion, Session, Target
+from tui.terminal.key_order import ROWS
 from tui.widgets.abstract import AbstractWidget
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.look import look_of, put_look
@@ -237,6 +238,12 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self.loaded = None
         self.grid.show(tuples(()))
         self.fail(error)
+
+    @property
+    def keys_wait_for(self) -> str:
+        """Until what keys for rows wait: the cursor is not where the rows, or a filter, will put it."""
+        is_reading = self.loaded is None and self.problem is None
+        return ROWS if is_reading or self.grid.is_filtering else ""
 
     # The row under the cursor
 

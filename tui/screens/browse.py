@@ -24,7 +24,7 @@ from tui.records.location_history import LocationHistory, keep_place
 from tui.records.marks import Mark, marked_words
 from tui.records.row_actions import CHARTED, DELETING, ONLY_ON, PROTECTED_ON
 from tui.screens.beginning import Beginning
-from tui.screens.browse_keys import BROWSE, FOR_ROWS, NOT_FOR_ROWS
+from tui.screens.browse_keys import BROWSE, FOR_ROWS, NEVER_WAIT, NOT_FOR_ROWS
 from tui.screens.difference_lookup import DifferenceLookup
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.row_dialogs import RowDialogs
@@ -33,6 +33,7 @@ from tui.screens.sidebar import Sidebar
 from tui.screens.table_summary import TableSummary
 from tui.session import RowVersion, Session, Target
 from tui.tabs import Tab
+from tui.terminal.key_order import ROWS
 from tui.widgets.breadcrumb import Breadcrumb, Location
 from tui.widgets.detail_strip import DetailStrip
 from tui.widgets.key_bar import KeyBar
@@ -88,11 +89,7 @@ class BrowseScreen(Screen[None]):
         self.dialogs = RowDialogs(self.app, self.session, self.tabs, self.rows, self.say)
         self._summary = TableSummary(self.app, self.session, self.tabs, self.breadcrumb)
         self._difference_lookup = DifferenceLookup(
-            self.app,
-            self.session,
-            self.rows,
-            self.say,
-            lambda statement: self.call_later(self.prepare_statement, statement),
+            self.app, self.session, self.rows, self.say, self.prepare_statement
         )
         self.set_focus(self.tables.grid)
         begin = Beginning(self).take
@@ -276,18 +273,19 @@ class BrowseScreen(Screen[None]):
 
     # Actions of keys
 
-    def must_wait(self, binding: str) -> bool:
-        """Whether the rows that a key is for are still being read: those of the tree, or of the tab."""
+    def waits_for(self, binding: str) -> str:
+        """Until what a key must wait: the rows of the tree or of the tab, or a file of the query pane."""
         in_tree = self.tables.has_focus_within
         if in_tree and not binding.startswith("grid.") and (table := self.tables.pointed_at()) is not None:
             # The cursor came to it just now: the key is for this table.
             self.show_table(Target(table))
+        if self.tabs.current is Tab.QUERY and self.pane.keys_wait_for and binding not in NEVER_WAIT:
+            return self.pane.keys_wait_for
         if binding in NOT_FOR_ROWS or not binding.startswith((*FOR_ROWS, "tables.")):
-            return False
+            return ""
         if self.target is None or (in_tree and binding.startswith(("grid.", "tables."))):
-            return not self.tables.first_listed
-        pane = self.pane
-        return isinstance(pane, RecordPane) and pane.loaded is None and pane.problem is None
+            return "" if self.tables.first_listed else ROWS
+        return self.pane.keys_wait_for
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         tab = self.tabs.current
@@ -350,9 +348,9 @@ class BrowseScreen(Screen[None]):
     def action_mark_range(self) -> None:
         self.rows.toggle_range()
 
-    def action_diff(self) -> None:
+    async def action_diff(self) -> None:
         if self.target is not None:
-            self._difference_lookup.start(self.target)
+            await self._difference_lookup.open(self.target)
 
     def action_copy(self) -> None:
         table = self.target if self.tables.has_focus_within else None

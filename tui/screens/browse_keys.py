@@ -23,6 +23,8 @@ FOR_ROWS = (
     "browse.record",
 )
 NOT_FOR_ROWS = ("grid.left", "grid.filter", "act.undo", "act.redo")
+# What all others wait for may never come.
+NEVER_WAIT = ("app.quit", "app.interrupt", "app.suspend", "query.leave")
 
 # The keys that open the dialogs of actions.
 ACTION_KEYS = {

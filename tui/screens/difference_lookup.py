@@ -1,27 +1,23 @@
-"""`D`: find the two versions that are compared, and show what they differ in."""
+"""`D`: which two versions are compared; what they differ in is shown by a screen that looks them up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from core.errors import PaimarkError
 from tui.messages import Say
-from tui.records.marks import Mark, moved_on, pair_to_compare, why_no_pair
+from tui.records.marks import moved_on, pair_to_compare, why_no_pair
 from tui.screens.selected_rows import SelectedRows
 from tui.session import Session, Target
-from tui.work.background import Slot
 
 if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
 
-MarkPair = tuple[Mark, Mark]
-
 
 class DifferenceLookup:
-    """Looks the two versions up in a thread. `prepare` gets a difference's statement when that is wanted."""
+    """`prepare` gets a difference's statement when that is wanted."""
 
     def __init__(
         self,
@@ -29,7 +25,7 @@ class DifferenceLookup:
         session: Session,
         rows: SelectedRows,
         say: Say,
-        prepare: Callable[[str], object],
+        prepare: Callable[[str], Awaitable[None]],
     ) -> None:
         self.shown: Difference | None = None
         self._session = session
@@ -37,11 +33,11 @@ class DifferenceLookup:
         self._say = say
         self._prepare = prepare
         self._app = app
-        self._slot: Slot[tuple[MarkPair, Difference]] = Slot(app, "diff", self._take, self._fail)
 
-    def start(self, target: Target) -> None:
-        """Compare the marked rows, or the row under the cursor."""
+    async def open(self, target: Target) -> None:
+        """Compare the marked rows, or the row under the cursor; returns when the difference has the keys."""
         from core.travel.diff.diff import make_difference
+        from tui.dialogs.difference.difference_screen import DifferenceScreen
 
         marks = self._rows.marks
         if len(marks) != 2 and self._rows.says_no_row():
@@ -50,27 +46,22 @@ class DifferenceLookup:
         if pair is None:
             self._say(why_no_pair(marks), "warn")
             return
-        files, old, new = self._session.files, pair[0].wanted, pair[1].wanted
-        self._slot.ask(lambda report: report((pair, make_difference(files, target.table, old, new))))
+        files, (old, new) = self._session.files, pair
 
-    def _take(self, compared: tuple[MarkPair, Difference]) -> None:
-        (old, new), difference = compared
-        self._rows.unmark()
-        moved = moved_on(old, difference.old.snapshot) or moved_on(new, difference.new.snapshot)
-        if moved:
-            self._say(moved, "warn")
-        else:
-            self.shown = difference
-            self._show(difference)
+        def accept(found: Difference) -> str:
+            self._rows.unmark()
+            moved = moved_on(old, found.old.snapshot) or moved_on(new, found.new.snapshot)
+            self.shown = self.shown if moved else found
+            return moved
 
-    def _show(self, difference: Difference) -> None:
-        from tui.dialogs.difference.difference_screen import DifferenceScreen
+        async def closed(statement: str | None) -> None:
+            if statement is not None:
+                await self._prepare(statement)
 
-        def closed(wants_statement: bool | None) -> None:
-            if wants_statement:
-                self._prepare(difference.statement)
-
-        self._app.push_screen(DifferenceScreen(self._session.room, difference), closed)
-
-    def _fail(self, error: PaimarkError) -> None:
-        self._say(f"{error.message}. {error.hint}".rstrip(), "bad")
+        screen = DifferenceScreen(
+            self._session.room,
+            f"{target.table.full_name}: from {old.label} to {new.label}",
+            lambda: make_difference(files, target.table, old.wanted, new.wanted),
+            accept,
+        )
+        await self._app.push_screen(screen, closed)

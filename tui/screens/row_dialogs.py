@@ -35,6 +35,7 @@ class RowDialogs:
         self._rows = rows
         self._say = say
         self._record: RecordScreen | None = None
+        session.show_change = self.open_running
 
     # Plans
 
@@ -93,9 +94,9 @@ class RowDialogs:
     async def _choose(self, name: str, target: Target, choices: Sequence[RowAction]) -> None:
         from tui.dialogs.pick import PickOne
 
-        def chosen(choice: RowAction | None) -> None:
+        async def chosen(choice: RowAction | None) -> None:
             if choice is not None:
-                self._app.call_later(self._plan, choice.action, target, dict(choice.arguments))
+                await self._plan(choice.action, target, dict(choice.arguments))
 
         labels = {choice.label: choice for choice in choices}
         await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)

@@ -15,16 +15,20 @@ from textual.dom import DOMNode
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 
+ROWS = "the rows are there"
 # A widget that does not answer by then waits for something: keys go on without it.
 _PATIENCE = 1.0
 
 
 @runtime_checkable
-class RowsScreen(Protocol):
-    """A screen with keys that are for rows."""
+class WaitingScreen(Protocol):
+    """A screen with keys that are for rows, or for something else that a thread still reads."""
 
-    def must_wait(self, binding: str) -> bool:
-        """Whether the rows that a key (by its binding's id) is for are still being read."""
+    def waits_for(self, binding: str) -> str:
+        """Until what a key (by its binding's id) must wait, such as "the rows are there"; empty: it need not.
+
+        A text that is pasted, and a key without a binding, have an empty one.
+        """
 
 
 @runtime_checkable

@@ -22,14 +22,14 @@ _SLOW = 0.1
 
 
 class ThreadResult(Message):
-    """A thread's result. The app runs `deliver` on its own thread."""
+    """A thread's result. The app runs `deliver` on its own thread, and awaits what can be awaited of it."""
 
-    def __init__(self, deliver: Callable[[], None]) -> None:
+    def __init__(self, deliver: Callable[[], object]) -> None:
         self.deliver = deliver
         super().__init__()
 
 
-def post(app: App[Any], deliver: Callable[[], None]) -> None:
+def post(app: App[Any], deliver: Callable[[], object]) -> None:
     """From any thread: run `deliver` in the app, unless it has gone."""
     try:
         app.post_message(ThreadResult(deliver))
@@ -59,10 +59,13 @@ class ThreadReport(Generic[T]):
 
 
 class Slot(Generic[T]):
-    """One question at a time: the newest wins, and what an older one finds is dropped."""
+    """One question at a time: the newest wins, and what an older one finds is dropped.
+
+    `take` is awaited where it opens something: keys typed from then on are for that.
+    """
 
     def __init__(
-        self, app: App[Any], name: str, take: Callable[[T], None], failed: Callable[[PaimarkError], None]
+        self, app: App[Any], name: str, take: Callable[[T], object], failed: Callable[[PaimarkError], None]
     ) -> None:
         self.generation = 0
         self.busy = self._has_heard = False
@@ -88,9 +91,9 @@ class Slot(Generic[T]):
         )
         thread.start()
 
-    def hear(self, result: T) -> None:
+    def hear(self, result: T) -> object:
         self._has_heard = True
-        self.take(result)
+        return self.take(result)
 
     def _wait(self, generation: int, slow: Callable[[], None]) -> None:
         if self.busy and self.generation == generation and not self._has_heard:
@@ -101,10 +104,9 @@ class Slot(Generic[T]):
         self.generation += 1
         self.busy = False
 
-    def post(self, generation: int, deliver: Callable[[], None]) -> None:
-        def if_wanted() -> None:
-            if self.generation == generation:
-                deliver()
+    def post(self, generation: int, deliver: Callable[[], object]) -> None:
+        def if_wanted() -> object:
+            return deliver() if self.generation == generation else None
 
         post(self._app, if_wanted)
 

@@ -38,14 +38,6 @@ class Ended(Message):
         super().__init__()
 
 
-class LookedFor(Message):
-    """Somebody wants to see a change that runs, or has ended."""
-
-    def __init__(self, change: RunningChange) -> None:
-        self.change = change
-        super().__init__()
-
-
 class RunningChange:
     """Begun when it is made. It is among the `changes` until it has ended, and among the jobs; the app hears
     `Ended`.
@@ -58,10 +50,11 @@ class RunningChange:
         room: EngineRoom,
         changes: list[RunningChange],
         jobs: Jobs,
+        show: Callable[[RunningChange], object],
         action: Action,
         plan: Plan,
     ) -> None:
-        """`context` may touch the store, so it is asked for in the thread."""
+        """`context` may touch the store, so it is asked for in the thread. `show` brings it into view."""
         self.action = action
         self.plan = plan
         self.title = f"{action.name} {plan.table}"
@@ -84,7 +77,7 @@ class RunningChange:
                 self.title,
                 how_far=lambda: self.how_far,
                 stop=self.cancel,
-                show=lambda: app.post_message(LookedFor(self)),
+                show=lambda: show(self),
                 is_watched=lambda: self.watcher is not None,
             )
         )

@@ -79,7 +79,9 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     ColumnsScreen: lambda session, place: ColumnsScreen(RecordGrid([GridColumn("a"), GridColumn("b")])),
     ConflictsScreen: lambda session, place: ConflictsScreen(session, TABLE, "nothing"),
     ConfirmScreen: lambda session, place: ConfirmScreen("Really?", "DELETE FROM t"),
-    DifferenceScreen: lambda session, place: DifferenceScreen(NO_SPARK, difference(place)),
+    DifferenceScreen: lambda session, place: DifferenceScreen(
+        NO_SPARK, "t", lambda: difference(place), lambda found: ""
+    ),
     ExportScreen: lambda session, place: ExportScreen("Two rows."),
     HelpScreen: lambda session, place: HelpScreen([]),
     HistoryScreen: lambda session, place: HistoryScreen([QueryExecution(0, "SELECT 1", "1 row")]),

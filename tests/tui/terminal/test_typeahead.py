@@ -6,18 +6,23 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.config import Settings
+from core.spark.client.client import Engine
 from core.storage.files import Files
 from core.table.catalog import tables
 from core.table.layout import TablePath
+from core.travel.diff.diff import Difference, make_difference
 from tests.conftest import ORDERS
 from tests.paimon import create_table
-from tests.tui.driving import Sitting, at_events, at_orders, sitting
+from tests.tui.driving import Sitting, at_events, at_orders, sitting, with_engine
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.panes.query import QueryPane
+from tui.panes.timeline.timeline_pane import Jump, TimelinePane, _look_up
+from tui.query.sql_files import SqlFile, read_sql
 from tui.session import Opened, Session, Target
 from tui.widgets.grid.filter_line import FilterLine
 
@@ -262,3 +267,107 @@ async def test_the_footer_offers_no_key_that_types(warehouse: Path) -> None:
         await console.press("escape")
         await console.type(":")
         assert console.app.query_one(QueryPane).editor.text.endswith(":")
+
+
+@pytest.fixture
+def slow_versions(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """The versions of a difference are looked up once this is set."""
+    may_go_on = threading.Event()
+
+    def look_up_later(*asked: Any) -> Difference:
+        assert may_go_on.wait(60)
+        return make_difference(*asked)
+
+    monkeypatch.setattr("core.travel.diff.diff.make_difference", look_up_later)
+    yield may_go_on
+    may_go_on.set()
+
+
+async def test_keys_after_a_difference_are_for_it_before_its_versions_are_looked_up(
+    warehouse: Path, engine: Engine, slow_versions: threading.Event
+) -> None:
+    async with at_orders(warehouse, session=with_engine(warehouse, engine)) as console:
+        await console.burst("j", "D", "s")
+        await console.sees("Looking the two versions up", "1 key kept until the versions are looked up")
+        slow_versions.set()
+        await console.sees("[6 ")
+        editor, title = console.app.query_one(QueryPane).editor, "-- shop.orders: from snapshot.4 to main\n"
+        await console.until(lambda: editor.text.startswith(title), "the statement")
+        await console.press("1")
+        await console.sees("2 of 5")
+
+
+async def test_a_difference_that_is_left_while_its_versions_are_looked_up_leaves_the_marks(
+    warehouse: Path, slow_versions: threading.Event
+) -> None:
+    async with at_orders(warehouse) as console:
+        await console.press("space", "j", "space", "D")
+        await console.sees("Looking the two versions up")
+        await console.press("ctrl+c")
+        await console.sees("✗ cancelled")
+        await console.press("escape")
+        slow_versions.set()
+        await console.sees("2 of 5, 2 marked")
+
+
+async def test_text_typed_while_a_file_is_read_is_for_the_file(
+    warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_read, path = threading.Event(), tmp_path / "kept.sql"
+    path.write_text("7")
+
+    def read_later(path: Path) -> SqlFile:
+        assert may_read.wait(60)
+        return read_sql(path)
+
+    monkeypatch.setattr("tui.panes.sheets.files.read_sql", read_later)
+    async with at_events(warehouse) as console:
+        await console.press("6")
+        await console.sees("SELECT *")
+        await console.press("ctrl+f")
+        await console.sees("Open a .sql file")
+        await console.burst(*str(path), "enter", *"1 + ")
+        await console.sees("4 keys kept until the file is read")
+        may_read.set()
+        await console.sees("1 + 7")
+
+
+async def test_no_key_typed_before_it_answers_whether_a_file_is_overwritten(
+    warehouse: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "kept.sql").write_text("something else")
+    async with at_events(warehouse) as console:
+        await console.press("6")
+        await console.sees("SELECT *")
+        await console.press("ctrl+s")
+        await console.sees("Save the query")
+        # `a` agrees, once somebody has read to what.
+        await console.burst(*str(tmp_path / "kept.sql"), "enter", "a")
+        await console.sees("Overwrite the file", "This opened meanwhile: 1 key forgotten")
+        await console.press("escape")
+        assert (tmp_path / "kept.sql").read_text() == "something else"
+
+
+async def test_keys_after_a_time_are_for_the_commit_that_it_leads_to(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_look = threading.Event()
+
+    def look_later(*asked: Any) -> Jump:
+        assert may_look.wait(60)
+        return _look_up(*asked)
+
+    monkeypatch.setattr("tui.panes.timeline.timeline_pane._look_up", look_later)
+    async with at_orders(warehouse) as console:
+        await console.press("7")
+        await console.sees("1 of 5")
+        loaded = console.app.query_one(TimelinePane)
+        await console.until(lambda: loaded.loaded is not None and loaded.loaded.fingerprint is not None)
+        await console.press("G", "at")
+        await console.burst(*"1 s ago", "enter", "t")
+        await console.sees("1 key kept until the rows are there")
+        may_look.set()
+        await console.sees("create-tag · shop.orders")
+        await console.type("newest")
+        await console.press("enter")
+        await console.sees("Tag snapshot 5 of main of shop.orders as newest")

@@ -25,6 +25,7 @@ from tui.messages import Copied
 from tui.named_keys import cancel_key, key
 from tui.records.sources import GridColumn
 from tui.session import Session
+from tui.terminal.key_order import ROWS
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
@@ -159,9 +160,9 @@ class ConflictsScreen(Dialog[str | None]):
             return self._choosing is not None and self._choosing.keys > 0
         return True
 
-    def must_wait(self, binding: str) -> bool:
-        """Whether the rows that a key is for are still being looked for."""
-        return self._is_looking and binding.startswith(("grid.", "conflicts."))
+    def waits_for(self, binding: str) -> str:
+        """Until what a key must wait: the rows that it is for may still be looked for."""
+        return ROWS if self._is_looking and binding.startswith(("grid.", "conflicts.")) else ""
 
     def action_cell(self, word: str) -> None:
         self._choose(lambda choosing, index: choosing.choose_cell(index, word))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
-from core.errors import PaimarkError
+from core.errors import PaimarkError, Refused
 from core.figures import counted
 from core.text import clean_text
 from core.travel.diff.diff import Difference
@@ -24,6 +24,7 @@ from tui.dialogs.difference.reading import Counted, DifferenceReading
 from tui.keymap import hidden
 from tui.messages import Copied, StatusShown
 from tui.named_keys import cancel_key
+from tui.terminal.key_order import ROWS
 from tui.theme import Line
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.widgets.key_bar import KeyBar
@@ -33,12 +34,16 @@ from tui.work.engine_room import EngineRoom
 from tui.work.spark_work import SparkWork
 
 _TICK = 0.5
+_LOOKING = "Looking the two versions up"
 _STARTING = "Counting the rows that differ"
 _FOR_ROWS = ("choose", "record", "copy", "next", "previous")
 
 
-class DifferenceScreen(Dialog[bool]):
-    """Says True when its statement is wanted in the query pane. Closing it ends what it reads."""
+class DifferenceScreen(Dialog[str]):
+    """Gives its statement when that is wanted in the query pane. Closing it ends what it reads.
+
+    It has the keys before the versions are looked up: those typed meanwhile are for it.
+    """
 
     DEFAULT_CSS = """
     DifferenceScreen > Vertical { height: 100%; max-width: 100%; width: 100%; }
@@ -71,11 +76,20 @@ class DifferenceScreen(Dialog[bool]):
         hidden("difference.close", "D,q", "close", "close"),
     ]
 
-    def __init__(self, room: EngineRoom, difference: Difference) -> None:
+    def __init__(
+        self,
+        room: EngineRoom,
+        title: str,
+        look_up: Callable[[], Difference],
+        accept: Callable[[Difference], str],
+    ) -> None:
+        """`look_up` is called in a thread; `accept` says why what it gave may not be shown, if so."""
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self._room = room
-        self._difference = difference
+        self._title = title
+        self._look_up, self._accept = look_up, accept
+        self._looked_up: Difference | None = None
         self._spark: SparkWork | None = None
         self._doing = ""
         self._totals = Totals()
@@ -90,7 +104,7 @@ class DifferenceScreen(Dialog[bool]):
         self._grid = PageGrid(self._reorder, self._at_edge)
 
     def compose(self) -> ComposeResult:
-        with self.framed(f"Difference of {self._difference.title}"):
+        with self.framed(f"Difference of {self._title}"):
             yield self._head
             with Horizontal():
                 # The grid itself is as wide as there is room.
@@ -101,14 +115,21 @@ class DifferenceScreen(Dialog[bool]):
             yield KeyBar()
 
     def on_mount(self) -> None:
+        self._looking: Slot[Difference] = Slot(self.app, "diff", self._take_versions, self._failed)
         self._counting: Slot[Counted] = Slot(self.app, "difference", self._take_totals, self._failed)
         self._paging: Slot[list[DiffRow]] = Slot(self.app, "difference-rows", self._take_page, self._failed)
         self._exporting: Slot[str] = Slot(self.app, "difference-file", self._written, self._failed_export)
         self.set_focus(self._grid)
         self.set_interval(_TICK, self._tick)
-        self.action_again()
+        self._look()
 
     # Reading
+
+    @property
+    def _difference(self) -> Difference:
+        """Of which rows are read: there is one by then."""
+        assert self._looked_up is not None
+        return self._looked_up
 
     def _begin(self, doing: str) -> DifferenceReading:
         self._spark, self._doing, self._problem = SparkWork(self._room), doing, None
@@ -116,8 +137,12 @@ class DifferenceScreen(Dialog[bool]):
         return DifferenceReading(self._difference, self._spark.engine)
 
     @property
+    def _is_looking(self) -> bool:
+        return self._looked_up is None and self._problem is None
+
+    @property
     def _is_busy(self) -> bool:
-        return self._spark is not None
+        return self._spark is not None or self._is_looking
 
     def _refuses(self) -> bool:
         if self._is_busy:
@@ -125,9 +150,29 @@ class DifferenceScreen(Dialog[bool]):
         return self._is_busy
 
     def action_again(self) -> None:
-        if not self._refuses():
-            reading = self._begin(_STARTING)
-            self._counting.ask(lambda report: report(reading.totals()))
+        if self._refuses():
+            return
+        if self._looked_up is None:
+            self._look()
+        else:
+            self._count()
+
+    def _look(self) -> None:
+        self._doing, self._problem = _LOOKING, None
+        self._looking.ask(lambda report: report(self._look_up()))
+        self._tick()
+
+    def _take_versions(self, found: Difference) -> None:
+        if why_not := self._accept(found):
+            self._failed(Refused(why_not))
+            return
+        self._looked_up = found
+        self.retitle(f"Difference of {found.title}")
+        self._count()
+
+    def _count(self) -> None:
+        reading = self._begin(_STARTING)
+        self._counting.ask(lambda report: report(reading.totals()))
 
     def _read_page(self, page: Page) -> None:
         self._page = page
@@ -173,7 +218,9 @@ class DifferenceScreen(Dialog[bool]):
         self._state.say(self._state_line())
 
     def _heading(self) -> tuple[Line, Sequence[Line]]:
-        difference = self._difference
+        difference = self._looked_up
+        if difference is None:
+            return [("…", "quiet")], []
         notes = [*difference.notes]
         if not difference.keys:
             notes.append("The table has no key: whole rows are counted, and none is said to have changed")
@@ -183,6 +230,8 @@ class DifferenceScreen(Dialog[bool]):
         return shown.total_line(difference, self._totals), more
 
     def _state_line(self) -> Line:
+        if self._is_looking:
+            return [(f"{_LOOKING} …", ""), (f"  {cancel_key()} cancels", "quiet")]
         if self._spark is not None:
             return [(f"{self._doing}: ", ""), *self._spark.line, (f"  {cancel_key()} cancels", "quiet")]
         if self._problem is not None:
@@ -203,14 +252,21 @@ class DifferenceScreen(Dialog[bool]):
     def _has_next(self) -> bool:
         return self._page.offset + len(self._rows) < self._choice.lines
 
-    def must_wait(self, binding: str) -> bool:
-        """Whether the rows that a key is for are still being read."""
+    def waits_for(self, binding: str) -> str:
+        """Until what a key must wait: the rows that it is for may still be read."""
+        if self._is_looking and binding == "difference.statement":
+            return "the versions are looked up"
         kept = ("grid.", *(f"difference.{each}" for each in _FOR_ROWS))
-        return self._is_busy and self._exporting.busy is False and binding.startswith(kept)
+        is_reading = self._is_busy and not self._exporting.busy
+        return ROWS if is_reading and binding.startswith(kept) else ""
 
     # Keys
 
     def cancel(self) -> bool:
+        if self._is_looking:
+            self._looking.drop()
+            self._failed(Refused("cancelled"))
+            return True
         if self._spark is None:
             return False
         self._spark.cancel()
@@ -299,17 +355,19 @@ class DifferenceScreen(Dialog[bool]):
         self.post_message(StatusShown(f"{error.message}. {error.hint}".strip(), "bad"))
 
     def action_statement(self) -> None:
-        self._leave(wants_statement=True)
+        if self._looked_up is not None:
+            self._leave(self._looked_up.statement)
 
     def action_close(self) -> None:
         if self._grid.order.text:
             self._grid.filter("")
         else:
-            self._leave(wants_statement=False)
+            self._leave(None)
 
-    def _leave(self, *, wants_statement: bool) -> None:
+    def _leave(self, statement: str | None) -> None:
+        self._looking.drop()
         if self._spark is not None:
             for slot in (self._counting, self._paging, self._exporting):
                 slot.drop()
             self._spark.cancel()
-        self.dismiss(wants_statement)
+        self.dismiss(statement)

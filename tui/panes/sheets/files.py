@@ -46,9 +46,16 @@ class SheetFiles:
         path = full_path(typed)
         self._reading.ask(lambda report: report(read_sql(path)))
 
-    def _read(self, file: SqlFile) -> None:
+    @property
+    def keys_wait_for(self) -> str:
+        """Until what keys must wait: they are for the text that is read, or after a question to come."""
+        if self._reading.busy:
+            return "the file is read"
+        return "the file is written" if self._writing.busy else ""
+
+    async def _read(self, file: SqlFile) -> None:
         self._remember(file)
-        self._pane.call_later(self._opened, file)
+        await self._opened(file)
 
     async def save(self, sheet: QuerySheet) -> None:
         """To its file; ask for one where it has none."""
@@ -84,9 +91,9 @@ class SheetFiles:
 
         self._writing.ask(lambda report: report(work()))
 
-    def _written(self, saved: _Saved) -> None:
+    async def _written(self, saved: _Saved) -> None:
         if isinstance(saved, Changed):
-            self._pane.call_later(self._ask_over, saved)
+            await self._ask_over(saved)
             return
         self._remember(saved)
         if self._sheet is not None:

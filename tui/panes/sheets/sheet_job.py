@@ -9,6 +9,7 @@ from textual.widget import Widget
 
 from tui.panes.pane import Desk
 from tui.tabs import Tab
+from tui.terminal.key_order import settled
 from tui.work.jobs import Job, Jobs
 
 
@@ -40,6 +41,7 @@ class SheetJob:
     async def _show(self) -> None:
         await self._desk.open_tab(Tab.QUERY)
         self._sheet.post_message(SheetWanted(self._sheet))
+        await settled(self._sheet)
 
     def _is_in_view(self) -> bool:
         return all(each.display for each in self._sheet.ancestors_with_self)

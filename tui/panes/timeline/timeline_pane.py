@@ -30,6 +30,7 @@ from tui.panes.timeline.timeline_rows import COLUMNS, TimelineRows, Woven, detai
 from tui.records.row_actions import RowActions
 from tui.records.sources import GridColumn
 from tui.session import Opened, RowVersion, Session, Target
+from tui.terminal.key_order import ROWS
 from tui.widgets.ask_line import AskLine
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
@@ -132,6 +133,12 @@ class TimelinePane(RecordPane[TimelineRows]):
         if self._go_to is not None and (index := loaded.rows.index_of(self._go_to)) is not None:
             self.grid.move_to(index)
         self._go_to = None
+
+    @property
+    def keys_wait_for(self) -> str:
+        """Also while it goes to a time: a key is for the commit there."""
+        is_going = self._jumping.busy or (self._go_to is not None and self._reading.busy)
+        return ROWS if is_going else super().keys_wait_for
 
     @property
     def count_text(self) -> str:

@@ -152,9 +152,9 @@ class RecordGrid(Widget, can_focus=True):
         return self._cursor.place
 
     @property
-    def is_ordering(self) -> bool:
-        """Whether its rows are still being put in order: those shown are of the order before."""
-        return self._arranging.busy
+    def is_filtering(self) -> bool:
+        """Whether rows that a person asked for are still being found: those shown are the ones before."""
+        return self._asked and self._arranging.busy
 
     @property
     def index(self) -> int | None:
