@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from core.config import Settings
 from tui.opening import Opening
 from tui.session import Session
+from tui.terminal.leaving import attributes, end_here, leaving
 
 if TYPE_CHECKING:
     from tui.console import Console
@@ -25,7 +26,9 @@ def run(settings: Settings) -> int:
     while True:
         console = _sit(settings)
         if console.next_settings is None:
-            return console.return_code or 0
+            code = console.return_code or 0
+            end_here(code)
+            return code
         settings = console.next_settings
 
 
@@ -40,6 +43,7 @@ def _sit(settings: Settings) -> Console:
     console = Console(session, opening)
     if settings.keys or settings.commands:
         _bind_own(console, settings)
+    before = attributes()
     # Without the mouse the terminal's own selection works, and the line carries only keys.
     try:
         console.run(mouse=settings.mouse)
@@ -47,8 +51,9 @@ def _sit(settings: Settings) -> Console:
         from tui.terminal.lending import leave_for_good
 
         leave_for_good()
-        session.memory.save()
-        session.room.close()
+        with leaving(before, session.room.close_at_once):
+            session.memory.save()
+            session.room.close()
     return console
 
 

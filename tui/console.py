@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from inspect import isawaitable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingsMap, BindingType
@@ -30,6 +30,7 @@ from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
 from tui.session import Session
 from tui.terminal.key_order import Cancellable, settled
+from tui.terminal.leaving import keep_quiet
 from tui.terminal.sent_cells import SparingApp
 from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from tui.widgets.grid.record_grid import RecordGrid
@@ -101,6 +102,10 @@ class Console(SparingApp):
         # Another warehouse to go to when this one is left.
         self.next_settings: Settings | None = None
         self.browse = BrowseScreen(session, opening, self.log_lines)
+
+    def exit(self, *how: Any, **else_how: Any) -> None:
+        keep_quiet(self._driver)
+        super().exit(*how, **else_how)
 
     def get_default_screen(self) -> Screen[None]:
         return self.browse

@@ -89,6 +89,11 @@ class EngineRoom:
         if self._made is not None:
             self._made.close()
 
+    def close_at_once(self) -> None:
+        """The same by force, also while another thread still waits in `close`."""
+        if self._made is not None:
+            self._made.close_at_once()
+
 
 _LINES: Mapping[str, tuple[str, str, str, str]] = {
     # A sign and its ink, how Spark is, and what comes of that.

@@ -1,0 +1,53 @@
+"""Leaving while Spark is slow to end, in a real terminal: said, nothing echoed, and no interruption."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.query.test_sql import below
+from tests.tui.terminal.test_terminal import Tmux, terminal_in
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Tmux]:
+    yield from terminal_in(tmp_path)
+
+
+def engine_below(terminal: Tmux) -> int:
+    """The process of Spark's engine, once there is one."""
+    pane = int(terminal.run("display-message", "-p", "-t", "console", "#{pane_pid}"))
+    began = time.monotonic()
+    while True:
+        for pid, words in below(pane).items():
+            if "core.spark.engine.engine" in words:
+                return pid
+        assert time.monotonic() - began < 60, terminal.text
+        time.sleep(0.1)
+
+
+def test_what_is_typed_while_spark_ends_is_dropped_and_ctrl_c_is_no_interruption(
+    warehouse: Path, terminal: Tmux
+) -> None:
+    after = f"code=$?; stty -a > {warehouse}/after; echo left with $code; sleep 100"
+    command = [sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/"]
+    terminal.start("sh", "-c", f"trap : INT; stty -a > {warehouse}/before; {shlex.join(command)}; {after}")
+    terminal.sees("● events", "snapshot 2", "MAIN = main")
+    # One that stands still is waited for, until it is ended by force.
+    os.kill(engine_below(terminal), signal.SIGSTOP)
+    terminal.keys("C-q")
+    terminal.sees("Spark is ending; ctrl+c ends it at once")
+    terminal.keys("n", "C-z", "o")
+    time.sleep(0.2)
+    assert terminal.text.strip() == "Spark is ending; ctrl+c ends it at once"
+    terminal.keys("C-c")
+    terminal.sees("left with 0")
+    assert terminal.text.strip() == "left with 0"
+    assert (warehouse / "after").read_text() == (warehouse / "before").read_text()
