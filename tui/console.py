@@ -10,7 +10,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import replace
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -299,7 +298,7 @@ class Console(SparingApp):
 
         def offered() -> list[PaletteEntry]:
             self.browse.tables.learn()
-            return [replace(each, keys=keys.get(each.keys, each.keys)) for each in entries(self.browse, own)]
+            return entries(self.browse, own, keys)
 
         await self.push_screen(PaletteScreen(offered, lambda: self.browse.tables.all_listed), chosen)
 

@@ -19,6 +19,14 @@ def key(id_: str, default: str) -> str:
     return _bound_anew.get(id_, default)
 
 
+def delete_key() -> str:
+    return key("act.delete", "x")
+
+
+def columns_key() -> str:
+    return key("grid.columns", "c")
+
+
 def cancel_key() -> str:
     return key("app.interrupt", "ctrl+c")
 

@@ -8,13 +8,17 @@ from datetime import datetime
 from core.figures import counted, size
 from core.space.over_time import OverTime, State
 from tui.charts.chart import AxisKind, Chart, clock_seconds
+from tui.named_keys import key
 
 _TOO_FEW = "Fewer than two snapshots tell that: a chart needs two."
 
 
 def charts_over_time(told: OverTime) -> list[Chart]:
     """Rows, files and bytes."""
-    bytes_untold = f"{size(told.untold_bytes)} of manifests would have to be read: 8 tells the bytes of now."
+    space = key("tab.space", "8")
+    bytes_untold = (
+        f"{size(told.untold_bytes)} of manifests would have to be read: {space} tells the bytes of now."
+    )
     return [
         _chart("rows", told, "count", lambda state: state.rows),
         _chart("files", told, "count", lambda state: state.files),

@@ -17,6 +17,7 @@ from core.table.lineage import branches
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
 from core.table.records import Snapshot
+from tui.named_keys import key
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import snapshot_facts
 from tui.records.record_key import RecordKey
@@ -25,10 +26,11 @@ from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.work.background import ThreadReport
 
-_HEALTH = {
-    "exposed": "stock expiry here can destroy savepoints: P protects it",
-    "unreadable": "its schema can't be read",
-}
+
+def _health(known: branches.BranchRow) -> str:
+    if known.health == "exposed":
+        return f"stock expiry here can destroy savepoints: {key('act.protect', 'P')} protects it"
+    return "its schema can't be read" if known.health == "unreadable" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class BranchesPane(RecordPane[BranchRows]):
         row = self.rows.records[index]
         known = row.known
         title = f"branch {row.name}" + (" (main)" if row.is_main and row.name != MAIN else "")
-        facts = [("health", _HEALTH[known.health])] if known.health in _HEALTH else []
+        facts = [("health", health)] if (health := _health(known)) else []
         if row.problem:
             facts.append(("unreadable", row.problem))
         if known.ahead is not None and known.behind is not None:

@@ -10,6 +10,7 @@ from textual.app import App
 from core.cells import cut
 from core.errors import PaimarkError
 from core.text import clean_text
+from tui.named_keys import key
 from tui.query.completion import Completion, Known, complete
 from tui.query.known_names import read_known
 from tui.session import Session
@@ -94,7 +95,7 @@ class Completing:
             self._say(None)
             return
         first = max(0, min(self._chosen, len(choices) - _MOST_SHOWN))
-        line: list[tuple[str, str]] = [("tab ", "quiet")]
+        line: list[tuple[str, str]] = [(f"{key('editor.tab', 'tab')} ", "quiet")]
         for number, choice in enumerate(choices[first : first + _MOST_SHOWN], start=first):
             here = number == self._chosen
             text = cut(clean_text(choice), _WIDEST)

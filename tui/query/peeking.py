@@ -11,6 +11,7 @@ from core.spark.datasource.scan import WarehouseAccess, make_scan
 from core.text import clean_text
 from core.travel.diff.versions import DiffVersion, find_version
 from core.travel.wanted import Wanted
+from tui.named_keys import key
 from tui.session import Session, Target
 from tui.work.background import ThreadReport
 
@@ -48,7 +49,7 @@ class Peeking:
             last = told.decode(errors="replace").strip().rpartition("\n")[2]
             raise Unavailable(
                 f"The rows could not be read: {clean_text(last) or f'exit code {process.returncode}'}",
-                "Enter prepares the query that reads them with Spark.",
+                f"{key('pane.query', 'enter')} on its row prepares the query that reads them with Spark.",
             )
         report((version, _table(out)))
 

@@ -10,7 +10,7 @@ from core.figures import counted
 from core.table.layout import MAIN
 from core.table.records import Snapshot
 from core.travel.wanted import Wanted
-from tui.named_keys import key, mark_key, unmark_key
+from tui.named_keys import delete_key, key, mark_key, unmark_key
 from tui.session import RowVersion, Target
 
 
@@ -66,7 +66,7 @@ def why_no_pair(marks: Sequence[Mark]) -> str:
 
 
 def _acting() -> str:
-    return f"{key('act.savepoint', 's')} {key('act.tag', 't')} {key('act.delete', 'x')}"
+    return f"{key('act.savepoint', 's')} {key('act.tag', 't')} {delete_key()}"
 
 
 def _comparing() -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from core.figures import counted
-from tui.named_keys import mark_key, unmark_key
+from tui.named_keys import delete_key, key, mark_key, unmark_key
 from tui.panes.record_pane import RecordPane
 from tui.records.marks import Mark
 from tui.records.row_actions import DELETE, arguments_from
@@ -36,7 +36,9 @@ def several(name: str, target: Target, pane: object, marks: Sequence[Mark]) -> S
     if len(marks) < 2 or name not in (*_VARIED, DELETE) or not isinstance(pane, RecordPane):
         return None
     if name == DELETE:
-        return Several({}, "x deletes several on their own tabs: 2 savepoints, 3 branches, 4 tags")
+        savepoints, branches = key("tab.savepoints", "2"), key("tab.branches", "3")
+        tabs = f"{savepoints} savepoints, {branches} branches, {key('tab.tags', '4')} tags"
+        return Several({}, f"{delete_key()} deletes several on their own tabs: {tabs}")
     rows = marked_rows(pane, marks)
     if len(rows) < 2:
         here = f"{len(rows) or 'none'} of them here"

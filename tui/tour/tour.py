@@ -15,6 +15,7 @@ from core.errors import NotFound, PaimarkError
 from core.figures import moment
 from core.table.lineage.main_branch import branch_names
 from tui.messages import Say
+from tui.named_keys import key
 from tui.panes.record_pane import RecordPane
 from tui.remembered.state import TourState
 from tui.session import Session, Target
@@ -81,7 +82,8 @@ class Tour:
         """Ask whether to begin: Enter does, everything else looks around."""
         self._session.memory.keep_tour(None)
         bar = self._show()
-        bar.tell("A tour?", _OFFER, "enter begins it   esc looks around")
+        begin, decline = key("tour.accept", "enter"), key("tour.decline", "esc")
+        bar.tell("A tour?", _OFFER, f"{begin} begins it   {decline} looks around")
         bar.focus()
 
     def answer(self, answered: TourBar.Answered) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from core.cells import cut_middle
 from core.figures import counted
 from core.text import clean_text
+from tui.named_keys import key
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines, spread
 
@@ -57,7 +58,7 @@ class Breadcrumb(Lines):
         if location.read_only:
             right.append((" READ-ONLY ", "warn"))
         if location.jobs:
-            right.append((f" {counted(location.jobs, 'job')}: J ", "accent"))
+            right.append((f" {counted(location.jobs, 'job')}: {key('browse.jobs', 'J')} ", "accent"))
         if location.engine:
             right.append((f" {location.engine} ", _ENGINE_INKS.get(location.engine, "quiet")))
         return [spread(left, right, width)]

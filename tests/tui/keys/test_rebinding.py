@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,17 @@ from tui.keys.rebinding import first_keys, keymap_of, keys_of
 from tui.named_keys import take_keys
 from tui.records.marks import Mark, marked_words
 from tui.widgets.key_bar import written
+
+# A key, and a verb of what it does.
+_KEY = r"[A-Zb-z0-9]|[Ee]nter|[Ee]sc(?:ape)?|tab|space|ctrl\+\w|[Ff]\d+"
+_TOLD = re.compile(rf"(?:^|[:;] |  )(?:{_KEY}) (?:or {_KEY} )?(?:[a-z]{{3,}}s\b|choose)")
+_FIXED = {
+    # They are no bindings: a line of text is sent, a shell's own key, keys that wait.
+    "enter takes the line under the cursor; type for fewer",
+    ": enter goes back",
+    "Spark is ending; ctrl+c ends it at once",
+    ": esc forgets",
+}
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +130,46 @@ def test_sentences_name_keys_bound_anew(scopes: list[Scope]) -> None:
         assert "f11 shows the difference, s ctrl+n x act" in marked_words(marks)
     finally:
         take_keys({})
+
+
+def test_no_sentence_names_a_key_that_may_be_another_by_now() -> None:
+    """A key and what it does, as `x deletes those`: the key is asked for, not written there."""
+    found = [f"{file}: {text}" for file, text in _texts() if _TOLD.search(text) and text not in _FIXED]
+    assert found == []
+
+
+async def test_sentences_of_empty_places_and_the_palette_name_keys_bound_anew(
+    warehouse: Path, scopes: list[Scope]
+) -> None:
+    asked = {"act.delete": "f11", "browse.up": "f12", "sheet.new": "ctrl+n", "tab.tags": "f10"}
+    take_keys(first_keys(keymap_of(asked, scopes)))
+    try:
+        async with at_orders(warehouse, (120, 40)) as console:
+            console.app.set_keymap(dict(keymap_of(asked, scopes)))
+            await console.press("slash", *"nowhere", "enter")
+            await console.sees("f12 takes the filter away")
+            await console.press("f12", "space", "j", "space", "7")
+            await console.sees("[7 ", "1 of 5")
+            await console.press("f11")
+            await console.sees("f11 deletes several on their own tabs: 2 savepoints, 3 branches, f10 tags")
+            await console.press("f12", "8")
+            await console.sees("[8 ", "main, older snapshots")
+            await console.press("j")
+            await console.sees("f11 expires them")
+            await console.press("colon", *"new query")
+            await console.sees("another one beside those there are", "ctrl+n")
+    finally:
+        take_keys({})
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """Each text in the console's source that is no docstring, and its file."""
+    for file in Path(tui.__file__).parent.rglob("*.py"):
+        tree = ast.parse(file.read_text())
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+                yield file.name, node.value
 
 
 def _named_in_sentences() -> Iterator[tuple[str, str]]:

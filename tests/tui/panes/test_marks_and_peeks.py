@@ -155,7 +155,7 @@ async def test_a_peek_that_fails_says_why(warehouse: Path) -> None:
     async with sitting(warehouse) as console:
         await console.sees("● events", "snapshot 2")
         await console.press("p")
-        await console.sees("The rows could not be read", "Enter prepares the query")
+        await console.sees("The rows could not be read", "enter on its row prepares")
 
 
 async def test_health_is_said_in_words(warehouse: Path) -> None:

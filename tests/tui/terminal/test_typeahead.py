@@ -293,8 +293,6 @@ async def test_keys_after_a_difference_are_for_it_before_its_versions_are_looked
         await console.sees("[6 ")
         editor, title = console.app.query_one(QueryPane).editor, "-- shop.orders: from snapshot.4 to main\n"
         await console.until(lambda: editor.text.startswith(title), "the statement")
-        await console.press("1")
-        await console.sees("2 of 5")
 
 
 async def test_a_difference_that_is_left_while_its_versions_are_looked_up_leaves_the_marks(

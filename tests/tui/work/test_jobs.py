@@ -64,7 +64,11 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
         await console.sees("● runs", "create-savepoint shop.orders", "at work, ")
         await console.press("enter")
         await console.sees("▸[ To the background ]")
-        await console.press("escape", "J")
+        await console.press("escape")
+        await console.burst("J", "enter", "escape")
+        await console.until(lambda: console.app.screen is console.app.browse, "it closes")
+        assert console.app.browse.pane.grid.has_focus
+        await console.press("J")
         await console.sees("● runs")
         assert not rung
         store.open()

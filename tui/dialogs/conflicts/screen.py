@@ -183,7 +183,10 @@ class ConflictsScreen(Dialog[str | None]):
             return
         column = choosing.column(index)
         if not column:
-            self._bar.say("These rows differ in no column: M, B or N choose the row", "warn")
+            main, branch = key("conflicts.row_main", "M"), key("conflicts.row_branch", "B")
+            neither = key("conflicts.row_neither", "N")
+            these = f"{main}, {branch} or {neither}"
+            self._bar.say(f"These rows differ in no column: {these} choose the row", "warn")
             return
         words = {f"{column} as in {side}, wherever it differs": side for side in SIDES}
         choices = {**words, f"{column} {_NOBODY}, wherever it differs": ""}

@@ -23,7 +23,7 @@ from tui.dialogs.difference.page_grid import PageGrid
 from tui.dialogs.difference.reading import Counted, DifferenceReading
 from tui.keymap import hidden
 from tui.messages import Copied, StatusShown
-from tui.named_keys import cancel_key
+from tui.named_keys import cancel_key, key
 from tui.terminal.key_order import ROWS
 from tui.theme import Line
 from tui.widgets.grid.record_grid import Edge, RecordGrid
@@ -239,13 +239,13 @@ class DifferenceScreen(Dialog[str]):
             return [
                 ("✗ ", "alarm"),
                 (clean_text(self._problem.message), "bad"),
-                (f"{hint}  r tries again", "quiet"),
+                (f"{hint}  {key('difference.again', 'r')} tries again", "quiet"),
             ]
         has_key = bool(self._difference.keys)
         line = shown.position_line(
             self._choice, self._page.offset, len(self._rows), by_most=self._page.by_most, has_key=has_key
         )
-        more = "  >: the next" if self._has_next else ""
+        more = f"  {key('difference.next', '>')}: the next" if self._has_next else ""
         return [*line, (more, "quiet")]
 
     @property

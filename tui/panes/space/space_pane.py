@@ -167,7 +167,8 @@ class SpacePane(RecordPane[SpaceRows]):
 
     async def action_choose(self) -> None:
         if self.grid.index is not None and self.current_version is None:
-            self.post_message(StatusShown("This is no version of the rows: Enter queries those", "warn"))
+            query = key("pane.query", "enter")
+            self.post_message(StatusShown(f"This is no version of the rows: {query} queries those", "warn"))
         else:
             await super().action_choose()
 

@@ -8,6 +8,7 @@ from core.figures import counted, size
 from core.space.first import FirstFigure
 from core.space.report import BucketRow, SpaceReport, SpaceRow
 from core.table.layout import MAIN, Root, TablePath
+from tui.named_keys import delete_key, key
 from tui.records.record_key import RecordKey
 from tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
 from tui.records.sources import GridColumn, Records
@@ -31,10 +32,9 @@ COLUMNS = (
 _BAR = 10
 _ALONE, _SHARED = "━", "┄"
 _OF_BRANCHES = ("merge-branch", "replace-main-branch", PROTECTING)
-_NOTHING_TO_DELETE = "x works on a branch, tag, savepoint or older snapshots: go to one"
 _MEANING = {
     "main": "the rows of now: nothing frees them but a change of the rows",
-    "older": "what time travel to them needs: x expires them",
+    "older": "what time travel to them needs: {delete} expires them",
     "changelogs": "changes that streaming readers may still read",
     "consumer": "older snapshots that stock expiry leaves to this reader; part of them",
     "guards": "copies of main's tags, while a branch is main",
@@ -42,7 +42,7 @@ _MEANING = {
     "records": "the files that name snapshots, tags and schemas",
     "orphans": "no version needs them: a writer died, or an engine lost track",
     "young": "no version needs them yet: a writer may be about to commit them",
-    "leftover": "of a change that runs, or that `:` recover finishes",
+    "leftover": "of a change that runs, or that `{palette}` recover finishes",
 }
 
 
@@ -146,7 +146,7 @@ def version_of(line: SpaceLine, main: str) -> RowVersion | None:
 def actions_of(action: str, line: SpaceLine, main: str) -> RowActions | None:
     """What the key of an action acts on; None where the row says nothing of it."""
     if isinstance(line, BucketRow):
-        return RowActions((), _NOTHING_TO_DELETE) if action == DELETE else None
+        return _nothing(action)
     branch = None if line.branch in (None, main) else line.branch
     if line.kind in ("tag", "savepoint") and action in (DELETE, "rename-tag"):
         return RowActions([on_tag(action, line.name, branch)])
@@ -154,7 +154,13 @@ def actions_of(action: str, line: SpaceLine, main: str) -> RowActions | None:
         return RowActions([on_branch(action, line.name)])
     if line.kind == "older" and action == DELETE:
         return RowActions([RowAction("expire-snapshots", {}, line.name)])
-    return RowActions((), _NOTHING_TO_DELETE) if action == DELETE else None
+    return _nothing(action)
+
+
+def _nothing(action: str) -> RowActions | None:
+    if action != DELETE:
+        return None
+    return RowActions((), f"{delete_key()} works on a branch, tag, savepoint or older snapshots: go to one")
 
 
 def detail_of(line: SpaceLine, report: SpaceReport | None) -> Detail:
@@ -163,11 +169,12 @@ def detail_of(line: SpaceLine, report: SpaceReport | None) -> Detail:
     facts = [("holds", f"{size(line.bytes)} in {counted(line.files, 'file')}")]
     if report is None:
         return Detail(line.name, (*facts, ("alone", "being counted")))
-    name = "x frees" if line.kind in ("branch", "past", "tag", "savepoint") else "alone"
+    name = f"{delete_key()} frees" if line.kind in ("branch", "past", "tag", "savepoint") else "alone"
     alone = f"{size(line.alone_bytes)} in {counted(line.alone_files, 'file')}"
     facts.append((name, alone if line.alone_files else "nothing: others need all of it"))
     if line.kind in _MEANING:
-        facts.append(("what", _MEANING[line.kind]))
+        told = _MEANING[line.kind].format(delete=delete_key(), palette=key("app.palette", ":"))
+        facts.append(("what", told))
     if line.is_part and line.kind == "tag":
         facts.append(("part of", f"branch {line.branch}, whose row has these bytes too"))
     return Detail(line.name, tuple(facts))

@@ -7,19 +7,18 @@ from collections.abc import Iterator
 from core.table.layout import SAVEPOINT_TAG_PREFIX
 from core.table.timeline.scene import Scene
 from core.table.timeline.weaving import Row
+from tui.named_keys import delete_key
 from tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
 
 _OF_A_BRANCH = ("merge-branch", "replace-main-branch", PROTECTING)
-_NOTHING_TO_DELETE = "No tag or savepoint is here, and no branch ends here: x deletes those"
 _NO_BRANCH = "Go to a row of a branch: main is expired by its own options"
 
 
 def actions_of(action: str, row: Row, scene: Scene) -> RowActions | None:
     """What the key of an action may act on; None where the row says nothing of it."""
     if action == DELETE:
-        return RowActions(
-            [*_tags(action, row), *_branches(action, row, scene, ends=True)], _NOTHING_TO_DELETE
-        )
+        none = f"No tag or savepoint is here, and no branch ends here: {delete_key()} deletes those"
+        return RowActions([*_tags(action, row), *_branches(action, row, scene, ends=True)], none)
     if action == "rename-tag":
         return RowActions(list(_tags(action, row)))
     if action in _OF_A_BRANCH:

@@ -174,7 +174,8 @@ class TimelinePane(RecordPane[TimelineRows]):
             return super().says_no_row()
         row = self.rows.records[index]
         many = "These are older rows" if row is None else f"These are {counted(row.run.length, 'commit')}"
-        why = "Its record can't be read" if row and not row.run.is_folded else f"{many}: Enter shows them"
+        shows = f"{many}: {key('pane.query', 'enter')} shows them"
+        why = "Its record can't be read" if row and not row.run.is_folded else shows
         self.post_message(StatusShown(why, "warn"))
         return True
 

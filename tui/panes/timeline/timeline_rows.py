@@ -14,6 +14,7 @@ from core.table.timeline.lanes import Place
 from core.table.timeline.scene import Scene
 from core.table.timeline.weaving import RecordReader, Row, covers
 from tui.formats import format_value
+from tui.named_keys import key
 from tui.records.record_key import RecordKey, commit_of_row, snapshot_key
 from tui.records.sources import GridColumn, Records
 from tui.session import RowVersion
@@ -110,15 +111,16 @@ def version_of(row: Row | None) -> RowVersion | None:
 
 def detail_of(row: Row | None, now_ms: int) -> Detail:
     if row is None:
-        return Detail("older rows", (("Enter", "shows more of them"),))
+        return Detail("older rows", ((key("pane.query", "enter"), "shows more of them"),))
     run, newest, oldest = row.run, row.newest, row.oldest
     facts = [("branch", _branch(row))]
     if run.is_folded:
-        facts += [("snapshots", f"{run.oldest} to {run.newest}"), ("Enter", "shows the newest of them")]
+        facts += [("snapshots", f"{run.oldest} to {run.newest}")]
+        facts += [(key("pane.query", "enter"), "shows the newest of them")]
         facts += [("from", exact_time(oldest.commit_time, now_ms))] if oldest else []
         facts += [("to", exact_time(newest.commit_time, now_ms))] if newest else []
     elif newest is None:
-        facts += [("unreadable", "its record can't be read: L says why")]
+        facts += [("unreadable", f"its record can't be read: {key('browse.log', 'L')} says why")]
     else:
         facts += [
             ("committed", exact_time(newest.commit_time, now_ms)),

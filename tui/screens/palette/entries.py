@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,20 @@ if TYPE_CHECKING:
     from tui.screens.browse import BrowseScreen
 
 
-def entries(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEntry]:
-    """In the order people look for them; all are found by typing. `own` are the application's."""
+def entries(browse: BrowseScreen, own: Sequence[PaletteEntry], keys: Mapping[str, str]) -> list[PaletteEntry]:
+    """In the order people look for them; all are found by typing. `own` are the application's.
+
+    `keys` has those bound anew, by the ones they came with.
+    """
+
+    def named(listed: list[PaletteEntry]) -> list[PaletteEntry]:
+        return [replace(each, keys=keys.get(each.keys, each.keys)) for each in listed]
+
+    queries = query_entries(partial(browse.open_tab, Tab.QUERY))
+    return [*named(_of_the_table(browse)), *queries, *named(_of_the_console(browse, own))]
+
+
+def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
     offered = [
         PaletteEntry(
             change.title, f"running, {change.elapsed}", "", partial(browse.dialogs.open_running, change)
@@ -40,8 +53,11 @@ def entries(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEn
             PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
             PaletteEntry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),
         ]
-    offered += query_entries(partial(browse.open_tab, Tab.QUERY))
-    offered += [
+    return offered
+
+
+def _of_the_console(browse: BrowseScreen, own: Sequence[PaletteEntry]) -> list[PaletteEntry]:
+    offered = [
         PaletteEntry("log", "what was done, and what went wrong", "L", browse.action_log),
         PaletteEntry("refresh", "read the pane again", "r", browse.action_refresh),
         PaletteEntry("zoom", "hide or show the tables", "z", browse.action_zoom),

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from tui.dialogs.palette import PaletteEntry
+from tui.named_keys import key
 from tui.panes.pane import Pane
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def query_entries(open_pane: Callable[[], Awaitable[Pane]]) -> list[PaletteEntry]:
-    """`open_pane` goes to the query pane."""
+    """`open_pane` goes to the query pane. Their keys are those that there are now."""
 
     def entry(name: str, what: str, keys: str, act: Callable[[QueryPane], Awaitable[None]]) -> PaletteEntry:
         async def run() -> None:
@@ -25,10 +26,12 @@ def query_entries(open_pane: Callable[[], Awaitable[Pane]]) -> list[PaletteEntry
 
         return PaletteEntry(name, what, keys, run)
 
+    new, close = key("sheet.new", "ctrl+t"), key("sheet.close", "ctrl+g")
+    opened, save = key("sheet.open", "ctrl+f"), key("sheet.save", "ctrl+s")
     return [
-        entry("new query", "another one beside those there are", "ctrl+t", lambda it: it.action_new()),
-        entry("close query", "the one in view", "ctrl+g", lambda it: it.action_shut()),
-        entry("open file", "a .sql file as a query", "ctrl+f", lambda it: it.action_open()),
-        entry("save file", "the query to its .sql file", "ctrl+s", lambda it: it.action_save()),
+        entry("new query", "another one beside those there are", new, lambda it: it.action_new()),
+        entry("close query", "the one in view", close, lambda it: it.action_shut()),
+        entry("open file", "a .sql file as a query", opened, lambda it: it.action_open()),
+        entry("save file", "the query to its .sql file", save, lambda it: it.action_save()),
         entry("save as", "the query to another .sql file", "", lambda it: it.action_save_as()),
     ]

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from core.cells import width_of
+from core.figures import counted
 from core.text import distinct
+from tui.named_keys import columns_key, key
 from tui.records.sources import GridColumn, RowSource, tuples
 from tui.widgets.grid.paint import GUTTER, cell_text, measure, visible_columns
 
@@ -93,9 +95,10 @@ class Columns:
         self._at = max(0, min(self._at, len(self.shown) - 1))
 
     @property
-    def hidden(self) -> int:
-        """How many are not shown."""
-        return len(self.all) - len(self.shown)
+    def hidden_words(self) -> str:
+        """How many are not shown, and the key for them; empty where all are."""
+        hidden = len(self.all) - len(self.shown)
+        return f"{counted(hidden, 'column')} hidden ({columns_key()})" if hidden else ""
 
     @property
     def under_cursor(self) -> int | None:
@@ -124,13 +127,15 @@ class Columns:
         seen = self.in_sight(width)
         return self._first > self.pinned, bool(seen) and seen[-1][0] != self.shown[-1]
 
-    def toggle_whole(self, index: int, values: Sequence[object], now_ms: int) -> int:
-        """A column as wide as these values of it; again: as it was. How wide it is then."""
+    def toggle_whole(self, index: int, values: Sequence[object], now_ms: int) -> str:
+        """A column as wide as these values of it; again: as it was. A sentence on how wide it is then."""
         name, column = self.names[index], self.all[index]
         texts = (column.title, *(cell_text(column, value, now_ms) for value in values))
         width = None if name in self.layout.widths else min(WIDEST, max(map(width_of, texts)))
         self.set_layout(self.layout.with_width(name, width))
-        return self.width(index)
+        # Where it is the last one in sight it has all the room already.
+        change = key("grid.whole_column", "w")
+        return f"{column.title} is {self.width(index)} wide: {change} changes it"
 
     def after(self, index: int | None) -> int | None:
         """The next column with a title; None past the last. After None comes the first."""

@@ -19,6 +19,7 @@ from typing import Any
 from core.durations import parse_duration
 from core.errors import Refused, UsageError
 from core.figures import clock_time
+from tui.named_keys import columns_key
 from tui.records.sources import GridColumn, RowSource
 from tui.widgets.grid.paint import cell_text
 
@@ -109,7 +110,7 @@ def _index_of(name: str, columns: Sequence[GridColumn]) -> int:
     if index is not None:
         return index
     near = get_close_matches(_plain(name), names, n=1)
-    hint = f"Did you mean {columns[names[near[0]]].title}?" if near else "c lists the columns."
+    hint = f"Did you mean {columns[names[near[0]]].title}?" if near else f"{columns_key()} lists the columns."
     raise Refused(f"There is no column {name}", f'{hint} In double quotes it is text: "{name}…"')
 
 

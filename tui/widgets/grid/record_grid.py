@@ -22,9 +22,9 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from core.figures import counted
 from tui.keymap import GRID
 from tui.messages import StatusShown
+from tui.named_keys import unmark_key
 from tui.records.sources import GridColumn, RowSource, tuples
 from tui.widgets.grid.arranging import Arranging
 from tui.widgets.grid.columns import ColumnLayout, Columns
@@ -177,8 +177,8 @@ class RecordGrid(Widget, can_focus=True):
         """Which row of how many it is, with the filter, and how many columns are hidden."""
         place = None if self.index is None else self.cursor
         told = self.view.position(place, self.order, is_cut=self._is_cut)
-        hidden = self.shown_columns.hidden
-        return f"{told}, {counted(hidden, 'column')} hidden (c)" if hidden and told else told
+        hidden = self.shown_columns.hidden_words
+        return f"{told}, {hidden}" if hidden and told else told
 
     @property
     def why_none(self) -> str:
@@ -253,9 +253,7 @@ class RecordGrid(Widget, can_focus=True):
         if index is not None:
             places = range(self._top, min(self.count, self._top + self._rows_in_sight))
             values = [self.view.row(place)[index] for place in places]
-            width = self.shown_columns.toggle_whole(index, values, self._now_ms)
-            # Where it is the last one in sight it has all the room already.
-            self.post_message(StatusShown(f"{self.columns[index].title} is {width} wide: w changes it"))
+            self.post_message(StatusShown(self.shown_columns.toggle_whole(index, values, self._now_ms)))
             self.go_to_column(index)
 
     def _columns_changed(self) -> None:
@@ -354,7 +352,8 @@ class RecordGrid(Widget, can_focus=True):
         """Below the last row: nothing; without rows: why there are none."""
         message, hint = ("", "") if self.count else self._note
         if self.why_none:
-            message, hint = self._arranging.refusal or (self.why_none, "Escape takes the filter away.")
+            hint = f"{unmark_key()} takes the filter away."
+            message, hint = self._arranging.refusal or (self.why_none, hint)
         return self._painter.note(y, message, hint, self.size.width)
 
     @property
