@@ -13,6 +13,9 @@ from core.errors import Refused
 from core.table.operations import Group
 from core.table.records import Point
 
+# Of a step that moves metadata.
+NO_DATA_FILE = "no data file is touched"
+
 
 class Step(msgspec.Struct, frozen=True):
     """One thing that will be done.

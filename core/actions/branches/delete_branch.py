@@ -24,7 +24,7 @@ from core.actions.garbage.deletion import freed_steps, kept_by
 from core.actions.garbage.drop_root import drop_root, root_to_delete
 from core.actions.garbage.sweep import Removed
 from core.actions.garbage.unreferenced import FileCount, Freed
-from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.replace.takeover import savepoints_held_alone
 from core.actions.roots.root_files import root_files
@@ -52,7 +52,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     retired = _retired_name(context, name) if keeps else None
     total = sum(each.size or 0 for each in freed.files)
     gone = Step("delete", f"branch {name}", counted(len(sizes), "metadata file"), sum(sizes.values()))
-    copied = Step("copy", f"branch {retired}", counted(len(sizes), "metadata file"), sum(sizes.values()))
+    whole = f"to the name {retired}: {counted(len(sizes), 'metadata file')}, {NO_DATA_FILE}"
+    moved = Step("move", f"branch {name}", whole, sum(sizes.values()))
     if keeps:
         summary = f"Retire branch {name} of {table.full_name} as {retired}"
     else:
@@ -64,7 +65,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         summary=summary,
         arguments={"name": name, "keep": keeps, "retired": retired},
         fingerprint=_seen(context, root, branch_state),
-        steps=(copied, gone) if keeps else (*freed_steps(freed), gone, *released),
+        steps=(moved,) if keeps else (*freed_steps(freed), gone, *released),
         kept=("All its snapshots, tags and files, under the new name",) if keeps else kept_by(table, freed),
         warnings=tuple(_warnings(context, table, name, branch_state)),
         refusals=tuple(refusals),

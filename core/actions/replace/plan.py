@@ -9,7 +9,7 @@ from core.actions.features import changelog_refusals, feature_refusals
 from core.actions.garbage.deletion import freed_steps
 from core.actions.garbage.drop_root import root_to_delete
 from core.actions.garbage.unreferenced import FileCount, Freed
-from core.actions.plan import Plan, Refusal, Step
+from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step
 from core.actions.replace.checks import claim_refusals, clash_refusals, loss_refusals
 from core.actions.replace.takeover import Takeover, unreadable_refusals
 from core.actions.roots.branch_files import is_protected
@@ -88,7 +88,7 @@ def _steps(
     if not is_protected(takeover.branch.schema, schema):
         steps.append(Step("replace", schema, "stock retention off: it would destroy savepoints"))
     if archive is not None:
-        detail = f"into branch {archive}: {_counted(of_main)}; no data file is touched"
+        detail = f"into branch {archive}: {_counted(of_main)}; {NO_DATA_FILE}"
         steps.append(Step("move", "the previous main", detail, sum(of_main.values())))
     steps.append(
         Step("replace", table.main_branch_file, f"{main.label} -> {branch.label}: from here on it is main")

@@ -10,7 +10,7 @@ from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.context import Context
 from core.actions.names import archive_name
-from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.rollback import truncation
 from core.actions.rollback.truncation import Cut, cut_of
@@ -34,12 +34,12 @@ def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, finger
     tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
     count = counted(len(cut.later), "snapshot")
     steps = [
-        Step("copy", f"branch {cut.archive.label}", f"{count}, {counted(len(tags), 'tag')} and the schemas"),
+        Step("create", f"branch {cut.archive.label}", "with the schemas of main"),
         Step("create", root.tag(truncation_tag(cut.archive.label, keep.id)), "pins what both share"),
-        Step("delete", root.snapshots, f"snapshots {cut.head} to {keep.id + 1}, the newest first"),
+        Step("move", f"snapshots {keep.id + 1} to {cut.head}", f"into that branch: {NO_DATA_FILE}"),
     ]
     if tags:
-        steps.append(Step("delete", root.tags, f"{', '.join(tags)}: of the branch now"))
+        steps.append(Step("move", f"{counted(len(tags), 'tag')}: {', '.join(tags)}", "into that branch"))
     return Plan(
         change="truncate",
         summary=f"End main of {table.full_name} at {to} (snapshot {keep.id}) again: "

@@ -16,7 +16,7 @@ from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Remark
 from core.actions.merge import history as merge_history
-from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.replace.pointer import (
     clean_table_directory,
@@ -233,7 +233,7 @@ def _steps(files: Files, reversal: Reversal) -> list[Step]:
         detail = f"guards and notice of {reversal.previous.root.label} instead of those of {name}"
         return [pointer, Step("replace", table.directory, detail), *copies]
     sizes = root_files(files, archive)
-    whole = f"back from branch {archive.label}: {counted(len(sizes), 'file')}; no data file is touched"
+    whole = f"back from branch {archive.label}: {counted(len(sizes), 'file')}; {NO_DATA_FILE}"
     return [
         Step("move", "the previous main", whole, sum(sizes.values())),
         pointer,

@@ -10,7 +10,7 @@ from core.actions.change.journal import Hold
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context
-from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_files import SCHEMAS, Swap, root_files
@@ -35,8 +35,12 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
         arguments={"branch_name": entry.branch},
         fingerprint=_fingerprint(entry, now),
         steps=(
-            Step("copy", f"branch {entry.branch}", count, total),
-            Step("delete", f"branch {now.root.label}", "it has its name again", total),
+            Step(
+                "move",
+                f"branch {now.root.label}",
+                f"back to the name {entry.branch}: {count}, {NO_DATA_FILE}",
+                total,
+            ),
         ),
         kept=(_kept(entry),),
         warnings=(f"{entry.user} retired it on {moment(entry.time)}",),

@@ -14,7 +14,7 @@ from core.actions.change.landing import hold_expiry, release_expiry
 from core.actions.change.operations import Undoable
 from core.actions.checks import fingerprint
 from core.actions.context import Context, Remark
-from core.actions.plan import Plan, Refusal, Step, raise_first
+from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.rollback import truncation
 from core.actions.rollback.truncation import Cut, cut_of
@@ -54,6 +54,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     restoring = _find(context.files, table, entry)
     cut = restoring.cut
     tags = truncation.later_tags(context.files, cut.archive, cut.keep)
+    of_tags = f" and {counted(len(tags), 'tag')}" if tags else ""
     goes_on = f"main of {table.full_name} goes on from snapshot {cut.keep} to {cut.head} again"
     return Plan(
         change="undo-truncation",
@@ -61,9 +62,11 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
         arguments={"seen": restoring.description},
         fingerprint=restoring.fingerprint,
         steps=(
-            Step("copy", cut.main.tags, counted(len(tags), "tag")),
-            Step("copy", cut.main.snapshots, f"snapshots {cut.keep + 1} to {cut.head}"),
-            Step("delete", f"branch {cut.archive.label}", "main has it again"),
+            Step(
+                "move",
+                f"snapshots {cut.keep + 1} to {cut.head}{of_tags}",
+                f"back to main from branch {cut.archive.label}, which ends with that: {NO_DATA_FILE}",
+            ),
         ),
         kept=(_kept(cut),),
         warnings=(f"{entry.user} did it on {moment(entry.time)}",),

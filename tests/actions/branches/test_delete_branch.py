@@ -115,9 +115,14 @@ def test_a_retired_branch_keeps_everything_under_another_name(context: Context, 
     fix = branched(context)
     rows = rows_of(context, fix)
     before = contents(orders)
-    outcome = done(context, ACTION, name="fix", keep=True)
+    plan = planned(context, ACTION, name="fix", keep=True)
+    assert [f"{step.verb} {step.target}" for step in plan.steps] == ["move branch fix"]
+    outcome = applied(context, plan)
     retired = Root(ORDERS, str(outcome.result["retired_as"]))
     assert retired.label.startswith("retired-fix-")
+    assert [f"{step.verb} {step.target}" for step in planned(context, "undo").steps] == [
+        f"move branch {retired.label}"
+    ]
     assert rows_of(context, retired) == rows
     after = contents(orders)
     unchanged = {path: data for path, data in before.items() if not path.startswith("branch/")}

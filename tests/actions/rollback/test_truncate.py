@@ -48,6 +48,11 @@ def test_main_ends_there_and_a_branch_has_the_rest(context: Context, warehouse: 
         "End main of shop.orders at v2 (snapshot 2) again: 3 snapshots later go to"
     )
     assert "stop every job that writes to main first" in plan.warnings[0]
+    # Nothing is lost, so nothing is said to be deleted.
+    assert [f"{step.verb} {step.target}" for step in plan.steps[2:]] == [
+        "move snapshots 3 to 5",
+        "move 3 tags: late, savepoint.2, savepoint.3",
+    ]
     archive = ORDERS.root(str(applied(context, plan).result["archive"]))
     assert ids(context, ORDERS.root()) == [1, 2]
     assert ids(context, archive) == [2, 3, 4, 5]
@@ -71,6 +76,9 @@ def test_it_is_taken_back_byte_for_byte(context: Context, orders: Path) -> None:
     before, rows = contents(orders), main_rows(context)
     outcome, _ = truncated(context)
     assert outcome.undo == "paimark undo shop.orders"
+    [step] = planned(context, "undo").steps
+    assert (step.verb, step.target) == ("move", "snapshots 3 to 5 and 1 tag")
+    assert step.detail.endswith("no data file is touched")
     done(context, "undo")
     assert contents(orders) == before
     assert main_rows(context) == rows
