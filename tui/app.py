@@ -51,7 +51,7 @@ def _sit(settings: Settings) -> Console:
         from tui.terminal.lending import leave_for_good
 
         leave_for_good()
-        with leaving(before, session.room.close_at_once):
+        with leaving(before, session.room.close_at_once, for_good=console.next_settings is None):
             session.memory.save()
             session.room.close()
     return console

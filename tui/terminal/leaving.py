@@ -52,10 +52,11 @@ def keep_quiet(driver: object) -> None:
 
 
 @contextmanager
-def leaving(given: Attributes | None, at_once: Callable[[], None]) -> Iterator[None]:
+def leaving(given: Attributes | None, at_once: Callable[[], None], *, for_good: bool) -> Iterator[None]:
     """While what is in it ends what runs: it says so if that takes long, and `at_once` is called for ctrl+c.
 
-    `given` is how the terminal was before the console began, and is again.
+    `given` is how the terminal was before the console began, and is again. `for_good` is for where the
+    process soon ends as well: ctrl+c is nothing from then on.
     """
 
     def hurry(number: int, frame: object) -> None:
@@ -73,16 +74,17 @@ def leaving(given: Attributes | None, at_once: Callable[[], None]) -> Iterator[N
     finally:
         ended.set()
         words.join()
-        if given is not None:
-            _set(given)
+        if for_good:
+            # A function of Python's is forgotten before the process has ended; this is not.
+            before[signal.SIGINT] = signal.SIG_IGN
         for number, handler in before.items():
             signal.signal(number, handler)
+        if given is not None:
+            _set(given)
 
 
 def end_here(code: int) -> None:
-    """From here on ctrl+c is nothing, and threads that wait for a store, perhaps for minutes, keep nobody."""
-    # A function of Python's is forgotten before the process has ended; this is not.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Threads that wait for a store, perhaps for minutes, do not keep the process from its end."""
     if any(not each.daemon for each in threading.enumerate() if each is not threading.main_thread()):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
