@@ -10,7 +10,7 @@ from textual.app import App
 from core.table.layout import MAIN
 from tui.messages import Say
 from tui.panes.record_pane import RecordPane
-from tui.records.row_actions import OF_THE_TABLE, PROTECTING, RowAction, arguments_from, protection_of
+from tui.records.row_actions import DELETE, OF_THE_TABLE, PROTECTING, RowAction, arguments_from, protection_of
 from tui.screens.many_rows import several
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.selected_rows import SelectedRows
@@ -81,7 +81,10 @@ class RowDialogs:
         pane = self._tabs.pane
         actions = pane.row_actions(name) if isinstance(pane, RecordPane) else None
         if actions is None or not (actions.choices or actions.why_none):
-            return False
+            if name == DELETE:
+                # The one name here that is no action's: what it does, a row says.
+                self._say("There is no row here that could be deleted", "warn")
+            return name == DELETE
         if not actions.choices:
             self._say(actions.why_none, "warn")
         elif len(actions.choices) == 1:

@@ -157,6 +157,11 @@ async def test_a_table_without_commits_says_what_to_do(tmp_path: Path) -> None:
     async with sitting(tmp_path) as console:
         await open_timeline(console, "empty")
         await console.sees("No commits yet: 6 opens the query pane")
+        # Of all keys of rows, the one that no action has the name of; twice, as people do.
+        await console.press("x", "x")
+        await console.sees("There is no row here")
+        await console.press("8", "h", "x")
+        await console.sees("[8 Space")
 
 
 async def test_hostile_names_of_branches_and_tags_have_no_effect(forked: Path) -> None:
