@@ -36,6 +36,7 @@ from core.table.records import Snapshot, TableSchema
 from core.table.savepoints import SavepointManager
 
 _KINDS: Mapping[str, type[PaimarkError]] = {
+    # Its commit is made by a process of Spark's, which may live on, and no event tells that it was not sent.
     "engine": Unanswered,
     "overwritten": Overwritten,
     "start": Unavailable,
