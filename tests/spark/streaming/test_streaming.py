@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -159,6 +160,26 @@ def test_a_commit_that_is_killed_is_made_once(streaming: Streaming, shop: Path) 
     feed(shop, [row(4)])
     assert streaming.run(pump) == ""
     assert ids(shop) == [0, 1, 2, 3, 4, 10, 11, 12, 13]
+
+
+@pytest.mark.long
+def test_input_that_was_listed_and_not_planned_comes_once(streaming: Streaming, shop: Path) -> None:
+    """Java dies between Spark's list of files and its offsets: the next batch has them, and one more."""
+    pump, before = from_files(shop), shop.parent / "before"
+    feed(shop, [row(0)])
+    assert streaming.run(pump) == ""
+    shutil.copytree(shop, before)
+    feed(shop, [row(1)])
+    assert streaming.run(pump) == ""
+    for log in ("offsets", "commits"):
+        for name in ("1", ".1.crc"):
+            (Path(pump.checkpoint) / log / name).unlink()
+    shutil.rmtree(shop)
+    before.rename(shop)
+    feed(shop, [row(2)])
+    assert streaming.run(pump) == ""
+    assert ids(shop) == [0, 1, 2]
+    assert [each.commit_identifier for each in lineage(shop, "shop.out").snapshots()] == [0, 1]
 
 
 def test_upserts_come_from_several_tasks(streaming: Streaming, shop: Path, judge: Judge) -> None:
