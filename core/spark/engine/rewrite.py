@@ -147,5 +147,12 @@ def _is_small(files: Files, order: Write) -> bool:
 
 def _as_declared(frame: DataFrame, target: WriteTarget) -> DataFrame:
     """The columns in the types that Spark has for the table's."""
-    fields = spark_columns(target.scan).fields
-    return frame.select(*(frame[field.name].cast(field.dataType).alias(field.name) for field in fields))
+    names = frame.columns
+    # PySpark takes a name for an expression: `a.b` for a part of `a`.
+    plain = frame.toDF(*(f"c{index}" for index in range(len(names))))
+    return plain.select(
+        *(
+            plain[f"c{names.index(field.name)}"].cast(field.dataType).alias(field.name)
+            for field in spark_columns(target.scan).fields
+        )
+    )

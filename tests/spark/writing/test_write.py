@@ -249,6 +249,21 @@ def test_an_older_version_is_written_by_todays_definition(
     )
 
 
+@pytest.mark.parametrize("names", [["v.x"], ["a`b", "w.y"]], ids=["part", "unknown"])
+def test_columns_are_not_taken_for_parts_of_others(
+    names: list[str], engine: Engine, engine_warehouse: Path
+) -> None:
+    """PySpark takes `v.x` for a part of `v`; stock engines make columns of such names."""
+    name = f"oddly.named_{len(names)}"
+    schema = pa.schema([("v", pa.struct([("x", pa.string())])), *((each, pa.string()) for each in names)])
+    create_table(engine_warehouse, name, schema)
+    row = {"v": {"x": "part"}, **{each: f"own {each}" for each in names}}
+    commit(engine_warehouse, name, pa.Table.from_pylist([row], schema=schema))
+    lineage = lineage_of(engine_warehouse, name)
+    written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1)))
+    assert read_rows(engine_warehouse, name) == [row]
+
+
 PROGRAM = """
 import sys
 from pathlib import Path
