@@ -47,5 +47,10 @@ def unmark_key() -> str:
     return key("browse.up", "escape")
 
 
+def unfilter_hint(*, in_dialog: bool) -> str:
+    leave = key("dialog.close", "esc") if in_dialog else unmark_key()
+    return f"{leave} takes the filter away."
+
+
 def mark_key() -> str:
     return key("browse.mark", "space")

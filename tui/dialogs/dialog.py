@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 
 from core.text import clean_text
 from tui.theme import Line
+from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.grid.scroll_lines import ScrollLines
 
 # The frame's two lines, and one of the screen left in sight above and below.
@@ -24,7 +25,7 @@ Result = TypeVar("Result")
 
 
 class Dialog(ModalScreen[Result]):
-    """Escape closes it. Every screen that can be closed is one."""
+    """Escape closes it, out of a filter first. Every screen that can be closed is one."""
 
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
@@ -77,5 +78,14 @@ class Dialog(ModalScreen[Result]):
         """
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
+    def take_filter_away(self) -> bool:
+        """From the rows that have the keys; whether they had one."""
+        grid = self.focused
+        if not isinstance(grid, RecordGrid) or not grid.order.text:
+            return False
+        grid.filter("")
+        return True
+
     def action_close(self) -> None:
-        self.dismiss(None)
+        if not self.take_filter_away():
+            self.dismiss(None)

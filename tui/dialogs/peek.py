@@ -110,5 +110,6 @@ class PeekScreen(Dialog[None]):
             await self.app.push_screen(cell)
 
     def action_close(self) -> None:
-        self._peeking.stop()
-        self.dismiss(None)
+        if not self.take_filter_away():
+            self._peeking.stop()
+            self.dismiss(None)

@@ -50,6 +50,11 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
         await console.sees("Nothing runs.")
         held = session.jobs.begin(Job("a deletion", lambda: "deleting", bool, str, bool))
         await console.sees("● runs", "deleting")
+        # Out of a filter first, as it says.
+        await console.press("slash", *"nothing", "enter")
+        await console.sees("No row matches /nothing", "esc takes the filter away")
+        await console.press("escape")
+        await console.sees("● runs", "deleting")
         await console.press("x")
         await console.sees("It is past its point of no return")
         session.jobs.end(held, "a deletion: done", "good")

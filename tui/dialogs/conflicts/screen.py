@@ -264,6 +264,8 @@ class ConflictsScreen(Dialog[str | None]):
 
     def action_close(self) -> None:
         choosing = self._choosing
+        if self.take_filter_away():
+            return
         if choosing is None:
             if self._is_looking:
                 self._looking.drop()

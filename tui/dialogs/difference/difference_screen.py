@@ -359,9 +359,7 @@ class DifferenceScreen(Dialog[str]):
             self._leave(self._looked_up.statement)
 
     def action_close(self) -> None:
-        if self._grid.order.text:
-            self._grid.filter("")
-        else:
+        if not self.take_filter_away():
             self._leave(None)
 
     def _leave(self, statement: str | None) -> None:

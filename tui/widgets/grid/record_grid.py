@@ -24,7 +24,7 @@ from textual.widget import Widget
 
 from tui.keymap import GRID
 from tui.messages import StatusShown
-from tui.named_keys import unmark_key
+from tui.named_keys import unfilter_hint
 from tui.records.sources import GridColumn, RowSource, tuples
 from tui.widgets.grid.arranging import Arranging
 from tui.widgets.grid.columns import ColumnLayout, Columns
@@ -352,7 +352,8 @@ class RecordGrid(Widget, can_focus=True):
         """Below the last row: nothing; without rows: why there are none."""
         message, hint = ("", "") if self.count else self._note
         if self.why_none:
-            hint = f"{unmark_key()} takes the filter away."
+            # Where the keys are on a line above them, the filter is what stands there.
+            hint = unfilter_hint(in_dialog=self.screen.is_modal) if self.can_focus else ""
             message, hint = self._arranging.refusal or (self.why_none, hint)
         return self._painter.note(y, message, hint, self.size.width)
 
