@@ -5,6 +5,7 @@ The console's own path imports no click: it is the first thing a person waits fo
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -13,10 +14,13 @@ from typing import NoReturn
 from core.errors import PaimarkError, UsageError, shortened
 
 INTERRUPTED = 130
+# What a full disk, a dead one and a lost terminal say to whoever writes to a stream.
+_STREAM_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENXIO, errno.EFBIG)
 
 
 def main() -> NoReturn:
     """The `paimark` script."""
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A sign that the terminal's encoding lacks must not stop the rest.
@@ -35,16 +39,45 @@ def run(words: list[str]) -> int:
     except KeyboardInterrupt as error:
         return _complain("Interrupted", "", INTERRUPTED, error)
     except BrokenPipeError:
-        # The reader of our output has closed it (`| head`). Python flushes stdout once more as it ends.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of our output has closed it (`| head`).
+        _give_up_stdout()
         return 0
+    except OSError as error:
+        if error.filename is not None or error.errno not in _STREAM_FAULTS:
+            return _own_fault(error)
+        _give_up_stdout()
+        hint = "What the command did is done all the same: look before you run it again."
+        return _complain(f"The output could not be written: {error.strerror}", hint, 1, error)
     except Exception as error:  # the process edge: whatever it was, a person gets a sentence
-        return _complain(
-            f"This is a fault of paimark's own: {type(error).__name__}: {error}",
-            "PAIMARK_DEBUG=1 shows where it happened.",
-            1,
-            error,
-        )
+        return _own_fault(error)
+
+
+def _open_closed_streams() -> None:
+    """A stream that was closed (`>&-`) leads nowhere: else the next file that is opened would get its number.
+
+    What libraries and child processes say would go into that file, and a table's file may be one.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free, so this one; children are to have it too.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _give_up_stdout() -> None:
+    """Python flushes it once more as it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _own_fault(error: Exception) -> int:
+    return _complain(
+        f"This is a fault of paimark's own: {type(error).__name__}: {error}",
+        "PAIMARK_DEBUG=1 shows where it happened.",
+        1,
+        error,
+    )
 
 
 def _dispatch(words: list[str]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -201,6 +202,26 @@ def test_an_encoding_that_lacks_a_sign_stops_nothing_and_json_is_utf_8(warehouse
         [*words, "--output", "json"], env=bare_environment(latin), capture_output=True, timeout=60, check=True
     )
     assert json.loads(rows.stdout.decode())[0]["commit_kind"] == "表"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_leads_nowhere(closed: str, warehouse: Path, tmp_path: Path) -> None:
+    """And no file gets its number: what is said would go into a file of the table."""
+    shutil.copytree(warehouse, tmp_path / "w")
+    words = f'"{PROGRAM}" create-tag shop.orders --name kept --warehouse "{tmp_path / "w"}" {closed}'
+    ran = subprocess.run(["sh", "-c", words], env=bare_environment(), capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "fault of paimark's own" not in ran.stderr
+    assert (tmp_path / "w" / "shop.db" / "orders" / "tag" / "tag-kept").read_text().startswith("{")
+
+
+def test_output_that_cannot_be_written_is_said(warehouse: Path) -> None:
+    words = f'"{PROGRAM}" tables --warehouse "{warehouse}" > /dev/full'
+    ran = subprocess.run(["sh", "-c", words], env=bare_environment(), capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr.splitlines()[0]) == (
+        1,
+        "paimark: The output could not be written: No space left on device",
+    )
 
 
 def test_a_closed_pipe_is_quiet(warehouse: Path) -> None:
