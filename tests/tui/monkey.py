@@ -73,6 +73,7 @@ _SIZES = [(24, 80), (40, 120), (40, 120), (12, 40), (50, 200)]
 _FAULTS = ("Traceback", "a fault of Paimark")
 _QUIT = 0.0005
 _MOST_HEARD = 20_000
+_TOLD_SECONDS = 3.0
 
 
 class Monkey:
@@ -156,6 +157,8 @@ class Monkey:
     def _look(self) -> None:
         text = self._terminal.text
         for fault in _FAULTS:
+            if fault in text:
+                self._hear_all()
             self._require(fault not in text, fault)
         if "Apply ]" in text:
             self._planned |= {name for name in self._actions if name in text}
@@ -163,6 +166,12 @@ class Monkey:
             for line in self._audit.read_text().splitlines():
                 name = json.loads(line)["action"]
                 self._require(name in self._planned, f"{name} was on no plan")
+
+    def _hear_all(self) -> None:
+        """What is still being told of a fault."""
+        with suppress(OSError):
+            while self._terminal.read(_TOLD_SECONDS):
+                pass
 
     def _answer(self) -> None:
         """The engine is there still: out of all dialogs, a new sheet, and a statement."""
