@@ -9,6 +9,8 @@ from textual.binding import Binding, BindingType
 
 from core.text import clean_text
 from tui.dialogs.dialog import Dialog
+from tui.keymap import steps
+from tui.named_keys import key
 from tui.widgets.choices import Choices
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
@@ -22,7 +24,10 @@ class ConfirmScreen(Dialog[bool]):
     DEFAULT_CSS = """
     ConfirmScreen Choices { height: 1; margin-top: 1; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("a", "agree", "do it", id="confirm.agree")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("a", "agree", "do it", id="confirm.agree"),
+        *steps("confirm", "scroll", up="up,k", down="down,j"),
+    ]
 
     def __init__(
         self, question: str, statement: str, *, title: str = "Rows will be removed", agree: str = "Run it"
@@ -33,8 +38,7 @@ class ConfirmScreen(Dialog[bool]):
         self._agree = agree
         self._question = question
         self._statement = statement
-        self._text = ScrollLines()
-        self._text.can_focus = False
+        self._text = ScrollLines(lambda: key("confirm.down", "j"))
         self._choices = Choices([_CANCEL, agree])
 
     def compose(self) -> ComposeResult:
@@ -51,6 +55,9 @@ class ConfirmScreen(Dialog[bool]):
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
         self.dismiss(event.label == self._agree)
+
+    def action_scroll(self, lines: int) -> None:
+        self._text.action_scroll(lines)
 
     def action_agree(self) -> None:
         self.dismiss(True)

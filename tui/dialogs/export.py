@@ -35,8 +35,7 @@ class ExportScreen(Dialog[Path]):
         super().__init__()
         self._what = what
         self._input = NameInput(placeholder=f"a name ending in {', '.join(FORMATS)}", compact=True)
-        self._text = ScrollLines()
-        self._text.can_focus = False
+        self._text = ScrollLines(lambda: "")
 
     def compose(self) -> ComposeResult:
         with self.framed("Export the rows"):

@@ -91,8 +91,7 @@ class PlanDialog(Dialog[Outcome | None]):
         # Of the plan that is being made.
         self._counting = Cancellation()
         self._fields = ArgumentFields(action, table.full_name, given)
-        self._text = ScrollLines()
-        self._text.can_focus = False
+        self._text = ScrollLines(lambda: key("dialog.down", "j"))
         self._choices = Choices([CANCEL])
 
     def compose(self) -> ComposeResult:

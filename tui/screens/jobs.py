@@ -47,8 +47,7 @@ class JobsScreen(Dialog[Job]):
         self._jobs = jobs
         self._grid = RecordGrid(_COLUMNS)
         # The whole sentence of the job under the cursor: a narrow terminal cuts it in the list.
-        self._told = ScrollLines()
-        self._told.can_focus = False
+        self._told = ScrollLines(lambda: "")
         self._key_bar = KeyBar()
 
     def compose(self) -> ComposeResult:

@@ -13,6 +13,7 @@ from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
+from tui.dialogs.confirm import ConfirmScreen
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.session import Session
 from tui.widgets.grid.scroll_lines import ScrollLines
@@ -243,3 +244,14 @@ async def test_help_lists_the_keys_of_the_bindings(warehouse: Path) -> None:
         await console.sees("history", "Nothing is changed without a plan")
         await console.press("escape")
         await console.sees("● events")
+
+
+async def test_a_question_about_a_long_text_can_be_read_to_its_end(warehouse: Path) -> None:
+    async with at_events(warehouse) as console:
+        text = "\n".join(f"line {number} of the statement" for number in range(60))
+        await console.app.push_screen(ConfirmScreen("Really?", text))
+        await console.sees("line 0 of", "more lines below (j)")
+        await console.press(*["pagedown"] * 6)
+        await console.sees("line 59 of the statement", "▸[ Cancel ]")
+        await console.press("up", "j", "k")
+        await console.sees("more lines below (j)")

@@ -43,8 +43,7 @@ class PathScreen(Dialog[str]):
         self._must_exist = exists
         self._input = PathLine(text, placeholder="a path, such as ~/queries/orders.sql", compact=True)
         self._input.select_on_focus = False
-        self._text = ScrollLines()
-        self._text.can_focus = False
+        self._text = ScrollLines(lambda: "")
 
     def compose(self) -> ComposeResult:
         with self.framed(self._title):

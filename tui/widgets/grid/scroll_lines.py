@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual.binding import BindingType
 
 from core.cells import width_of, wrap
 from tui.keymap import hidden, steps
+from tui.named_keys import key
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines
 
@@ -23,8 +24,11 @@ class ScrollLines(Lines, can_focus=True):
         hidden("text.last", "end,G", "scroll(100000)", "last line"),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, scrolled_by: Callable[[], str] | None = None) -> None:
+        """`scrolled_by` names the key by which a dialog scrolls it where it never has the keys itself."""
         super().__init__()
+        self.can_focus = scrolled_by is None
+        self._scrolled_by = scrolled_by or (lambda: key("text.down", "j"))
         self._paragraphs: Sequence[Line] = ()
         self._top = 0
         # Of a width, as every key would wrap all of a long text again.
@@ -52,7 +56,8 @@ class ScrollLines(Lines, can_focus=True):
         shown = list(wrapped[self._top : self._top + height])
         hidden = len(wrapped) - self._top - len(shown)
         if hidden > 0:
-            shown[-1] = [(f"… {hidden + 1} more lines below (j)", "quiet")]
+            by = f" ({down})" if (down := self._scrolled_by()) else ""
+            shown[-1] = [(f"… {hidden + 1} more lines below{by}", "quiet")]
         return shown
 
     @property
