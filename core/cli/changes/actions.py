@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, cast
@@ -146,13 +146,21 @@ def _print_outcome(outcome: Outcome, options: Given) -> None:
 
 def _option(argument: Argument) -> click.Option:
     settings: dict[str, Any] = {"help": argument.help, "required": argument.required, "type": _type(argument)}
-    if argument.default is not None:
-        settings["default"] = argument.default
     if argument.many:
         settings |= {"help": f"{argument.help} Several make one change.", "required": False, "multiple": True}
-    if argument.kind == "flag":
+    elif argument.kind == "flag":
         settings["is_flag"] = True
+    else:
+        default = [] if argument.default is None else [argument.default]
+        settings |= {"multiple": True, "default": default, "callback": _only_one}
     return click.Option([f"--{argument.name.replace('_', '-')}", _parameter(argument)], **settings)
+
+
+def _only_one(ctx: click.Context, param: click.Parameter, values: Sequence[object]) -> object:
+    """Click would take the last, and nobody would hear of the others."""
+    if len(values) > 1:
+        raise UsageError(f"{param.opts[0]} is given {len(values)} times", "Leave one of them.")
+    return values[0] if values else None
 
 
 def _type(argument: Argument) -> type | None:

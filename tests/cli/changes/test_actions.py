@@ -300,3 +300,22 @@ def test_several_names_may_follow_the_table(paimark: Paimark, warehouse: Path, t
     assert "1 of 2 done: tag c; not done: tag a" in ran.err
     assert paimark(*here, "delete-tag", "shop.orders").code == 2
     assert paimark(*here, "delete-savepoint", "shop.orders", "one").code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("rollback", "--to", "snapshot.2", "--to", "snapshot.3", "--truncate"),
+        ("create-tag", "--name", "a", "--name", "b"),
+        ("create-savepoint", "--branch", "main", "--branch", "main"),
+        ("merge-branch", "--name", "x", "--on-conflict", "main", "--on-conflict", "branch"),
+    ],
+)
+def test_what_is_one_is_not_given_twice(paimark: Paimark, warehouse: Path, words: tuple[str, ...]) -> None:
+    """Else the last would be taken, and nobody would hear of the others."""
+    before = tree(warehouse)
+    name, *options = words
+    ran = paimark("--warehouse", warehouse, name, "shop.orders", *options, "--yes")
+    assert (ran.code, ran.out) == (2, "")
+    assert "is given 2 times" in ran.err
+    assert tree(warehouse) == before
