@@ -139,8 +139,10 @@ class Monkey:
 
     def _go_on(self) -> None:
         """After ctrl+z, as `fg` in a shell does."""
-        if os.waitid(os.P_PID, self._terminal.pid, os.WSTOPPED | os.WNOHANG) is not None:
-            os.kill(self._terminal.pid, signal.SIGCONT)
+        # It may have ended just now: the next key finds that out.
+        with suppress(ChildProcessError):
+            if os.waitid(os.P_PID, self._terminal.pid, os.WSTOPPED | os.WNOHANG) is not None:
+                os.kill(self._terminal.pid, signal.SIGCONT)
 
     def _hear(self, data: bytes) -> None:
         self._heard = (self._heard + data)[-_MOST_HEARD:]
