@@ -279,7 +279,7 @@ class BrowseScreen(Screen[None]):
         if in_tree and not binding.startswith("grid.") and (table := self.tables.pointed_at()) is not None:
             # The cursor came to it just now: the key is for this table.
             self.show_table(Target(table))
-        if self.tabs.current is Tab.QUERY and self.pane.keys_wait_for and binding not in NEVER_WAIT:
+        if self.tabs.current is Tab.QUERY and not in_tree and binding not in NEVER_WAIT:
             return self.pane.keys_wait_for
         if binding in NOT_FOR_ROWS or not binding.startswith((*FOR_ROWS, "tables.")):
             return ""

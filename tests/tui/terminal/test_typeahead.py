@@ -308,26 +308,50 @@ async def test_a_difference_that_is_left_while_its_versions_are_looked_up_leaves
         await console.sees("2 of 5, 2 marked")
 
 
-async def test_text_typed_while_a_file_is_read_is_for_the_file(
-    warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    may_read, path = threading.Event(), tmp_path / "kept.sql"
-    path.write_text("7")
+@pytest.fixture
+def slow_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """kept.sql there holds 7, and is read once this is set."""
+    may_read = threading.Event()
+    (tmp_path / "kept.sql").write_text("7")
 
     def read_later(path: Path) -> SqlFile:
-        assert may_read.wait(60)
+        may_read.wait()
         return read_sql(path)
 
     monkeypatch.setattr("tui.panes.sheets.files.read_sql", read_later)
+    yield may_read
+    may_read.set()
+
+
+@asynccontextmanager
+async def opening(warehouse: Path, path: Path, *behind: str) -> AsyncIterator[Sitting]:
+    """Somebody opens a file, with keys typed right behind its name."""
     async with at_events(warehouse) as console:
         await console.press("6")
         await console.sees("SELECT *")
         await console.press("ctrl+f")
         await console.sees("Open a .sql file")
-        await console.burst(*str(path), "enter", *"1 + ")
+        await console.burst(*str(path), "enter", *behind)
+        yield console
+
+
+async def test_text_typed_while_a_file_is_read_is_for_the_file(
+    warehouse: Path, tmp_path: Path, slow_file: threading.Event
+) -> None:
+    async with opening(warehouse, tmp_path / "kept.sql", *"1 + ") as console:
         await console.sees("4 keys kept until the file is read")
-        may_read.set()
+        slow_file.set()
         await console.sees("1 + 7")
+
+
+async def test_a_file_that_is_never_read_holds_nobody(
+    warehouse: Path, tmp_path: Path, slow_file: threading.Event
+) -> None:
+    async with opening(warehouse, tmp_path / "kept.sql", "x") as console:
+        await console.sees("1 key kept until the file is read")
+        # Forgotten, then to the tables.
+        await console.press("escape", "escape", "4")
+        await console.sees("[4 Tags]")
 
 
 async def test_no_key_typed_before_it_answers_whether_a_file_is_overwritten(
