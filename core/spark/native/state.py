@@ -27,8 +27,9 @@ from core.table.manifests.files import FileLocations, data_manifests, schema_of
 from core.table.manifests.manifests import ManifestEntry, read_index_manifest
 from core.table.records import Snapshot, TableSchema
 
-# Constant columns of files, where nothing that a person calls a column can meet them.
+# Constant columns of files. A table that has such names of its own is not read so.
 PARTITION_PREFIX = "__paimon_partition_"
+_OWN_PREFIXES = ("__paimon_", "__paimark_")
 _POSTPONED_BUCKET = -2
 
 
@@ -134,6 +135,10 @@ def _check_options(schema: TableSchema, root: Root) -> None:
 
 
 def _fields(schema: TableSchema) -> list[Any]:
+    for field in schema.fields:
+        # Spark would read ours in its place, also where only the case differs.
+        if field.name.lower().startswith(_OWN_PREFIXES):
+            raise NotNative(f"column {field.name} is called like those that Spark's readers are given here")
     fields: list[Any] = JSON.from_json(schema.to_json().decode(), PypaimonSchema).fields
     return fields
 

@@ -227,6 +227,25 @@ def test_deleted_rows_are_gone(engine: Engine, engine_warehouse: Path, file_form
     assert [row["order_id"] for row in agreed(engine, f"SELECT * FROM {name} LIMIT 5")] == [2]
 
 
+def test_columns_that_are_called_like_ours_hold_their_own_values(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    """Spark's readers gave the number of the file, and the partition's value."""
+    name, names = (
+        "native.ours",
+        ["__paimon_file", "__PAIMON_partition_p", "__paimon_row", "__paimark_rows", "p"],
+    )
+    schema = pa.schema([(each, pa.string()) for each in names])
+    create_table(engine_warehouse, name, schema, partition_keys=["p"])
+    for number in range(2):
+        row = {each: f"{each} {number}" for each in names} | {"p": "a"}
+        commit(engine_warehouse, name, pa.Table.from_pylist([row], schema=schema))
+    expected = in_order(read_rows(engine_warehouse, name))
+    assert in_order(rows(engine, f"SELECT * FROM {name}")) == expected
+    condition = "__paimon_file = '__paimon_file 1' AND __paimon_partition_p = '__PAIMON_partition_p 1'"
+    assert rows(engine, f"SELECT count(*) AS n FROM {name} WHERE {condition}") == [{"n": 1}]
+
+
 @pytest.mark.parametrize("setting", ["ignoreMissingFiles", "ignoreCorruptFiles"])
 @pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
 def test_a_lost_or_broken_file_is_an_error_whatever_the_session_says(
