@@ -13,7 +13,7 @@ from core.actions.checks import fingerprint
 from core.actions.context import Context
 from core.actions.plan import Outcome, Plan
 from core.actions.roots.root_state import own_state
-from core.errors import NotFound
+from core.errors import NotFound, Unavailable
 from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
@@ -60,6 +60,7 @@ def log(
     """Log an operation that needed no lock, with the inverse action that undoes it.
 
     A redo holds the same `snapshot`, where the newest was asked for then. With a `token` it is idempotent.
+    Raises `Unavailable`, which says that it is done.
     """
     name, now = token or new_token(), context.clock()
     try:
@@ -90,4 +91,10 @@ def log(
         redoes=plan.redoes,
         group=plan.group,
     )
-    append(context, table, operation)
+    try:
+        append(context, table, operation)
+    except Unavailable as error:
+        message = f"{outcome.message}, but it could not be written down: {error.message}"
+        raise type(error)(
+            message, "It is there: do not make it again. An undo may not know of it."
+        ) from error

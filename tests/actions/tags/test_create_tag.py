@@ -12,10 +12,11 @@ from pypaimon.tag.tag import Tag as StockTag
 
 from core.actions.context import Context
 from core.actions.registry import action
-from core.errors import NotFound, Refused, UsageError
+from core.errors import NotFound, Refused, Unavailable, UsageError
 from core.table.lineage.lineage import Lineage
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.paimon import open_table
+from tests.storage.wrapped import Wrapped
 
 NOW = 1_780_000_000_123
 
@@ -55,6 +56,26 @@ def test_it_is_made_on_a_branch(context: Context, orders: Path) -> None:
     done(context, "create-tag", name="on_b", branch="b")
     assert (orders / "branch/branch-b/tag/tag-on_b").exists()
     assert not (orders / "tag/tag-on_b").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "path"),
+    [("create-tag", {"name": "there"}, "tag/tag-there"), ("create-savepoint", {}, "tag/tag-savepoint.1")],
+)
+def test_a_log_that_is_full_does_not_hide_that_it_is_done(
+    context: Context, warehouse: Path, orders: Path, name: str, arguments: dict[str, str], path: str
+) -> None:
+    class Full(Wrapped):
+        def create(self, path: str, data: bytes) -> bool:
+            if path.startswith(f"{ORDERS.operations}/"):
+                raise Unavailable("The disk is full")
+            return super().create(path, data)
+
+    with pytest.raises(Unavailable) as failed:
+        done(context_on(warehouse, Full(context.files)), name, ORDERS, **arguments)
+    assert "keeps snapshot 5, but it could not be written down: The disk is full" in failed.value.message
+    assert "do not make it again" in failed.value.hint
+    assert (orders / path).exists()
 
 
 def test_a_name_that_is_taken_is_refused(context: Context, orders: Path) -> None:
