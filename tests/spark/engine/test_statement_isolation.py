@@ -20,7 +20,7 @@ ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"
 
 def test_what_a_view_was_made_of_goes_with_it(engine: Engine) -> None:
     def ours() -> int:
-        return len(rows(engine, "SHOW VIEWS IN default LIKE '__paimark*'"))
+        return len(rows(engine, "SHOW VIEWS IN global_temp LIKE '__paimark*'"))
 
     before = ours()
     for table in ("orders", "events", "orders"):

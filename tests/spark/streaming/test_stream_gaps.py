@@ -91,7 +91,7 @@ def test_nothing_is_missing_where_the_savepoints_files_are_all_left(
 
 def test_a_start_before_every_savepoint_is_refused(log: Path) -> None:
     expire(log)
-    with pytest.raises(NotFound, match="no version '1'"):
+    with pytest.raises(NotFound, match=r"no version 'snapshot\.1'"):
         Query(log, "shop.log", **EARLIEST, **from_version("1")).batch()
 
 

@@ -158,7 +158,7 @@ def test_an_expired_start_begins_with_the_savepoint_that_saved_it(log: Path) -> 
     ):
         query = Query(log, "shop.log", maxSnapshotsPerTrigger="1", **start)
         assert [ids(query.batch()) for _ in range(4)] == [[1, 2, 3], [4], [5], None]
-    with pytest.raises(NotFound, match="no version '2': snapshots 4 to 5 exist"):
+    with pytest.raises(NotFound, match=r"no version 'snapshot\.2': snapshots 4 to 5 exist"):
         Query(log, "shop.log", **from_version("2")).batch()
     with pytest.raises(NotFound) as refused:
         Query(log, "shop.log", **{"scan.timestamp-millis": str(times[1])}).batch()
