@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,15 @@ def key_value(text: str) -> tuple[str, str]:
     if not key or not equals:
         raise click.BadParameter("it is not of the form key=value")
     return key, value
+
+
+class WholeNumber(click.types.IntParamType):
+    """An integer as digits; `int` takes ` 1`, `+1`, `1_0` and digits of other scripts as well."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not re.fullmatch(r"-?[0-9]+", value):
+            self.fail(f"{value!r} is not a valid integer.", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def given(ctx: click.Context) -> Given:

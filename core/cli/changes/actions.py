@@ -16,7 +16,7 @@ from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
 from core.cli.asking import confirm, require_writable
 from core.cli.changes.saved_plans import save_plan
-from core.cli.options import Given, GlobalCommand, given
+from core.cli.options import Given, GlobalCommand, WholeNumber, given
 from core.cli.output import narrate
 from core.cli.plans import say_plan
 from core.cli.query.answering import open_engine
@@ -163,8 +163,8 @@ def _only_one(ctx: click.Context, param: click.Parameter, values: Sequence[objec
     return values[0] if values else None
 
 
-def _type(argument: Argument) -> type | None:
-    return int if argument.kind == "int" else None
+def _type(argument: Argument) -> WholeNumber | None:
+    return WholeNumber() if argument.kind == "int" else None
 
 
 def _parameter(argument: Argument) -> str:

@@ -319,3 +319,13 @@ def test_what_is_one_is_not_given_twice(paimark: Paimark, warehouse: Path, words
     assert (ran.code, ran.out) == (2, "")
     assert "is given 2 times" in ran.err
     assert tree(warehouse) == before
+
+
+@pytest.mark.parametrize("number", [" 5", "+5", "0_5", "٥", "5.0", ""])
+def test_an_id_is_digits(paimark: Paimark, warehouse: Path, number: str) -> None:
+    """Each but the last two is 5 to Python."""
+    before = tree(warehouse)
+    ran = paimark("--warehouse", warehouse, "create-savepoint", "shop.orders", "--snapshot", number)
+    assert (ran.code, ran.out) == (2, "")
+    assert "is not a valid integer" in ran.err
+    assert tree(warehouse) == before
