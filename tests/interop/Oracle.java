@@ -126,6 +126,8 @@ public final class Oracle {
                 return lookUp();
             case "compact":
                 return compact();
+            case "delete-rows":
+                return deleteRows();
             case "expire":
                 return expire();
             case "clean-orphans":
@@ -322,6 +324,14 @@ public final class Oracle {
             }
             commit(builder, writer.prepareCommit());
         }
+        return null;
+    }
+
+    @SuppressWarnings("unchecked")
+    private Object deleteRows() throws Exception {
+        FileStoreTable table = fileStoreTable();
+        List<Integer> numbers = (List<Integer>) request.get("numbers");
+        commit(table.newBatchWriteBuilder(), Vectors.deletions(table, numbers));
         return null;
     }
 

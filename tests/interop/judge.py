@@ -132,6 +132,10 @@ class Judge:
         """Full compaction."""
         self._ask("compact", warehouse, table)
 
+    def delete_rows(self, warehouse: Path, table: str, numbers: Sequence[int]) -> None:
+        """Rows by their number in each data file, by deletion vectors: of tables without keys or buckets."""
+        self._ask("delete-rows", warehouse, table, numbers=list(numbers))
+
     def expire(self, warehouse: Path, table: str, retain: int = 1) -> int:
         """Keep the newest `retain` snapshots; how many went."""
         gone: int = self._ask("expire", warehouse, table, retain=retain)

@@ -15,7 +15,7 @@ BUNDLE = "org.apache.paimon:paimon-bundle:1.4.2"
 # The bundle leaves these to whoever runs it; Spark brings all of them.
 FROM_SPARK = ("hadoop-client-", "slf4j-api-", "log4j-", "commons-")
 OLDEST_JDK = 17
-SOURCE_NAMES = ("Oracle.java", "Values.java", "Buckets.java", "Writing.java")
+SOURCE_NAMES = ("Oracle.java", "Values.java", "Buckets.java", "Writing.java", "Vectors.java")
 SOURCES = tuple(str(Path(__file__).parent / name) for name in SOURCE_NAMES)
 
 # For what runs often and not for long.

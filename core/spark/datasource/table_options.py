@@ -156,7 +156,7 @@ RULES: tuple[Rule, ...] = (
     _unmerged("fields.default-aggregate-function", "aggregation", _unless(*_AGGREGATES)),
     _unmerged("fields.*.ignore-retract", "aggregation", _if_true),
     # How rows are stored.
-    Rule("deletion-vectors.enabled", "python", _if_true),
+    Rule("deletion-vectors.merge-on-read", "python", _if_true),
     Rule("data-evolution.enabled", "python", _if_true),
     Rule("data-file.thin-mode", "python", _if_true),
 )

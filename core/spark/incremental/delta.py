@@ -66,7 +66,7 @@ def earlier(group: MergeGroup, kept: KeptBits, *, merged_only: bool = False) -> 
 
     `merged_only`: that a file was read whole, before the group was one, is not enough.
     """
-    if not all(file.has_row_numbers for file in group.files):
+    if group.has_vector or not group.has_row_numbers:
         return None
     bits: dict[MergeFile, Bits] = {}
     gone: list[MergeFile] = []

@@ -54,12 +54,21 @@ class MergeRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Vector:
+    """Where a file's deletion vector is. `path` is an address; `offset` and `length` as manifests tell."""
+
+    path: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
 class MergeFile:
     """A data file of a bucket. `path` is an address that Spark and `opening.open_file` take.
 
     `row_count` is before merging, `size` is bytes. `min_key` and `max_key` are in the form that
     `keys.KeyReader` gives, which compares as Paimon does. `delete_row_count` is what the writer recorded, and
-    not all of them do: see `may_retract`.
+    not all of them do: see `may_retract`. A file with a `vector` is merged with no other.
     """
 
     path: str
@@ -73,6 +82,7 @@ class MergeFile:
     min_key: tuple[Any, ...]
     max_key: tuple[Any, ...]
     size: int = 0
+    vector: Vector | None = None
 
     @property
     def has_row_numbers(self) -> bool:
@@ -92,7 +102,10 @@ class MergeFile:
 
 @dataclass(frozen=True, slots=True)
 class MergeGroup:
-    """The files of one bucket whose key ranges hang together: no key in them is in any other file."""
+    """The files of one bucket whose key ranges hang together: no key in them is in any other file.
+
+    Or a file alone that has a deletion vector.
+    """
 
     rules: MergeRules
     files: tuple[MergeFile, ...]
@@ -100,7 +113,12 @@ class MergeGroup:
     @property
     def must_merge(self) -> bool:
         """False for a file that is read as it is, whole."""
-        return len(self.files) > 1 or self.rules.may_retract(self.files[0])
+        return len(self.files) > 1 or self.has_vector or self.rules.may_retract(self.files[0])
+
+    @property
+    def has_vector(self) -> bool:
+        """Whether a deletion vector says which rows are left: no row is looked at."""
+        return self.files[0].vector is not None
 
     @property
     def has_row_numbers(self) -> bool:

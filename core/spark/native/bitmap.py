@@ -73,7 +73,7 @@ def first_bits(options: Mapping[str, str], group: MergeGroup, rows: int) -> dict
 
     For a few rows of big files, that need not all be merged then. Raises as `merge_bits`.
     """
-    if len(group.files) > _MOST_HEADS or not all(file.has_row_numbers for file in group.files):
+    if group.has_vector or len(group.files) > _MOST_HEADS or not group.has_row_numbers:
         return {}
     open_file = file_opener(options)
     for first in _HEADS:
@@ -141,6 +141,6 @@ def _made_by_tasks(
 
 
 def _key_bytes(group: MergeGroup) -> int:
-    """About what merging a group takes."""
+    """About what merging a group takes; a deletion vector has no keys."""
     types = [*group.rules.key_types, *group.rules.sequence_types]
     return group.row_count * sum(_TEXT_BYTES if is_text(each) else _NUMBER_BYTES for each in types)

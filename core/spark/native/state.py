@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from pypaimon.common.json_util import JSON
@@ -15,16 +16,24 @@ from core.errors import Corrupt, PaimarkError, Unavailable
 from core.spark.datasource.table_options import Use, judged
 from core.spark.incremental.decoded_manifests import ManifestId
 from core.spark.incremental.live_files import KeptFiles, LiveFiles
-from core.spark.merging.model import Bits, MergeGroup, Unmergeable
+from core.spark.merging.model import (
+    Bits,
+    MergeColumns,
+    MergeFile,
+    MergeGroup,
+    MergeRules,
+    Unmergeable,
+    Vector,
+)
 from core.spark.merging.rules import merge_rules
 from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
 from core.spark.native.values import ValueReader, value_reader
 from core.storage.files import Files
-from core.table.definition.kind_signs import merge_engine
+from core.table.definition.kind_signs import is_on, leaves_out_new_files, merge_engine
 from core.table.layout import Root
 from core.table.manifests.binary_row import starts
 from core.table.manifests.files import FileLocations, data_manifests, schema_of
-from core.table.manifests.manifests import ManifestEntry, read_index_manifest
+from core.table.manifests.manifests import DeletionVector, ManifestEntry, read_deletion_vectors
 from core.table.records import Snapshot, TableSchema
 
 # Constant columns of files. A table that has such names of its own is not read so.
@@ -53,9 +62,10 @@ def alive_rows(file: TableFile, bits: Mapping[str, Bits]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """`merged` are the groups of files whose rows hide one another; all other files are read whole.
+    """`merged` are the groups of files whose rows hide one another, and the files with deletion vectors.
 
-    `columns` goes by schema id and format; what is `made` there are columns of these `names`.
+    All other files are read whole. `columns` goes by schema id and format; what is `made` there are columns
+    of these `names`.
     """
 
     names: tuple[str, ...]
@@ -105,8 +115,12 @@ def _table_state(
     columns = StructType([StructField(made, types[name].dataType) for name, made in constants.items()])
     if snapshot is None:
         return TableState((), {}, columns, (), (), {})
-    live = _live_files(files, root, snapshot, schema, None if only is None else frozenset(only), kept)
+    places = FileLocations(files, root, snapshot.schema_id)
+    vectors = _vectors(files, root, snapshot, schema)
+    wanted = None if only is None else frozenset(only)
+    live = _live_files(files, root, snapshot, schema, places, wanted, kept)
     schemas = {number: _schema(files, root, number) for number in {number for number, _ in live.kinds}}
+    seen, merged = _seen(live, schema, schemas, vectors, places)
     return TableState(
         names=tuple(field.name for field in fields),
         columns={
@@ -114,8 +128,8 @@ def _table_state(
             for number, file_format in live.kinds
         },
         constants=columns,
-        files=live.files,
-        merged=_merged(live, schema, schemas),
+        files=seen,
+        merged=merged,
         schemas=schemas,
     )
 
@@ -148,18 +162,15 @@ def _live_files(
     root: Root,
     snapshot: Snapshot,
     schema: TableSchema,
+    places: FileLocations,
     only: frozenset[str] | None,
     kept: KeptFiles[TableFile],
 ) -> LiveFiles[TableFile]:
-    if snapshot.index_manifest:
-        indexes = read_index_manifest(files, root.table.manifest(snapshot.index_manifest))
-        if any(index.key.extra_files == ("DELETION_VECTORS",) for index in indexes):
-            raise NotNative("deletion vectors")
     located_by = schema_of(files, root, snapshot.schema_id)
     # All that a file is made of, besides its entry.
     key = files.uri, root.directory, schema.to_json(), located_by.to_json()
     manifests = map(ManifestId.of, data_manifests(files, root.table, snapshot))
-    make = _file_maker(FileLocations(files, root, snapshot.schema_id), _PartitionTexts(schema))
+    make = _file_maker(places, _PartitionTexts(schema))
     return kept.at(key, files, root.table, manifests, make, only)
 
 
@@ -218,6 +229,80 @@ class _PartitionTexts:
         row = partition[4:]
         fields = zip(self._readers, starts(partition, len(self._readers)), strict=True)
         return tuple(None if at is None else str(read(row, at)) for read, at in fields)
+
+
+def _vectors(
+    files: Files, root: Root, snapshot: Snapshot, schema: TableSchema
+) -> Mapping[str, DeletionVector]:
+    """By the name of a data file."""
+    if not snapshot.index_manifest:
+        return {}
+    vectors = read_deletion_vectors(files, root.table.manifest(snapshot.index_manifest))
+    if vectors and not is_on(schema.options, "deletion-vectors.enabled"):
+        raise NotNative("deletion vectors that no option tells of")
+    return vectors
+
+
+def _seen(
+    live: LiveFiles[TableFile],
+    schema: TableSchema,
+    schemas: Mapping[int, TableSchema],
+    vectors: Mapping[str, DeletionVector],
+    places: FileLocations,
+) -> tuple[tuple[TableFile, ...], tuple[MergeGroup, ...]]:
+    """The files that readers see, and those of them that are not read whole."""
+    if leaves_out_new_files(schema.options, schema.primary_keys):
+        compacted = tuple(file for file in live.files if file.entry.facts.key.level > 0)
+        if "rowkind.field" in schema.options or not all(map(_has_no_deletes, compacted)):
+            raise NotNative("deletions among the rows of files that a compaction made")
+        return compacted, tuple(_with_vectors(compacted, vectors, places))
+    if schema.primary_keys:
+        return live.files, _merged(live, schema, schemas)
+    return live.files, tuple(_with_vectors(live.files, vectors, places))
+
+
+def _has_no_deletes(file: TableFile) -> bool:
+    return bool(file.entry.file.get("_DELETE_ROW_COUNT") == 0)
+
+
+def _with_vectors(
+    files: Iterable[TableFile], vectors: Mapping[str, DeletionVector], places: FileLocations
+) -> Iterator[MergeGroup]:
+    """A group of each file that has a deletion vector."""
+    for file in files:
+        facts = file.entry.facts
+        found = vectors.get(facts.name)
+        # A vector is of the bucket whose index file it is in.
+        if found is None or found.held_by.key[:2] != facts.key[:2]:
+            continue
+        if file.file_format != "parquet":
+            raise NotNative(f"deletion vectors of {file.file_format} files")
+        vector = Vector(places.index_address(found.held_by), found.offset, found.length)
+        yield MergeGroup(_unmerged(file.schema_id), (_file_with(file, vector),))
+
+
+@cache
+def _unmerged(schema_id: int) -> MergeRules:
+    """Of files that are merged with no other."""
+    return MergeRules((), (), False, False, {schema_id: MergeColumns((), ())})
+
+
+def _file_with(file: TableFile, vector: Vector) -> MergeFile:
+    record = file.entry.file
+    return MergeFile(
+        path=file.address,
+        format=file.file_format,
+        schema_id=file.schema_id,
+        level=record["_LEVEL"],
+        row_count=file.row_count,
+        min_sequence=0,
+        max_sequence=0,
+        delete_row_count=0,
+        min_key=(),
+        max_key=(),
+        size=file.size,
+        vector=vector,
+    )
 
 
 def _merged(

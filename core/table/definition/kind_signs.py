@@ -37,6 +37,18 @@ def merge_engine(options: Mapping[str, str]) -> str:
     return options.get("merge-engine", "").strip().lower() or "deduplicate"
 
 
+def leaves_out_new_files(options: Mapping[str, str], primary_keys: Collection[str]) -> bool:
+    """Whether batch readers see no file of level 0, but for what a compaction made of it.
+
+    All other files are read as they are then, without their deletion vectors' rows: no key is in two.
+    """
+    if not primary_keys:
+        return False
+    if is_on(options, "deletion-vectors.enabled"):
+        return not is_on(options, "deletion-vectors.merge-on-read")
+    return merge_engine(options) == "first-row"
+
+
 def ignored_deletes(options: Mapping[str, str]) -> str | None:
     """The option by which deletes in files count for nothing, where one is set."""
     for option in _IGNORE_DELETE:

@@ -233,6 +233,11 @@ class FileLocations:
             path = self._in_bucket(self._names.path(key.partition), key.bucket, name)
         return self._stored("index", path, size)
 
+    def index_address(self, facts: FileFacts) -> str:
+        """Where an index file lies, as engines take it. Raises `Corrupt`."""
+        stored = self.index_at(facts.name, facts.size, facts.key)
+        return stored.path if stored.is_outside else f"{self._warehouse}/{stored.path}"
+
     def _stored(self, kind: str, path: str, size: int | None, is_outside: bool = False) -> StoredFile:
         return StoredFile(kind, path, size, is_outside, not is_outside and self._is_own(kind, path))
 

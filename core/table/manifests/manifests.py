@@ -127,6 +127,17 @@ class FileFacts(NamedTuple):
         return self.name, self.key
 
 
+class DeletionVector(NamedTuple):
+    """Where the numbers of a data file's deleted rows are: in the index file `held_by`, from `offset`.
+
+    In bytes; `length` is as its writer counts: of the bitmap, or of all there is of the vector.
+    """
+
+    held_by: FileFacts
+    offset: int
+    length: int
+
+
 def read_manifest_list(files: Files, path: str) -> list[ManifestMeta]:
     """The manifests a list names, in its order. Raises `FileMissing` and `Corrupt`."""
     return list(manifest_facts(files.read(path), path))
@@ -208,29 +219,30 @@ def index_facts(data: bytes, path: str) -> Iterator[FileFacts]:
     """As `read_index_manifest`, of what was read already; one decoded at a time. Raises `Corrupt`."""
     for each in _decode(data, path, INDEX).records:
         if each["_KIND"] == _ADD:
-            key = FileKey(
-                each["_PARTITION"],
-                each["_BUCKET"],
-                _INDEX_LEVEL,
-                (each["_INDEX_TYPE"],),
-                each.get("_EXTERNAL_PATH"),
-                None,
-            )
-            yield FileFacts(True, each["_FILE_NAME"], each["_FILE_SIZE"], 0, 0, key)
+            yield _index_facts(each)
 
 
-def read_deletion_vectors(files: Files, path: str) -> dict[str, tuple[Any, ...]]:
-    """Which deletion vector a data file has, by its name: the index file that holds it, and where in that.
+def _index_facts(record: Mapping[str, Any]) -> FileFacts:
+    key = FileKey(
+        record["_PARTITION"],
+        record["_BUCKET"],
+        _INDEX_LEVEL,
+        (record["_INDEX_TYPE"],),
+        record.get("_EXTERNAL_PATH"),
+        None,
+    )
+    return FileFacts(True, record["_FILE_NAME"], record["_FILE_SIZE"], 0, 0, key)
 
-    Raises `FileMissing` and `Corrupt`.
-    """
-    vectors: dict[str, tuple[Any, ...]] = {}
+
+def read_deletion_vectors(files: Files, path: str) -> dict[str, DeletionVector]:
+    """The deletion vector that a data file has, by its name. Raises `FileMissing` and `Corrupt`."""
+    vectors: dict[str, DeletionVector] = {}
     for each in _decode(files.read(path), path, INDEX).records:
         if each["_KIND"] == _ADD and each["_INDEX_TYPE"] == _VECTORS:
-            held_by = bytes(each["_PARTITION"]), each["_BUCKET"], each["_FILE_NAME"]
+            held_by = _index_facts(each)
             for vector in each.get("_DELETIONS_VECTORS_RANGES") or ():
                 try:
-                    vectors[vector["f0"]] = (*held_by, vector["f1"], vector["f2"])
+                    vectors[vector["f0"]] = DeletionVector(held_by, vector["f1"], vector["f2"])
                 except (KeyError, TypeError) as error:
                     raise _corrupt(path, "a deletion vector that is not told of as one") from error
     return vectors

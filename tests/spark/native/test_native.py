@@ -120,7 +120,7 @@ def test_what_cannot_be_read_so_says_why(engine: Engine, engine_warehouse: Path)
     """And is read by the Python source."""
     reasons = {
         "merge-engine partial-update": {"merge-engine": "partial-update"},
-        "deletion-vectors.enabled is true": {"deletion-vectors.enabled": "true"},
+        "deletion-vectors.merge-on-read is true": {"deletion-vectors.merge-on-read": "true"},
         "rows of overlapping avro files are merged by Python alone": {"file.format": "avro"},
     }
     for number, (reason, options) in enumerate(reasons.items()):

@@ -46,7 +46,8 @@ class Choice:
         """Why Python reads the split; empty where pypaimon-rust does."""
         if self._why_not:
             return self._why_not
-        files = tuple(self._facts(file) for file in split.files)
+        vectors = getattr(split, "data_deletion_files", None) or [None] * len(split.files)
+        files = tuple(map(self._facts, split.files, vectors))
         facts = SplitFacts(files, type(split) is DataSplit, bool(split.is_streaming))
         return why_not_split(self._table, facts)
 
@@ -62,11 +63,19 @@ class Choice:
             return f"not by {PACKAGE}: {by_python}"
         return f"{reasons['']} of {counted(reasons.total(), 'split')} by {PACKAGE}, others not: {by_python}"
 
-    def _facts(self, file: Any) -> FileFacts:
+    def _facts(self, file: Any, vector: Any) -> FileFacts:
         is_partial = file.write_cols is not None or file.first_row_id is not None
         fields = self._fields(file.schema_id)
         is_elsewhere = bool(file.external_path) and _store(file.external_path) != self._place
-        return FileFacts(file.file_name, file.level, file.delete_row_count, is_partial, fields, is_elsewhere)
+        return FileFacts(
+            file.file_name,
+            file.level,
+            file.delete_row_count,
+            is_partial,
+            fields,
+            is_elsewhere,
+            vector is not None,
+        )
 
     def _fields(self, schema_id: int) -> Sequence[Any] | None:
         if schema_id not in self._written:

@@ -71,7 +71,7 @@ def asked_rows(
     conditions: Sequence[Condition],
     footers: Footers,
 ) -> Asked | None:
-    """None where rows are not asked for so, or more files than a few may hold them.
+    """None where rows are not asked for so, or more files than a few may hold them, or one with a vector.
 
     Of a table with a key all of the key must be given.
     """
@@ -87,6 +87,8 @@ def asked_rows(
     if len(needed) > _MOST_FILES or not all(file.file_format in _FORMATS for file in needed):
         return None
     groups = _groups(state, needed)
+    if any(group.has_vector for group, _ in groups):
+        return None
     hidden = {file.address for _, files in groups for file in files}
     whole = (file for file in needed if file.address not in hidden)
     return Asked(equal, tuple(file for file in whole if pruner.may_hold(file, conditions)), groups)

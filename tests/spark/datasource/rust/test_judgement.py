@@ -44,8 +44,9 @@ def file(
     is_partial: bool = False,
     fields: tuple[Any, ...] | None = FIELDS,
     is_elsewhere: bool = False,
+    has_vector: bool = False,
 ) -> FileFacts:
-    return FileFacts(name, level, deletes, is_partial, fields, is_elsewhere)
+    return FileFacts(name, level, deletes, is_partial, fields, is_elsewhere, has_vector)
 
 
 def of(kind: Any) -> tuple[DataField, ...]:
@@ -115,7 +116,12 @@ def test_a_table_that_python_reads(facts: TableFacts, reason: str) -> None:
         (table(), [file(), file("data-1.row")], "row files"),
         (table(), [file(is_elsewhere=True)], "files in another store"),
         (table(), [file(is_partial=True)], "files that hold some of the columns"),
-        (table({"deletion-vectors.enabled": "true"}), [file()], ""),
+        (table({"deletion-vectors.enabled": "true"}), [file(), file(has_vector=True)], ""),
+        (
+            table({"deletion-vectors.enabled": "true"}),
+            [file(), file("data-2.orc", has_vector=True)],
+            "deletion vectors of orc files",
+        ),
         (
             table({"deletion-vectors.enabled": "true"}),
             [file(), file(level=0)],
