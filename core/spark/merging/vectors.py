@@ -56,7 +56,7 @@ def _read(vector: Vector, open_file: OpenFile) -> _Stored:
         kind = source.read(_NUMBER)
         told = vector.length - 2 * _NUMBER if kind == _KIND_64 else vector.length
         if length != told or length < _NUMBER:
-            raise Corrupt(f"{vector.path} has no deletion vector of {told} bytes at {vector.offset}")
+            raise Corrupt(f"{vector.path} has no deletion vector of length {told} at {vector.offset}")
         bitmap = source.read(length - _NUMBER)
         return _Stored(kind, bitmap, int.from_bytes(source.read(_NUMBER), "big"))
 
