@@ -34,6 +34,8 @@ _OPTIONS = {
 }
 # What pypaimon says of a row that takes something back.
 _RETRACTION = re.compile(r"received a \S+ row")
+# And of a deletion vector that is none of the kind it knows.
+_UNKNOWN_VECTOR = "Invalid magic number"
 # What a table's own options say about that is answered by the snapshot.
 _SAY_WHERE_TO_READ = ("scan.", "incremental-")
 
@@ -112,7 +114,7 @@ def read_splits(
     """Their rows, merged where the table has a primary key: by pypaimon-rust where it may read them.
 
     Raises `Refused` for a value that its column's type of now can't hold, and for rows that pypaimon can't
-    merge; `Corrupt` for a file that is not what its manifest says.
+    merge, or whose deletion vectors it can't read; `Corrupt` for a file that is not what its manifest says.
     """
     name = scan.name
     try:
@@ -125,6 +127,13 @@ def read_splits(
             if _RETRACTION.search(str(error))
             else f"Nothing here merges the rows of {name}: {error}",
             "A stock engine reads them; its full compaction merges them for good (CALL sys.compact).",
+        ) from error
+    except RuntimeError as error:
+        if _UNKNOWN_VECTOR not in str(error):
+            raise
+        raise Refused(
+            f"Python does not read the deletion vectors of {name} (deletion-vectors.bitmap64)",
+            "Spark's own readers do, where EXPLAIN says `scan: native`; else a stock engine.",
         ) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         if changed := _changed_columns(scan, splits):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import paimark
 from core.errors import Corrupt, FileMissing
 from core.spark.client.client import Engine
 from core.spark.merging.model import MergeFile, Vector
@@ -146,6 +147,20 @@ def test_what_is_not_read_so_says_why(engine: Engine, engine_warehouse: Path, ju
         assert len(vectors(engine_warehouse, name)) == 1
         agree(engine, judge, engine_warehouse, name, "python source")
         assert reasons[kind] in ask(engine, f"EXPLAIN SELECT * FROM {name}").explained
+
+
+def test_wide_vectors_are_refused_where_python_would_read(
+    engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    name = "vectors.wide"
+    create(engine_warehouse, name, VECTORS | {"deletion-vectors.bitmap64": "true", "file.format": "orc"})
+    judge.put(engine_warehouse, name, [("+I", [k, -k]) for k in range(1000)])
+    judge.put(engine_warehouse, name, [("-D", [k, 0]) for k in range(100, 110)])
+    assert len(vectors(engine_warehouse, name)) == 1
+    refused = ask(engine, f"SELECT * FROM {name}").failure
+    assert "Python does not read the deletion vectors of vectors.wide" in refused.message
+    with pytest.raises(paimark.Refused, match="does not read the deletion vectors"):
+        paimark.open(str(engine_warehouse)).table(name).at("snapshot.4").to_arrow()
 
 
 def test_a_vector_that_is_broken_is_told(tmp_path: Path, judge: Judge) -> None:
