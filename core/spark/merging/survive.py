@@ -25,7 +25,6 @@ from core.spark.merging.sort_keys import (
     sort_keys_of,
     text_values,
 )
-from core.spark.merging.vectors import vector_bits
 
 _Indexes = NDArray[np.intp]
 
@@ -38,8 +37,6 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
     and `Unavailable`, and `Unmergeable` for rows that have neither number of their own.
     """
     files, rules = group.files, group.rules
-    if files[0].vector is not None:
-        return [vector_bits(files[0], files[0].vector, open_file)]
     if len(files) == 1:
         kinds = read_kinds(files[0], rules, open_file)
         return [_bits(files[0], _living(files[0], kinds.retracts), kinds.numbers)]

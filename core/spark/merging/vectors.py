@@ -7,7 +7,7 @@ roaring bitmap as its specification has it, and the CRC32 of kind and bitmap.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,18 +23,30 @@ _KIND = (1581511376).to_bytes(_NUMBER, "big")
 _KIND_64 = (1681511377).to_bytes(_NUMBER, "little")
 
 
-@dataclass(frozen=True, slots=True)
-class _Stored:
-    """A vector as it lies in its file."""
+def vector_bits(files: Sequence[MergeFile], open_file: OpenFile) -> list[Bits]:
+    """The bits of the rows that are left of each file; their vectors are in one index file, read once.
 
-    kind: bytes
-    bitmap: bytes
-    checksum: int
+    Raises `FileMissing`, `Unavailable` and `Corrupt`.
+    """
+    vectors = [file.vector for file in files if file.vector is not None]
+    path, first = vectors[0].path, min(vector.offset for vector in vectors)
+    # Of wide vectors the length has the frame in it, and a little more is read.
+    ends = [vector.offset + vector.length + 2 * _NUMBER for vector in vectors]
+    try:
+        with open_file(path) as source:
+            source.seek(first)
+            data = source.read(max(ends) - first)
+    except OSError as error:
+        raise Corrupt(f"{path} can't be read ({error})") from error
+    return [
+        _bits(file, vector, data[vector.offset - first : end - first])
+        for file, vector, end in zip(files, vectors, ends, strict=True)
+    ]
 
 
-def vector_bits(file: MergeFile, vector: Vector, open_file: OpenFile) -> Bits:
-    """The bits of a file's rows that are left. Raises `FileMissing`, `Unavailable` and `Corrupt`."""
-    deleted = _deleted(_stored(vector, open_file), vector)
+def _bits(file: MergeFile, vector: Vector, data: bytes) -> Bits:
+    """`data` begins with the vector."""
+    deleted = _deleted(vector, data)
     if len(deleted) and int(deleted.max()) >= file.row_count:
         raise Corrupt(f"{vector.path} deletes rows that {file.path} does not have")
     truths = np.ones(file.row_count, dtype=np.bool_)
@@ -42,34 +54,21 @@ def vector_bits(file: MergeFile, vector: Vector, open_file: OpenFile) -> Bits:
     return Bits.of(truths)
 
 
-def _stored(vector: Vector, open_file: OpenFile) -> _Stored:
-    try:
-        return _read(vector, open_file)
-    except OSError as error:
-        raise Corrupt(f"{vector.path} can't be read ({error})") from error
-
-
-def _read(vector: Vector, open_file: OpenFile) -> _Stored:
-    with open_file(vector.path) as source:
-        source.seek(vector.offset)
-        length = int.from_bytes(source.read(_NUMBER), "big")
-        kind = source.read(_NUMBER)
-        told = vector.length - 2 * _NUMBER if kind == _KIND_64 else vector.length
-        if length != told or length < _NUMBER:
-            raise Corrupt(f"{vector.path} has no deletion vector of length {told} at {vector.offset}")
-        bitmap = source.read(length - _NUMBER)
-        return _Stored(kind, bitmap, int.from_bytes(source.read(_NUMBER), "big"))
-
-
-def _deleted(stored: _Stored, vector: Vector) -> NDArray[np.integer]:
+def _deleted(vector: Vector, data: bytes) -> NDArray[np.integer]:
     """The numbers of the rows that are taken out."""
-    if stored.kind not in (_KIND, _KIND_64):
-        raise Corrupt(f"{vector.path} has a deletion vector of an unknown kind, {stored.kind.hex()}")
-    if zlib.crc32(stored.kind + stored.bitmap) != stored.checksum:
+    length, kind = int.from_bytes(data[:_NUMBER], "big"), data[_NUMBER : 2 * _NUMBER]
+    told = vector.length - 2 * _NUMBER if kind == _KIND_64 else vector.length
+    if length != told or length < _NUMBER:
+        raise Corrupt(f"{vector.path} has no deletion vector of length {told} at {vector.offset}")
+    if kind not in (_KIND, _KIND_64):
+        raise Corrupt(f"{vector.path} has a deletion vector of an unknown kind, {kind.hex()}")
+    end = _NUMBER + length
+    if zlib.crc32(data[_NUMBER:end]) != int.from_bytes(data[end : end + _NUMBER], "big"):
         raise Corrupt(f"{vector.path} has a deletion vector with a wrong checksum at {vector.offset}")
+    bitmap = bytes(data[2 * _NUMBER : end])
     try:
-        if stored.kind == _KIND:
-            return np.asarray(BitMap.deserialize(stored.bitmap).to_array())
-        return np.asarray(BitMap64.deserialize(stored.bitmap).to_array())
+        if kind == _KIND:
+            return np.asarray(BitMap.deserialize(bitmap).to_array())
+        return np.asarray(BitMap64.deserialize(bitmap).to_array())
     except ValueError as error:
         raise Corrupt(f"{vector.path} has a deletion vector that can't be read ({error})") from error

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 
 from core.cancelling import map_cancellable
 from core.errors import UsageError
@@ -17,9 +18,10 @@ from core.spark.incremental.kept_keys import MOST_KEPT, KeptKeys
 from core.spark.launch.session_settings import KEPT_KEY_BYTES, LOCAL_BYTES, REUSE, TASK_ROWS
 from core.spark.merging.kept import KeptBits
 from core.spark.merging.model import Bits, MergeGroup
-from core.spark.merging.opening import file_opener
+from core.spark.merging.opening import OpenFile, file_opener
 from core.spark.merging.sort_keys import is_text
 from core.spark.merging.survive import first_survivors, survivors
+from core.spark.merging.vectors import vector_bits
 from core.spark.native.by_tasks.merging import merged_by_tasks
 from core.spark.session_conf import SessionConf
 
@@ -128,8 +130,26 @@ def _number(conf: SessionConf, setting: str, default: int) -> int:
 
 def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
     open_file = file_opener(options)
+    works = _works(groups)
     # Arrow and numpy let other threads run.
-    return map_cancellable(lambda group: survivors(group, open_file), groups)
+    made = map_cancellable(lambda places: _bits([groups[place] for place in places], open_file), works)
+    bits = dict(zip(chain(*works), chain(*made), strict=True))
+    return [bits[place] for place in range(len(groups))]
+
+
+def _works(groups: Sequence[MergeGroup]) -> list[list[int]]:
+    """The places of groups that are read at once: those whose deletion vectors one index file holds."""
+    together: dict[str | int, list[int]] = {}
+    for place, group in enumerate(groups):
+        vector = group.files[0].vector
+        together.setdefault(place if vector is None else vector.path, []).append(place)
+    return list(together.values())
+
+
+def _bits(groups: Sequence[MergeGroup], open_file: OpenFile) -> list[list[Bits]]:
+    if groups[0].has_vector:
+        return [[bits] for bits in vector_bits([group.files[0] for group in groups], open_file)]
+    return [survivors(group, open_file) for group in groups]
 
 
 def _made_by_tasks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -170,12 +171,12 @@ def test_a_vector_that_is_broken_is_told(tmp_path: Path, judge: Judge) -> None:
     (told,) = vectors(tmp_path, "vectors.t").values()
     path = tmp_path / TablePath("vectors", "t").index_file(told.held_by.name)
     vector, opened = Vector(str(path), told.offset, told.length), file_opener({})
-    file = MergeFile("data", "parquet", 0, 1, 1000, 0, 0, 0, (), ())
-    assert vector_bits(file, vector, opened).popcount() == 990
+    file = MergeFile("data", "parquet", 0, 1, 1000, 0, 0, 0, (), (), vector=vector)
+    assert [bits.popcount() for bits in vector_bits([file, file], opened)] == [990, 990]
 
     def refused(text: str, vector: Vector = vector, rows: int = 1000) -> None:
         with pytest.raises((Corrupt, FileMissing)) as error:
-            vector_bits(MergeFile("data", "parquet", 0, 1, rows, 0, 0, 0, (), ()), vector, opened)
+            vector_bits([replace(file, row_count=rows, vector=vector)], opened)
         assert text in error.value.message
 
     refused("deletes rows that data does not have", rows=9)
