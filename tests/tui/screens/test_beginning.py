@@ -36,7 +36,7 @@ async def test_the_cursor_is_on_the_row_of_the_version_asked_for(
     act(warehouse, "create-savepoint", snapshot=4)
     async with sitting(warehouse, session=at(warehouse, f"shop.orders@{version}")) as console:
         await console.sees("● orders" if version in "3 v2" else "orders", tab, title)
-        assert console.app.browse.pane.grid.has_focus
+        await console.until(lambda: console.app.browse.pane.grid.has_focus, "focus on the row")
 
 
 async def test_the_row_may_be_far_behind_the_first_page(many: Path) -> None:
