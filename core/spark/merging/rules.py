@@ -53,8 +53,10 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
     )
 
 
-def merge_file(keys: KeyReader, path: str, file_format: str, record: Mapping[str, Any]) -> MergeFile:
-    """A data file from its record in a manifest; `keys` reads the rules' types, `path` is its address.
+def merge_file(keys: KeyReader | None, path: str, file_format: str, record: Mapping[str, Any]) -> MergeFile:
+    """A data file from its record in a manifest; `path` is its address.
+
+    `keys` reads the rules' types. A file that is merged with no other needs no bounds, and no `keys`.
 
     Raises `Corrupt`.
     """
@@ -68,8 +70,8 @@ def merge_file(keys: KeyReader, path: str, file_format: str, record: Mapping[str
         min_sequence=int(record["_MIN_SEQUENCE_NUMBER"]),
         max_sequence=int(record["_MAX_SEQUENCE_NUMBER"]),
         delete_row_count=record.get("_DELETE_ROW_COUNT"),
-        min_key=keys.read(record["_MIN_KEY"]),
-        max_key=keys.read(record["_MAX_KEY"]),
+        min_key=keys.read(record["_MIN_KEY"]) if keys else (),
+        max_key=keys.read(record["_MAX_KEY"]) if keys else (),
         size=int(record["_FILE_SIZE"]),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -19,13 +19,12 @@ from core.spark.incremental.live_files import KeptFiles, LiveFiles
 from core.spark.merging.model import (
     Bits,
     MergeColumns,
-    MergeFile,
     MergeGroup,
     MergeRules,
     Unmergeable,
     Vector,
 )
-from core.spark.merging.rules import merge_rules
+from core.spark.merging.rules import merge_file, merge_rules
 from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
 from core.spark.native.values import ValueReader, value_reader
 from core.storage.files import Files
@@ -252,13 +251,14 @@ def _seen(
 ) -> tuple[tuple[TableFile, ...], tuple[MergeGroup, ...]]:
     """The files that readers see, and those of them that are not read whole."""
     if leaves_out_new_files(schema.options, schema.primary_keys):
-        compacted = tuple(file for file in live.files if file.entry.facts.key.level > 0)
+        compacted = tuple(file for file in live.files if file.entry.file["_LEVEL"] > 0)
         if "rowkind.field" in schema.options or not all(map(_has_no_deletes, compacted)):
             raise NotNative("deletions among the rows of files that a compaction made")
         return compacted, tuple(_with_vectors(compacted, vectors, places))
+    seen = live.files
     if schema.primary_keys:
-        return live.files, _merged(live, schema, schemas)
-    return live.files, tuple(_with_vectors(live.files, vectors, places))
+        return seen, _merged(live, schema, schemas)
+    return seen, tuple(_with_vectors(seen, vectors, places))
 
 
 def _has_no_deletes(file: TableFile) -> bool:
@@ -269,16 +269,18 @@ def _with_vectors(
     files: Iterable[TableFile], vectors: Mapping[str, DeletionVector], places: FileLocations
 ) -> Iterator[MergeGroup]:
     """A group of each file that has a deletion vector."""
-    for file in files:
-        facts = file.entry.facts
-        found = vectors.get(facts.name)
+    # Most tables have none, and some have very many files.
+    for file in files if vectors else ():
+        entry = file.entry
+        found = vectors.get(entry.file["_FILE_NAME"])
         # A vector is of the bucket whose index file it is in.
-        if found is None or found.held_by.key[:2] != facts.key[:2]:
+        if found is None or found.held_by.key[:2] != (entry.partition, entry.bucket):
             continue
         if file.file_format != "parquet":
             raise NotNative(f"deletion vectors of {file.file_format} files")
         vector = Vector(places.index_address(found.held_by), found.offset, found.length)
-        yield MergeGroup(_unmerged(file.schema_id), (_file_with(file, vector),))
+        merged = merge_file(None, file.address, file.file_format, entry.file)
+        yield MergeGroup(_unmerged(file.schema_id), (replace(merged, vector=vector),))
 
 
 @cache
@@ -287,29 +289,9 @@ def _unmerged(schema_id: int) -> MergeRules:
     return MergeRules((), (), False, False, {schema_id: MergeColumns((), ())})
 
 
-def _file_with(file: TableFile, vector: Vector) -> MergeFile:
-    record = file.entry.file
-    return MergeFile(
-        path=file.address,
-        format=file.file_format,
-        schema_id=file.schema_id,
-        level=record["_LEVEL"],
-        row_count=file.row_count,
-        min_sequence=0,
-        max_sequence=0,
-        delete_row_count=0,
-        min_key=(),
-        max_key=(),
-        size=file.size,
-        vector=vector,
-    )
-
-
 def _merged(
     live: LiveFiles[TableFile], schema: TableSchema, schemas: Mapping[int, TableSchema]
 ) -> tuple[MergeGroup, ...]:
-    if not schema.primary_keys:
-        return ()
     merged = live.merged(merge_rules(schema, schemas))
     if all(file_format == "parquet" for _, file_format in live.kinds):
         return merged

@@ -97,7 +97,7 @@ def test_a_table_with_keys(
     if "merge-engine" not in options:
         judge.put(engine_warehouse, name, [("-D", [k, 0]) for k in (0, 105, 999)])
         assert len(agree(engine, judge, engine_warehouse, name)) == len(first) - 3
-    # Without a compaction nobody sees these.
+    # A key that no older file has leaves the vectors as they are.
     judge.put(engine_warehouse, name, [("+I", [5000, 1])])
     agree(engine, judge, engine_warehouse, name)
     # Each snapshot has vectors of its own.
