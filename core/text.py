@@ -16,12 +16,13 @@ _HOSTILE = (
 _JOINED = "\u0600-\u109f\u1780-\u18af\ua840-\ua87f\ufb50-\ufdff\ufe70-\ufefc"
 _EMOJI = "\u00a9\u00ae\u203c-\u33ff\ufe0f\U0001f000-\U0001faff"
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_INVISIBLE = re.compile(
+# Few texts need patterns as wide as these: `re` compiles and keeps them when they are first asked for.
+_INVISIBLE = (
     f"[{_HOSTILE}]|(?<![{_JOINED}])\u200c|(?<![{_JOINED}{_EMOJI}])\u200d|(?<![{_HAN}])[\U000e0100-\U000e01ef]"
     f"|(?<![{_EMOJI}])(?:\ufe0e|\ufe0f(?!\u20e3))"
 )
-_HALF = re.compile("[\ud800-\udfff]")
-_NOT_IN_NAMES = re.compile(
+_HALF = "[\ud800-\udfff]"
+_NOT_IN_NAMES = (
     f"[{_HOSTILE}\u200c\u200d\ufe0e\ufe0f\U000e0100-\U000e01ef"
     "\u00a0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000]"
 )
@@ -36,7 +37,7 @@ def clean_text(value: object) -> str:
     text = str(value)
     if text.isascii() and text.isprintable():
         return text
-    return _INVISIBLE.sub(_replacement, text)
+    return re.sub(_INVISIBLE, _replacement, text)
 
 
 def clean_json(text: str) -> str:
@@ -46,18 +47,18 @@ def clean_json(text: str) -> str:
     """
     if text.isascii() and "\x7f" not in text:
         return text
-    return _INVISIBLE.sub(_escape, text)
+    return re.sub(_INVISIBLE, _escape, text)
 
 
 def unseen_in(name: str) -> str | None:
     """The first character of a name that shows nothing, or no more than a blank does; None without one."""
-    match = _NOT_IN_NAMES.search(name)
+    match = re.search(_NOT_IN_NAMES, name)
     return match[0] if match else None
 
 
 def has_halves(text: str) -> bool:
     """Whether it holds half a character, which can't be encoded: of bytes that are not UTF-8, or escaped."""
-    return not text.isascii() and _HALF.search(text) is not None
+    return not text.isascii() and re.search(_HALF, text) is not None
 
 
 def whole_number(text: str | bytes) -> int | None:
