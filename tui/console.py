@@ -28,6 +28,7 @@ from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
 from tui.session import Session
+from tui.terminal.escape_key import apart, read_escape
 from tui.terminal.key_order import Cancellable, settled
 from tui.terminal.leaving import keep_quiet
 from tui.terminal.sent_cells import SparingApp
@@ -84,6 +85,7 @@ class Console(SparingApp):
             os.environ.pop("NO_COLOR", None)
         # Else Textual turns colours to greys, and the terminal's own, which it can't know, to black on black.
         super().__init__(ansi_color=True if no_colors else None)
+        read_escape()
         self._start_engine = start_engine
         # How many keys were typed; and how many it had been when somebody was asked whether to leave.
         self._typed_keys, self._asked_to_quit_at = 0, -1
@@ -151,10 +153,13 @@ class Console(SparingApp):
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
             return
-        if isinstance(event, events.Key):
+        if isinstance(event, events.Paste):
+            await self._typed(event)
+            return
+        for key in apart(self.screen, event):
             self._typed_keys += 1
             self._key_bar.key_pressed()
-        await self._typed(event)
+            await self._typed(key)
 
     async def _typed(self, event: Typed) -> None:
         """Do what a key says, or keep it until that is there which it is for."""

@@ -44,7 +44,7 @@ def suspend_key() -> str:
 
 
 def unmark_key() -> str:
-    return key("browse.up", "escape")
+    return key("browse.up", "esc")
 
 
 def unfilter_hint(*, in_dialog: bool) -> str:

@@ -65,3 +65,8 @@ def binding_of(screen: Screen[object], key: str) -> str:
         for binding in bindings.key_to_bindings.get(key, ()):
             return binding.id or ""
     return ""
+
+
+def is_bound(screen: Screen[object], key: str) -> bool:
+    """Whether a key has a binding there, possible now or not."""
+    return any(key in bindings.key_to_bindings for _, bindings in screen._modal_binding_chain)

@@ -103,13 +103,13 @@ async def test_what_acts_on_one_row_says_so_while_others_are_marked(warehouse: P
         for key in ("b", "B"):
             console.app.browse.key_bar.hush()
             await console.press(key)
-            await console.sees("3 rows are marked, and this acts on one: escape takes the marks away")
+            await console.sees("3 rows are marked, and this acts on one: esc takes the marks away")
             assert console.app.screen is console.app.browse
         await console.press("space", "k", "space")
         # The only mark is on another row.
         console.app.browse.key_bar.hush()
         await console.press("x")
-        await console.sees("1 row is marked, and this acts on another: escape takes the mark away")
+        await console.sees("1 row is marked, and this acts on another: esc takes the mark away")
         await console.press("k", "x")
         await console.sees("delete-savepoint · shop.orders", "savepoint 3")
         await console.press("escape")

@@ -98,10 +98,12 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     terminal.sees("[6 ", "SELECT *")
     terminal.keys("F4")
     terminal.sees("sELECT *")
-    # Escape and a bracket in one burst would be the beginning of a terminal's own sequence.
-    terminal.keys("Escape")
-    terminal.sees("▌  ● orders", "sELECT *")
-    terminal.keys("[")
+    # In one burst these are what Alt and the key send, and Option and the digit.
+    terminal.keys("Escape", "4")
+    terminal.sees("[4 Tags]", "tag v2")
+    terminal.keys("?", "Escape", "/", "v", "1", "Escape", "Escape", "1", "j", "Escape", "?")
+    terminal.sees("─ Keys ─", "Everywhere")
+    terminal.keys("Escape", "6", "Escape", "[")
     terminal.sees("[1 Snap")
     # The edited statement was not run.
     terminal.keys("C-q")
