@@ -58,6 +58,15 @@ def agreed(engine: Engine, select: str) -> list[dict[str, Any]]:
     return found
 
 
+def put_in_place(path: Path, table: pa.Table) -> None:
+    """As long as the file before, which the metadata tell: what is missing is before the footer."""
+    size = path.stat().st_size
+    pq.write_table(table, path)
+    made = path.read_bytes()
+    footer = 8 + int.from_bytes(made[-8:-4], "little")
+    path.write_bytes(made[:-footer] + bytes(size - len(made)) + made[-footer:])
+
+
 def literal(value: Any) -> str:
     match value:
         case str():
@@ -165,6 +174,44 @@ def test_partitions_older_schemas_and_other_conditions(engine: Engine, engine_wa
     told = "; its rows are looked up here, without a job\n"
     assert told in ask(engine, f"EXPLAIN FORMATTED {some}").explained
     assert told not in ask(engine, f"EXPLAIN SELECT * FROM {name} WHERE count = 1").explained
+
+
+def test_keys_on_the_edges_of_what_is_read_at_once(engine: Engine, engine_warehouse: Path) -> None:
+    """Files are sorted by the first column, which goes on with the same value for several batches."""
+    name = "lookups.edges"
+    fields = [pa.field("a", pa.int64(), nullable=False), pa.field("b", pa.int32(), nullable=False)]
+    schema = pa.schema([*fields, ("n", pa.int32())])
+    create_table(engine_warehouse, name, schema, primary_keys=["a", "b"], options={"bucket": "1"})
+    firsts = [-3] * 1023 + [-2] * 1 + [-1] * 1025 + [0] * 3000 + [9] * 1000
+    for age, step in enumerate((1, 7)):
+        columns = [firsts[::step], list(range(len(firsts)))[::step], [age] * len(firsts[::step])]
+        commit(engine_warehouse, name, pa.table(columns, schema=schema))
+    last = len(firsts) - 1
+    for place in (0, 1022, 1023, 1024, 2047, 2048, 2049, 5048, 5049, last):
+        expected = {"a": firsts[place], "b": place, "n": int(place % 7 == 0)}
+        where = f"a = {firsts[place]} AND b = {place}"
+        assert agreed(engine, f"SELECT * FROM {name} WHERE {where}") == [expected]
+    for where, count in (
+        (f"a IN (-3, 9) AND b IN (0, 1022, {last})", 3),
+        (f"a IN (9, -3, 5) AND b = {last}", 1),
+        ("a = 0 AND b = 0", 0),
+        ("a = 5 AND b = 5049", 0),
+        ("a = -4 AND b = 0", 0),
+    ):
+        assert len(agreed(engine, f"SELECT * FROM {name} WHERE {where}")) == count, where
+
+
+def test_days_of_a_file_that_an_old_spark_wrote(engine: Engine, engine_warehouse: Path) -> None:
+    name = "lookups.old_days"
+    schema = pa.schema([("word", pa.string()), ("day", pa.date32())])
+    create_table(engine_warehouse, name, schema)
+    long = Random(5).randbytes(9000).hex()
+    commit(engine_warehouse, name, pa.table([[long], [dt.date(1500, 1, 1)]], schema=schema))
+    (path,) = (engine_warehouse / "lookups.db" / "old_days").rglob("data-*.parquet")
+    marked = schema.with_metadata({"org.apache.spark.version": "2.4.0"})
+    put_in_place(path, pa.table([["a"], [dt.date(1500, 1, 1)]], schema=marked))
+    (found,) = agreed(engine, f"SELECT *, CAST(day AS STRING) AS text FROM {name} WHERE word = 'a'")
+    assert found["text"] != "1500-01-01"
 
 
 def test_rows_without_a_key(engine: Engine, engine_warehouse: Path) -> None:
@@ -307,7 +354,7 @@ def test_a_lookup_is_cancelled(engine: Engine, engine_warehouse: Path) -> None:
     (path,) = (engine_warehouse / "lookups.db" / "long").rglob("data-*.parquet")
     long = "x" * 100_000
     words = pa.DictionaryArray.from_arrays([0] * 200_000 + [1], [long + "a", long + "b"])
-    pq.write_table(pa.table({"word": words}), path)
+    put_in_place(path, pa.table({"word": words}))
     others = ", ".join(f"repeat('x', 100000) || '{number}'" for number in range(9))
     last: Event | None = None
     for last in engine.run(f"SELECT * FROM {name} WHERE word IN ({others}, repeat('x', 100000) || 'b')"):

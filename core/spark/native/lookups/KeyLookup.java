@@ -36,6 +36,7 @@ public class KeyLookup {
     private static final int MOST_SHAPES = 64;
     private final SparkSession session;
     private final HashMap shapes = new HashMap();
+    private final ParquetFooters footers = new ParquetFooters();
     private volatile Lookup current;
 
     public KeyLookup(SparkSession session) {
@@ -53,7 +54,7 @@ public class KeyLookup {
         Shape known = (Shape) shapes.get(shape);
         ArrayList found;
         try {
-            current = new Lookup(session, known, Json.read(asked));
+            current = new Lookup(session, known, footers, Json.read(asked));
             found = current.rows();
         } finally {
             current = null;
@@ -130,12 +131,14 @@ final class Lookup {
     final int mostFound;
     private volatile boolean isStopped;
     private final JsonNode files;
+    private final ParquetFooters footers;
     private final HashMap readers = new HashMap();
     private final ArrayList newest = new ArrayList();
 
-    Lookup(SparkSession session, Shape shape, JsonNode asked) throws IOException {
+    Lookup(SparkSession session, Shape shape, ParquetFooters footers, JsonNode asked) throws IOException {
         this.session = session;
         this.shape = shape;
+        this.footers = footers;
         this.files = Json.item(asked, "files");
         this.left = new AtomicLong(Json.item(asked, "most_read").asLong());
         this.room = new AtomicLong(Json.item(asked, "most_bytes").asLong());
@@ -214,9 +217,9 @@ final class Lookup {
         newest.add(found);
     }
 
-    synchronized FileReader reader(String layout) {
+    synchronized FileReader reader(String layout) throws Exception {
         if (!readers.containsKey(layout)) {
-            readers.put(layout, new FileReader(session, (Layout) shape.layouts.get(layout), wanted));
+            readers.put(layout, new FileReader(session, (Layout) shape.layouts.get(layout), wanted, footers));
         }
         return (FileReader) readers.get(layout);
     }
@@ -258,6 +261,7 @@ final class FileLookup implements Callable {
                         lookup.wanted,
                         layout.conditions,
                         mayBeThin ? layout.key : new int[0],
+                        layout.sorted,
                         lookup.left);
         try {
             for (InternalRow row = rows.next(); row != null && found.size() <= lookup.mostFound; row = rows.next()) {

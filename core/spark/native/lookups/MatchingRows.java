@@ -29,6 +29,7 @@ public final class MatchingRows implements Closeable {
     private final int[] places;
     private final Values[] at;
     private final int[] required;
+    private final int sorted;
     private final AtomicLong left;
     private InternalRow row;
     private ColumnarBatch batch;
@@ -36,18 +37,21 @@ public final class MatchingRows implements Closeable {
     private int count;
     private int next;
     private boolean isFirst = true;
+    private boolean isPast;
     private boolean isWithout;
 
     /**
      * {@code left} is how many more rows may be looked at, by all who count there: below 0 no more come.
-     * {@code required} are places of columns that a file holds for all of its rows or for none.
+     * {@code required} are places of columns that a file holds for all of its rows or for none, {@code sorted}
+     * says which of {@code wanted} the rows are in the order of: -1 for none.
      */
     public MatchingRows(
-            Iterator source, WantedColumn[] wanted, int[] places, int[] required, AtomicLong left) {
+            Iterator source, WantedColumn[] wanted, int[] places, int[] required, int sorted, AtomicLong left) {
         this.source = source;
         this.wanted = wanted;
         this.places = places;
         this.required = required;
+        this.sorted = sorted;
         this.left = left;
         at = new Values[wanted.length];
         for (int column = 0; column < at.length; column++) {
@@ -57,7 +61,7 @@ public final class MatchingRows implements Closeable {
 
     /** Null at the end. What it gives is good until the next call. */
     public InternalRow next() {
-        while (next == count && !isWithout && left.get() >= 0 && source.hasNext()) {
+        while (next == count && !isWithout && !isPast && left.get() >= 0 && source.hasNext()) {
             take(source.next());
         }
         if (next == count || isWithout) {
@@ -118,6 +122,7 @@ public final class MatchingRows implements Closeable {
         if (rows.length < count) {
             rows = new int[count];
         }
+        isPast = sorted >= 0 && count > 0 && wanted[sorted].isPast(batch, places[sorted], count - 1);
         for (int number = 0; number < count; number++) {
             rows[number] = number;
         }
@@ -180,6 +185,15 @@ public final class WantedColumn {
         return kept;
     }
 
+    /** Whether a row has a greater value than all. */
+    boolean isPast(ColumnarBatch batch, int place, int row) {
+        ColumnVector column = batch.column(place);
+        return numbers != null
+                && numbers.length > 0
+                && !column.isNullAt(row)
+                && Values.whole(column, row, kind[0]) > numbers[numbers.length - 1];
+    }
+
     private boolean isAmong(long number) {
         return numbers.length == 1 ? numbers[0] == number : Arrays.binarySearch(numbers, number) >= 0;
     }
@@ -205,16 +219,31 @@ public final class WantedColumn {
 /** Opens files of one layout by Spark's reader. For many threads. */
 public final class FileReader {
     public final Layout layout;
-    private final Function1 open;
+    private final SparkSession session;
+    private final scala.collection.immutable.Seq filters;
+    private final ParquetBatches batches;
+    private Function1 open;
 
-    public FileReader(SparkSession session, Layout layout, WantedColumn[] wanted) {
+    public FileReader(SparkSession session, Layout layout, WantedColumn[] wanted, ParquetFooters footers)
+            throws Exception {
         this.layout = layout;
-        open = FileReaders.of(session, layout.columns, layout.format, filters(wanted), true);
+        this.session = session;
+        filters = filters(wanted);
+        boolean isParquet = layout.format.equals("parquet");
+        batches = isParquet ? ParquetBatches.of(session, layout.columns, filters, footers) : null;
     }
 
     /** Rows, or batches of them. */
-    public Iterator open(String address, long size) {
-        return (Iterator) open.apply(FileReaders.whole(address, size));
+    public Iterator open(String address, long size) throws Exception {
+        Iterator rows = batches == null ? null : batches.open(address, size);
+        return rows != null ? rows : (Iterator) byFormat().apply(FileReaders.whole(address, size));
+    }
+
+    private synchronized Function1 byFormat() {
+        if (open == null) {
+            open = FileReaders.of(session, layout.columns, layout.format, filters, true);
+        }
+        return open;
     }
 
     /** What lets a reader pass over pages and row groups; rows are looked at all the same. */
@@ -241,6 +270,7 @@ public final class Layout {
     public final int number;
     public final int kind;
     public final int[] conditions;
+    public final int sorted;
     public final JsonNode made;
 
     public Layout(JsonNode told) {
@@ -252,6 +282,7 @@ public final class Layout {
         number = Json.item(told, "number").asInt();
         kind = Json.item(told, "kind").asInt();
         conditions = places(Json.item(told, "conditions"));
+        sorted = Json.item(told, "sorted").asInt();
         made = Json.item(told, "made");
     }
 

@@ -88,6 +88,8 @@ def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Map
         "number": number,
         "kind": kind,
         "conditions": [place_of[field.name] for field in reads.equal],
+        # Files that are merged with others are sorted by their keys.
+        "sorted": -1 if how == "whole" else [field.name for field in reads.equal].index(reads.key[0]),
         "made": made,
     }
 

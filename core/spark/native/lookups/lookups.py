@@ -164,7 +164,7 @@ class Lookups:
         compiler = compiled(self._session, "Scans", None, native.__name__)
         for name in _BY_TASKS:
             compiler = compiled(self._session, name, compiler, by_tasks.__name__)
-        for name in ("MatchingRows", "KeyLookup"):
+        for name in ("ParquetBatches", "MatchingRows", "KeyLookup"):
             compiler = compiled(self._session, name, compiler, __package__)
         return new_instance(self._session, "KeyLookup", self._session._jsparkSession, compiler=compiler)
 

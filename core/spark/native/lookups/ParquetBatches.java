@@ -1,0 +1,202 @@
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.mapred.FileSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
+import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl;
+import org.apache.parquet.HadoopReadOptions;
+import org.apache.parquet.filter2.predicate.FilterApi;
+import org.apache.parquet.filter2.predicate.FilterPredicate;
+import org.apache.parquet.hadoop.ParquetFileReader;
+import org.apache.parquet.hadoop.ParquetInputFormat;
+import org.apache.parquet.hadoop.metadata.BlockMetaData;
+import org.apache.parquet.hadoop.metadata.ParquetMetadata;
+import org.apache.parquet.hadoop.util.HadoopInputFile;
+import org.apache.parquet.io.SeekableInputStream;
+import org.apache.parquet.schema.MessageType;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.RebaseDateTime$RebaseSpec;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.RecordReaderIterator;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFilters;
+import org.apache.spark.sql.execution.datasources.parquet.VectorizedParquetRecordReader;
+import org.apache.spark.sql.internal.LegacyBehaviorPolicy$;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.Some;
+
+/**
+ * Parquet files by Spark's own reader, in small batches of columns, as {@code FileReaders} open them.
+ *
+ * <p>Spark's file format sends settings to executors for each question and copies them for each file, and
+ * reads each footer anew: more than the rows of a key take. For many threads.
+ */
+public final class ParquetBatches {
+    private static final int ROWS = 1024;
+    private static final String SPARK_WROTE_IT = "org.apache.spark.version";
+    private static final String CORRECTED = "CORRECTED";
+    private final SQLConf settings;
+    private final ParquetFooters footers;
+    private final scala.collection.immutable.Seq filters;
+    private final JobConf unfiltered;
+    private JobConf filtered;
+    private FilterPredicate filter;
+
+    /** Null where Spark would not read such columns in batches, or reads old times by the session's settings. */
+    public static ParquetBatches of(
+            SparkSession session, StructType columns, scala.collection.immutable.Seq filters, ParquetFooters footers)
+            throws Exception {
+        SQLConf settings = session.sessionState().conf();
+        boolean isRead = new ParquetFileFormat().supportBatch(session, columns);
+        boolean isPlain = !settings.isParquetINT96TimestampConversion() && !settings.offHeapColumnVectorEnabled();
+        return isRead && isPlain ? new ParquetBatches(session, settings, columns, filters, footers) : null;
+    }
+
+    private ParquetBatches(
+            SparkSession session,
+            SQLConf settings,
+            StructType columns,
+            scala.collection.immutable.Seq filters,
+            ParquetFooters footers)
+            throws Exception {
+        this.settings = settings;
+        this.filters = filters;
+        this.footers = footers;
+        unfiltered = new JobConf(session.sessionState().newHadoopConf());
+        Method setUp =
+                ParquetFileFormat.class.getDeclaredMethod(
+                        "setupHadoopConf", new Class[] {Configuration.class, SQLConf.class, StructType.class});
+        setUp.setAccessible(true);
+        setUp.invoke(new ParquetFileFormat(), new Object[] {unfiltered, settings, columns});
+    }
+
+    /** Null for a file that Spark wrote: it says itself how its times are to be read. */
+    public RecordReaderIterator open(String address, long size) throws Exception {
+        Path path = new Path(address);
+        HadoopInputFile file =
+                HadoopInputFile.fromStatus(new FileStatus(size, false, 1, 0L, 0L, path), unfiltered);
+        SeekableInputStream stream = file.newStream();
+        VectorizedParquetRecordReader reader = null;
+        try {
+            ParquetMetadata footer = footers.of(file, stream, unfiltered);
+            if (footer.getFileMetaData().getKeyValueMetaData().containsKey(SPARK_WROTE_IT)) {
+                return null;
+            }
+            reader = new VectorizedParquetRecordReader(null, CORRECTED, "UTC", CORRECTED, "UTC", false, ROWS);
+            JobConf conf = conf(footer.getFileMetaData().getSchema());
+            reader.initialize(
+                    new FileSplit(path, 0L, size, new String[0]),
+                    new TaskAttemptContextImpl(conf, new TaskAttemptID()),
+                    new Some(file),
+                    new Some(stream),
+                    new Some(footer));
+            reader.initBatch(new StructType(), new GenericInternalRow(new Object[0]));
+            reader.enableReturningBatches();
+            RecordReaderIterator rows = new RecordReaderIterator(reader);
+            reader = null;
+            stream = null;
+            return rows;
+        } finally {
+            // It closes the stream where it has it.
+            if (reader != null) {
+                reader.close();
+            }
+            if (stream != null) {
+                stream.close();
+            }
+        }
+    }
+
+    /** Files of one schema have one filter, but for columns that some are without. */
+    private synchronized JobConf conf(MessageType schema) {
+        FilterPredicate wanted = filter(schema);
+        if (wanted == null) {
+            return unfiltered;
+        }
+        if (filtered == null || !wanted.equals(filter)) {
+            filtered = new JobConf(unfiltered);
+            filter = wanted;
+            ParquetInputFormat.setFilterPredicate(filtered, wanted);
+        }
+        return filtered;
+    }
+
+    private FilterPredicate filter(MessageType schema) {
+        if (!settings.parquetFilterPushDown()) {
+            return null;
+        }
+        ParquetFilters made =
+                new ParquetFilters(
+                        schema,
+                        settings.parquetFilterPushDownDate(),
+                        settings.parquetFilterPushDownTimestamp(),
+                        settings.parquetFilterPushDownDecimal(),
+                        settings.parquetFilterPushDownStringPredicate(),
+                        settings.parquetFilterPushDownInFilterThreshold(),
+                        settings.caseSensitiveAnalysis(),
+                        new RebaseDateTime$RebaseSpec(
+                                LegacyBehaviorPolicy$.MODULE$.CORRECTED(), Option.apply(null)));
+        FilterPredicate all = null;
+        for (int number = 0; number < filters.length(); number++) {
+            Option each = made.createFilter((Filter) filters.apply(number));
+            if (each.isDefined()) {
+                FilterPredicate one = (FilterPredicate) each.get();
+                all = all == null ? one : FilterApi.and(all, one);
+            }
+        }
+        return all;
+    }
+}
+
+/** Footers of the files that were read last: no file is written twice under one name. */
+public final class ParquetFooters {
+    // What one row group has of a column takes half a kilobyte.
+    private static final int MOST_CHUNKS = 20000;
+    private final LinkedHashMap kept = new LinkedHashMap(16, 0.75f, true);
+    private int chunks;
+
+    ParquetMetadata of(HadoopInputFile file, SeekableInputStream stream, Configuration conf) throws IOException {
+        String address = file.getPath() + " " + file.getLength();
+        synchronized (this) {
+            ParquetMetadata known = (ParquetMetadata) kept.get(address);
+            if (known != null) {
+                return known;
+            }
+        }
+        ParquetMetadata read =
+                ParquetFileReader.readFooter(
+                        file, HadoopReadOptions.builder(conf, file.getPath()).build(), stream);
+        // One that is encrypted holds what reads it, for one thread.
+        if (read.getFileMetaData().getFileDecryptor() == null) {
+            keep(address, read);
+        }
+        return read;
+    }
+
+    private synchronized void keep(String address, ParquetMetadata footer) {
+        if (kept.put(address, footer) == null) {
+            chunks += chunks(footer);
+        }
+        Iterator oldest = kept.values().iterator();
+        while (chunks > MOST_CHUNKS && oldest.hasNext()) {
+            chunks -= chunks((ParquetMetadata) oldest.next());
+            oldest.remove();
+        }
+    }
+
+    private static int chunks(ParquetMetadata footer) {
+        int found = 0;
+        for (int group = 0; group < footer.getBlocks().size(); group++) {
+            found += ((BlockMetaData) footer.getBlocks().get(group)).getColumns().size();
+        }
+        return found;
+    }
+}
