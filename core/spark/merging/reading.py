@@ -17,7 +17,7 @@ from core.cancelling import check_cancelled
 from core.errors import Corrupt
 from core.figures import counted
 from core.spark.merging.model import RETRACTING, MergeFile, MergeRules
-from core.spark.merging.opening import OpenFile
+from core.spark.merging.opening import OpenFile, told_bounds
 from core.spark.merging.sort_keys import SortKey
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
@@ -165,9 +165,9 @@ class _ParquetReader:
         metadata, index = self._file.metadata, self._place(column)
         found: list[tuple[Any, Any] | None] = []
         for group in range(metadata.num_row_groups):
-            statistics = metadata.row_group(group).column(index).statistics
-            is_told = statistics is not None and statistics.has_min_max and not statistics.null_count
-            found.append((statistics.min, statistics.max) if is_told else None)
+            chunk = metadata.row_group(group).column(index)
+            bounds = told_bounds(chunk)
+            found.append(None if bounds is None or chunk.statistics.null_count else bounds)
         return found
 
     def _place(self, column: str) -> int:
@@ -178,8 +178,7 @@ class _ParquetReader:
         metadata = self._file.metadata
         index = self._place(_KIND)
         for group in range(metadata.num_row_groups):
-            statistics = metadata.row_group(group).column(index).statistics
-            if statistics is None or not statistics.has_min_max or (statistics.min, statistics.max) != (0, 0):
+            if told_bounds(metadata.row_group(group).column(index)) != (0, 0):
                 return True
         return False
 

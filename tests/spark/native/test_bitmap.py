@@ -171,7 +171,8 @@ def written(bucket: Bucket) -> tuple[MergeRules, list[MergeFile], Any]:
                 values = [None if (at := row.fields[i]) is None else VALUES[kind][1][at] for row in rows]
                 table[name] = pa.array(values, VALUES[kind][0])
         sink = io.BytesIO()
-        pq.write_table(pa.table(table), sink, row_group_size=7)
+        # Java stores a decimal of up to 18 digits as a whole number, and pypaimon as bytes.
+        pq.write_table(pa.table(table), sink, row_group_size=7, store_decimal_as_integer=not is_old)
         path = f"file-{index}"
         stored[path] = sink.getvalue()
         numbers = [row.number for row in rows]
