@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from random import Random
 
@@ -180,13 +181,19 @@ def _fault(answer: Answer, question: Question, what: str) -> str:
 
 
 def _pypaimon_rows(warehouse: Path, target: Target) -> Counter[str]:
+    """A known fault of pypaimon: it leaves the spaces that ORC fills CHAR up with."""
     table = open_table(warehouse, target.table)
+    is_orc = table.table_schema.options.get("file.format") == "orc"
+    filled = [place for place, each in enumerate(target.columns) if is_orc and each.word.startswith("CHAR")]
     if target.snapshot is not None:
         table = table.copy({"scan.snapshot-id": str(target.snapshot)})
     builder = table.new_read_builder()
     found = builder.new_read().to_arrow(builder.new_scan().plan().splits()).to_pylist()
     kinds = types(target.columns)
     rows = [[plain(row[each.name], each.type) for each in target.columns] for row in found]
+    for row, place in product(rows, filled):
+        text = row[place]
+        row[place] = text.rstrip(" ") if isinstance(text, str) else text
     return Counter(comparable(row, kinds) for row in _alive(target, rows))
 
 
