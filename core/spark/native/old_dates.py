@@ -20,14 +20,16 @@ _GREGORIAN = (date(1582, 10, 15) - date(1970, 1, 1)).days
 
 def require_no_old_dates(state: TableState, types: StructType, pruner: Pruner) -> None:
     """Raises `NotNative` unless statistics say that no file holds one; `columns` has seen to nested ones."""
-    dates = [index for index, field in enumerate(types.fields) if isinstance(field.dataType, DateType)]
+    may_be_old = {
+        index: pruner.keeps([Condition(field.name, "<", (_GREGORIAN,))])
+        for index, field in enumerate(types.fields)
+        if isinstance(field.dataType, DateType)
+    }
     for file in state.files:
         if file.file_format != "orc":
             continue
         columns = state.columns[file.schema_id, file.file_format]
-        for index in dates:
+        for index, may_hold in may_be_old.items():
             name = types.fields[index].name
-            if columns.made[index] in columns.read.names and pruner.may_hold(
-                file, [Condition(name, "<", (_GREGORIAN,))]
-            ):
+            if columns.made[index] in columns.read.names and may_hold(file):
                 raise NotNative(f"column {name} may hold dates before 1582-10-15 in orc files")

@@ -1,4 +1,4 @@
-"""Which files may hold rows that a statement wants, from partition values and statistics in manifests.
+"""Which files may hold rows that a statement wants, from partitions, buckets and statistics in manifests.
 
 A file is kept unless its metadata rule it out: pypaimon's files, for one, have no statistics.
 """
@@ -6,11 +6,12 @@ A file is kept unless its metadata rule it out: pypaimon's files, for one, have 
 from __future__ import annotations
 
 import struct
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from core.spark.native.buckets import Buckets
 from core.spark.native.conditions import Condition
 from core.spark.native.state import TableFile
 from core.spark.native.values import ValueReader, value_at, value_reader
@@ -36,6 +37,7 @@ class Pruner:
         self.key = [name for name in schema.primary_keys if name not in schema.partition_keys]
         self._types = {field.name: field.type for field in schema.fields}
         self._schemas = schemas
+        self._buckets = Buckets(schema, schemas)
         self._readers = {
             name: reader
             for name in {*self.partition, *self.key[:1]}
@@ -49,8 +51,16 @@ class Pruner:
         always = {*self.partition, *self.key}
         return [each for each in conditions if each.column in always]
 
-    def may_hold(self, file: TableFile, conditions: Iterable[Condition]) -> bool:
-        return all(may_satisfy(each, self._range(file, each.column)) for each in conditions)
+    def keeps(self, conditions: Sequence[Condition]) -> Callable[[TableFile], bool]:
+        """Whether a file may hold rows for which all conditions hold."""
+        is_in_bucket = self._buckets.with_rows(conditions)
+
+        def may_hold(file: TableFile) -> bool:
+            return (is_in_bucket is None or is_in_bucket(file)) and all(
+                may_satisfy(each, self._range(file, each.column)) for each in conditions
+            )
+
+        return may_hold
 
     def _range(self, file: TableFile, column: str) -> Range:
         try:

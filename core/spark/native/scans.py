@@ -256,8 +256,9 @@ class NativeScans:
             self._whole.add(table.key)
             return state.files, state.merged
         on_keys = pruner.on_keys(conditions)
-        needed = {file.address for file in state.files if pruner.may_hold(file, on_keys)}
-        files = [file for file in state.files if file.address in needed and pruner.may_hold(file, conditions)]
+        by_keys = list(filter(pruner.keeps(on_keys), state.files))
+        needed = {file.address for file in by_keys}
+        files = list(filter(pruner.keeps(conditions), by_keys))
         left = {file.address for file in files}
         groups = [group for group in state.merged if any(file.path in left for file in group.files)]
         if table.key in self._whole or (self._reuses() and all(map(is_nearly_made, groups))):

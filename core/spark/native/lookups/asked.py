@@ -81,7 +81,7 @@ def asked_rows(
         return None
     # Of merged rows only the newest versions have to satisfy the others.
     always = pruner.on_keys(conditions) if pruner.key else conditions
-    needed = [file for file in state.files if pruner.may_hold(file, always)]
+    needed = list(filter(pruner.keeps(always), state.files))
     if not pruner.key:
         needed = footers.narrowed(state, needed, conditions)
     if len(needed) > _MOST_FILES or not all(file.file_format in _FORMATS for file in needed):
@@ -91,7 +91,7 @@ def asked_rows(
         return None
     hidden = {file.address for _, files in groups for file in files}
     whole = (file for file in needed if file.address not in hidden)
-    return Asked(equal, tuple(file for file in whole if pruner.may_hold(file, conditions)), groups)
+    return Asked(equal, tuple(filter(pruner.keeps(conditions), whole)), groups)
 
 
 def _equalities(pruner: Pruner, types: StructType, conditions: Iterable[Condition]) -> tuple[Equality, ...]:
