@@ -31,8 +31,8 @@ from core.spark.native.lookups.footers import Footers
 from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile, TableState
 
-# Files are opened one after another, and each value is compared with each row.
-_MOST_FILES = 16
+# Each is opened, some at a time, and each value is compared with each row.
+_MOST_FILES = 64
 _MOST_VALUES = 64
 _FORMATS = ("parquet", "orc")
 # Up to these a decimal's digits are a number of 64 bits.
