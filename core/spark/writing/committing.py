@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pypaimon.snapshot.snapshot import BATCH_COMMIT_IDENTIFIER
 from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.table_write import BatchTableWrite
@@ -25,6 +26,7 @@ from core.table.lineage.commits import Overwritten, require_last_kept
 from core.table.links import require_no_links
 
 BUCKET_COLUMN = "__paimark_bucket"
+_KINDS = ("+I", "+U", "-U", "-D")
 _FORMATS = ("file.format", "file.format.per.level", "changelog-file.format", "file.compression")
 
 
@@ -58,6 +60,7 @@ def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: i
             check_cancelled()
             taken = _as_table_takes(batch, writer.table_pyarrow_schema)
             _require_place(table, taken)
+            _require_kinds(table, taken)
             if taken.num_rows:
                 writer.write_arrow_batch(taken)
         messages: list[Any] = writer.prepare_commit()
@@ -207,6 +210,21 @@ def _require_place(table: Any, batch: pa.RecordBatch) -> None:
                 f"{field.type}",
                 "Write those rows with the engine that made the table.",
             )
+
+
+def _require_kinds(table: Any, batch: pa.RecordBatch) -> None:
+    """Each row says what becomes of it, where a column does. Raises `Refused`."""
+    name = table.table_schema.options.get("rowkind.field")
+    if name not in batch.schema.names:
+        return
+    column = batch.column(batch.schema.get_field_index(name))
+    strange = column.filter(pc.invert(pc.is_in(column, value_set=pa.array(_KINDS, column.type))))
+    if len(strange):
+        given = "a null" if strange[0].as_py() is None else repr(strange[0].as_py())
+        raise Refused(
+            f"Column {name} says which rows are deletes, and {given} is none of {', '.join(_KINDS)}",
+            "Give every row one of these.",
+        )
 
 
 def _require_one_task_a_bucket(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:

@@ -57,7 +57,12 @@ public final class ParquetBatches {
         SQLConf settings = session.sessionState().conf();
         boolean isRead = new ParquetFileFormat().supportBatch(session, columns);
         boolean isPlain = !settings.isParquetINT96TimestampConversion() && !settings.offHeapColumnVectorEnabled();
-        return isRead && isPlain ? new ParquetBatches(session, settings, columns, filters, footers) : null;
+        try {
+            return isRead && isPlain ? new ParquetBatches(session, settings, columns, filters, footers) : null;
+        } catch (NoSuchMethodException other) {
+            // A Spark that sets its readers up otherwise.
+            return null;
+        }
     }
 
     private ParquetBatches(
