@@ -19,14 +19,21 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.trees.TreePattern$;
 import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.execution.CommandResultExec;
 import org.apache.spark.sql.execution.LocalTableScanExec;
 import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkPlanner;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.unsafe.Platform;
 import scala.collection.Iterator;
 import scala.reflect.ClassTag$;
@@ -39,6 +46,8 @@ import scala.runtime.AbstractFunction2;
  * <p>Compiled where Spark runs, as {@code Scans} is; executors get the classes in a jar.
  */
 public class ResultRows {
+    private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
+
     /** All rows of a small result, one frame after the other, in the order of partitions. */
     public byte[] collected(final Dataset frame) {
         if (isHere(frame.queryExecution().executedPlan())) {
@@ -61,8 +70,31 @@ public class ResultRows {
             SparkPlanner planner = frame.queryExecution().sparkSession().sessionState().planner();
             return isFew ? rowsHere(frame.toArrowBatchRdd((SparkPlan) planner.plan(plan).next())) : null;
         }
-        scala.Option rows = frame.queryExecution().optimizedPlan().maxRows();
-        return rows.isEmpty() || ((Long) rows.get()).longValue() > most ? null : collected(frame);
+        LogicalPlan optimized = frame.queryExecution().optimizedPlan();
+        scala.Option rows = optimized.maxRows();
+        if (rows.isEmpty() || ((Long) rows.get()).longValue() > most) {
+            return null;
+        }
+        if (Totals.isOneOf(optimized)) {
+            planAtOnce(frame);
+        }
+        return collected(frame);
+    }
+
+    /** Without stages that are planned one after the other: of a total there is nothing to learn between them. */
+    private static void planAtOnce(Dataset frame) {
+        SQLConf conf = frame.queryExecution().sparkSession().sessionState().conf();
+        String before = conf.contains(ADAPTIVE) ? conf.getConfString(ADAPTIVE) : null;
+        conf.setConfString(ADAPTIVE, "false");
+        try {
+            frame.queryExecution().executedPlan();
+        } finally {
+            if (before == null) {
+                conf.unsetConf(ADAPTIVE);
+            } else {
+                conf.setConfString(ADAPTIVE, before);
+            }
+        }
     }
 
     /**
@@ -116,6 +148,39 @@ public class ResultRows {
             all.write(part, 0, part.length);
         }
         return all.toByteArray();
+    }
+}
+
+/** Aggregates of all rows of one input: a row that each task adds to. */
+final class Totals {
+    static boolean isOneOf(LogicalPlan plan) {
+        LogicalPlan top = plan;
+        while (top instanceof Project) {
+            top = ((Project) top).child();
+        }
+        if (!(top instanceof Aggregate) || plan.containsPattern(TreePattern$.MODULE$.PLAN_EXPRESSION())) {
+            return false;
+        }
+        Aggregate aggregate = (Aggregate) top;
+        LogicalPlan input = aggregate.child();
+        while (input instanceof Project || input instanceof Filter) {
+            input = (LogicalPlan) input.children().head();
+        }
+        return aggregate.groupingExpressions().isEmpty()
+                && input.children().isEmpty()
+                && !haveDistinct(aggregate.aggregateExpressions());
+    }
+
+    /** For these rows go to other tasks by their values. */
+    private static boolean haveDistinct(scala.collection.immutable.Seq expressions) {
+        for (int number = 0; number < expressions.length(); number++) {
+            Expression each = (Expression) expressions.apply(number);
+            boolean isDistinct = each instanceof AggregateExpression && ((AggregateExpression) each).isDistinct();
+            if (isDistinct || haveDistinct(each.children())) {
+                return true;
+            }
+        }
+        return false;
     }
 }
 

@@ -130,3 +130,26 @@ def test_what_the_clock_says_is_said_once(engine: Engine) -> None:
     """In what is pushed down and in what is computed."""
     sql = f"SELECT count(*) AS n, max(now()) = now() AS same FROM {PLAIN} WHERE now() < now() OR order_id < 3"
     assert rows(engine, sql) == [{"n": 2, "same": True}]
+
+
+@pytest.mark.usefixtures("tables")
+@pytest.mark.parametrize("setting", ["", "true", "false"])
+def test_totals_leave_the_setting_they_are_planned_by(engine: Engine, setting: str) -> None:
+    name = "spark.sql.adaptive.enabled"
+    if setting:
+        rows(engine, f"SET {name} = {setting}")
+    before = rows(engine, f"SET {name}")
+    try:
+        sql = f"SELECT sum(price) AS s, max(who) AS w, avg(order_id) + 1 AS a FROM {PLAIN} WHERE order_id > 2"
+        assert rows(engine, sql) == [{"s": 10.0, "w": "c", "a": 8.5}]
+        assert rows(engine, f"SELECT sum(order_id) AS s FROM {KEYED} WHERE price > 5") == [{"s": None}]
+        # These are planned stage by stage.
+        assert rows(engine, f"SELECT count(DISTINCT who) AS n, sum(price) AS s FROM {PLAIN}") == [
+            {"n": 1, "s": 12.0}
+        ]
+        within = f"SELECT sum(price) AS s FROM {PLAIN} WHERE price < (SELECT max(price) FROM {KEYED})"
+        assert rows(engine, within) == [{"s": 12.0}]
+        assert ask(engine, f"SELECT sum(1 / (order_id - order_id)) FROM {PLAIN}").failure
+        assert rows(engine, f"SET {name}") == before
+    finally:
+        rows(engine, f"RESET {name}")
