@@ -1,6 +1,6 @@
 """Every way of reading agrees: Spark's own readers, the Python source, pypaimon alone, stock Paimon for Java.
 
-Each table is made up from its number, which a failure shows with how the table came to be. There are 20 of
+Each table is made up from its number, which a failure shows with how the table came to be. There are 12 of
 them, in `make test-long` 500; `PAIMARK_TABLES` says otherwise.
 """
 
@@ -32,7 +32,7 @@ from tests.spark.generated_tables_questions import condition, key_condition, quo
 from tests.spark.generated_tables_values import Plain, comparable, plain
 
 __all__ = ["judge"]
-_MANY, _FEW = 500, 20
+_MANY, _FEW = 500, 12
 # West of Greenwich Python has no word for the first moments of year 1.
 ZONES = ["UTC", "Australia/Sydney", "Asia/Kolkata", "+13:00"]
 
