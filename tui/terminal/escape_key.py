@@ -43,7 +43,10 @@ def read_escape() -> None:
 def apart(screen: Screen[object], key: Key) -> list[Key]:
     """The keys that this one was typed as."""
     # A terminal that tells Alt from `esc` sends no character with it.
-    if not key.key.startswith(_ALT) or key.character is None or is_bound(screen, key.key):
+    if not key.key.startswith(_ALT) or key.character is None:
         return [key]
+    if is_bound(screen, key.key):
+        # Whoever takes text would take the character.
+        return [Key(key.key, None)]
     escape = Key("escape", ESC)
     return [escape] if key.character == ESC else [escape, Key(key.character, key.character)]

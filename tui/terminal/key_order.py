@@ -8,9 +8,11 @@ before it is about to change.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
+from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.message_pump import MessagePump
 from textual.screen import Screen
@@ -61,12 +63,14 @@ async def _drained(pump: MessagePump) -> None:
 
 def binding_of(screen: Screen[object], key: str) -> str:
     """The id of the binding that a key has there, possible now or not; empty for a key that has none."""
-    for _, bindings in screen._modal_binding_chain:
-        for binding in bindings.key_to_bindings.get(key, ()):
-            return binding.id or ""
-    return ""
+    return next((binding.id or "" for binding in _bindings(screen, key)), "")
 
 
 def is_bound(screen: Screen[object], key: str) -> bool:
     """Whether a key has a binding there, possible now or not."""
-    return any(key in bindings.key_to_bindings for _, bindings in screen._modal_binding_chain)
+    return any(True for _ in _bindings(screen, key))
+
+
+def _bindings(screen: Screen[object], key: str) -> Iterator[Binding]:
+    for _, bindings in screen._modal_binding_chain:
+        yield from bindings.key_to_bindings.get(key, ())

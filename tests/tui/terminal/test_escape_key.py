@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.events import Key
 
-from tests.tui.driving import at_events, sitting
+from tests.tui.driving import at_events, querying, sitting
 from tui.terminal.escape_key import KeyParser
 
 
@@ -47,13 +47,23 @@ async def test_both_keys_count_and_none_is_text(warehouse: Path) -> None:
         await console.sees("[1 Snap")
 
 
-async def test_alt_is_alt_where_a_key_with_it_is_bound(warehouse: Path) -> None:
+async def test_alt_is_alt_where_a_terminal_tells_it_apart(warehouse: Path) -> None:
     async with sitting(warehouse) as console:
         await console.sees("● events", "snapshot 2")
-        # A terminal that tells them apart sends no character.
+        # It sends no character with it.
         console.app.post_message(Key("alt+4", None))
-        await console.press("6")
-        await console.sees("[6 ")
+        await console.press("j")
+        await console.sees("● orders", "[1 Snap")
+
+
+async def test_alt_is_alt_where_a_key_with_it_is_bound(warehouse: Path) -> None:
+    async with querying(warehouse, (120, 40)) as (console, pane):
+        await console.press("ctrl+t")
+        await console.sees("[2 query]")
         console.app.post_message(Key("alt+left", "x"))
-        await console.press("question_mark")
-        await console.sees("[6 ")
+        await console.sees("[1 query]")
+        assert pane.editor.has_focus
+        # This one is not.
+        console.app.post_message(Key("alt+x", "x"))
+        await console.until(lambda: not pane.editor.has_focus, "out of the editor")
+        assert "x" not in pane.editor.text
