@@ -256,6 +256,11 @@ class TableSchema(Record, frozen=True, kw_only=True):
     comment: str | None = None
     time_millis: int | None = None
 
+    @property
+    def trimmed_primary_keys(self) -> list[str]:
+        """Paimon's word for those that tell rows of one partition apart."""
+        return [name for name in self.primary_keys if name not in self.partition_keys]
+
 
 class Savepoint(Record, frozen=True, kw_only=True):
     """The full state of a table at one snapshot, kept however long ago that snapshot expired.

@@ -55,7 +55,7 @@ def _keys(files: Files, file: SampleFile, schemas: dict[tuple[Root, int], TableS
     prefix = schema.options.get("changelog-file.prefix", _CHANGELOG_PREFIX)
     if _POSTPONED in file.path or name.startswith(prefix):
         return []
-    return [key for key in schema.primary_keys if key not in schema.partition_keys]
+    return schema.trimmed_primary_keys
 
 
 def _fault(

@@ -36,18 +36,6 @@ def file_opener(options: Mapping[str, str]) -> OpenFile:
     return open_file
 
 
-def told_bounds(column: Any) -> tuple[Any, Any] | None:
-    """The least and the greatest value of a row group's column, as pyarrow has them; else None.
-
-    It has none of a decimal that is stored as a whole number, and of a time that Python does not have.
-    """
-    told = column.statistics
-    try:
-        return (told.min, told.max) if told is not None and told.has_min_max else None
-    except (pa.ArrowNotImplementedError, ValueError, OverflowError):
-        return None
-
-
 def _remote(store: str, options: Mapping[str, str]) -> Any:
     """pypaimon's own file system: it takes the options as every other part of the read does."""
     from core.spark.datasource.file_io import file_io

@@ -17,7 +17,7 @@ from core.cancelling import check_cancelled
 from core.errors import Corrupt
 from core.figures import counted
 from core.spark.merging.model import RETRACTING, MergeFile, MergeRules
-from core.spark.merging.opening import OpenFile, told_bounds
+from core.spark.merging.opening import OpenFile
 from core.spark.merging.sort_keys import SortKey
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
@@ -138,6 +138,18 @@ class _Opened(Protocol):
         ...
 
 
+def told_bounds(statistics: Any) -> tuple[Any, Any] | None:
+    """The least and the greatest value of a row group's column, from what its footer tells; else None.
+
+    pyarrow has none of a decimal that is stored as a whole number, and of a time that Python does not have.
+    """
+    try:
+        is_told = statistics is not None and statistics.has_min_max
+        return (statistics.min, statistics.max) if is_told else None
+    except (pa.ArrowNotImplementedError, ValueError, OverflowError):
+        return None
+
+
 class _ParquetReader:
     def __init__(self, source: Any) -> None:
         # A timestamp of the old 96-bit form must not overflow.
@@ -165,9 +177,9 @@ class _ParquetReader:
         metadata, index = self._file.metadata, self._place(column)
         found: list[tuple[Any, Any] | None] = []
         for group in range(metadata.num_row_groups):
-            chunk = metadata.row_group(group).column(index)
-            bounds = told_bounds(chunk)
-            found.append(None if bounds is None or chunk.statistics.null_count else bounds)
+            statistics = metadata.row_group(group).column(index).statistics
+            bounds = told_bounds(statistics)
+            found.append(None if bounds is None or statistics.null_count else bounds)
         return found
 
     def _place(self, column: str) -> int:
@@ -178,7 +190,7 @@ class _ParquetReader:
         metadata = self._file.metadata
         index = self._place(_KIND)
         for group in range(metadata.num_row_groups):
-            if told_bounds(metadata.row_group(group).column(index)) != (0, 0):
+            if told_bounds(metadata.row_group(group).column(index).statistics) != (0, 0):
                 return True
         return False
 

@@ -30,7 +30,7 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
     if is_on(options, "sequence.snapshot-ordering"):
         raise Unmergeable("sequence.snapshot-ordering")
     # Within a partition its columns are the same in every key, and files do not hold them as keys.
-    key = [name for name in schema.primary_keys if name not in schema.partition_keys]
+    key = schema.trimmed_primary_keys
     fields = {field.name: field for field in schema.fields}
     sequence = [name for name in _names(options.get("sequence.field", "")) if name]
     unknown = [name for name in [*key, *sequence] if name not in fields]

@@ -17,8 +17,9 @@ from typing import Any
 
 from core.spark.native.conditions import Condition
 from core.spark.native.state import TableFile
+from core.spark.native.values import digits_of
 from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import INTEGERS
+from core.table.manifests.binary_row import INTEGERS, null_bits
 from core.table.records import TableSchema
 from core.text import whole_number
 
@@ -26,8 +27,6 @@ from core.text import whole_number
 _MOST_KEYS = 256
 _INTEGERS = {**INTEGERS, "DATE": "<i"}
 _TEXTS = ("VARCHAR", "STRING")
-_COMPACT_DECIMAL = 18
-_COMPACT_TIMESTAMP = 3
 # Spark cuts off what is finer.
 _FINEST_TIMESTAMP = 6
 _INLINE = 7
@@ -83,7 +82,7 @@ def _bucket_key(schema: TableSchema) -> tuple[str, ...]:
         return ()
     if given := options.get("bucket-key"):
         return tuple(name.strip() for name in given.split(","))
-    return tuple(name for name in schema.primary_keys if name not in schema.partition_keys)
+    return tuple(schema.trimmed_primary_keys)
 
 
 def _types(schema: TableSchema, names: Sequence[str]) -> tuple[ColumnType, ...]:
@@ -97,7 +96,7 @@ def _types(schema: TableSchema, names: Sequence[str]) -> tuple[ColumnType, ...]:
 def _hash_of(types: Sequence[ColumnType], values: Sequence[Any]) -> int | None:
     """As `BinaryRow.hashCode`; None for a value that is not stored as it is given."""
     fields = [_field(kind, value) for kind, value in zip(types, values, strict=True)]
-    start = (len(fields) + 8 + 63) // 64 * 8
+    start = null_bits(len(fields))
     fixed, after = bytes(start), b""
     for field in fields:
         if field is None:
@@ -116,13 +115,13 @@ def _field(kind: ColumnType, value: Any) -> _Field | None:
         case bool():
             return bytes([value]).ljust(8, b"\0") if kind.name == "BOOLEAN" else None
         case int() if kind.name == "TIMESTAMP" and not kind.is_local:
-            return _timestamp(value, kind.fraction)
+            return _timestamp(value, kind)
         case int() if kind.name in _INTEGERS:
             return _integer(value, _INTEGERS[kind.name])
         case str() if kind.name in _TEXTS:
             return _text(value)
         case Decimal() if kind.name == "DECIMAL":
-            return _decimal(value, *kind.decimal)
+            return _decimal(value, kind)
     return None
 
 
@@ -143,23 +142,21 @@ def _text(value: str) -> _Field | None:
     return text.ljust(-(-len(text) // 8) * 8, b"\0"), len(text)
 
 
-def _timestamp(micros: int, fraction: int) -> _Field | None:
+def _timestamp(micros: int, kind: ColumnType) -> _Field | None:
     millis, rest = divmod(micros, 1000)
-    if fraction > _FINEST_TIMESTAMP:
+    if kind.fraction > _FINEST_TIMESTAMP:
         return None
-    if fraction > _COMPACT_TIMESTAMP:
+    if kind.is_wide:
         return struct.pack("<q", millis), rest * 1000
     return None if rest else struct.pack("<q", millis)
 
 
-def _decimal(value: Decimal, precision: int, scale: int) -> _Field | None:
-    sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int) or exponent + scale < 0:
+def _decimal(value: Decimal, kind: ColumnType) -> _Field | None:
+    precision, scale = kind.decimal
+    unscaled = digits_of(value, scale)
+    if unscaled is None or abs(unscaled) >= 10**precision:
         return None
-    unscaled = int("".join(map(str, digits))) * 10 ** (exponent + scale) * (-1 if sign else 1)
-    if abs(unscaled) >= 10**precision:
-        return None
-    if precision <= _COMPACT_DECIMAL:
+    if not kind.is_wide:
         return struct.pack("<q", unscaled)
     # As many bytes as Java's `BigInteger` needs, in room for sixteen.
     length = ((unscaled if unscaled >= 0 else ~unscaled).bit_length() // 8) + 1

@@ -34,7 +34,7 @@ class Pruner:
     def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> None:
         self._ids = {field.name: field.id for field in schema.fields}
         self.partition = {name: index for index, name in enumerate(schema.partition_keys)}
-        self.key = [name for name in schema.primary_keys if name not in schema.partition_keys]
+        self.key = schema.trimmed_primary_keys
         self._types = {field.name: field.type for field in schema.fields}
         self._schemas = schemas
         self._buckets = Buckets(schema, schemas)

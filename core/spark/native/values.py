@@ -34,6 +34,15 @@ def value_reader(type_text: object) -> ValueReader | None:
     return None
 
 
+def digits_of(value: Decimal, scale: int) -> int | None:
+    """A decimal without its point, with so many digits behind it; None where that would round."""
+    sign, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int) or exponent + scale < 0:
+        return None
+    unscaled: int = int("".join(map(str, digits))) * 10 ** (exponent + scale)
+    return -unscaled if sign else unscaled
+
+
 def _decimal(digits: int, scale: int) -> Decimal:
     return Decimal((int(digits < 0), tuple(map(int, str(abs(digits)))), -scale))
 

@@ -21,10 +21,13 @@ def starts(serialised: bytes, arity: int) -> list[int | None]:
     if count != arity:
         raise ValueError(f"{count} values for {arity} columns")
     row = serialised[4:]
-    null_bits = (arity + 8 + 63) // 64 * 8
-    return [
-        None if row[bit // 8] >> bit % 8 & 1 else null_bits + 8 * (bit - 8) for bit in range(8, arity + 8)
-    ]
+    first = null_bits(arity)
+    return [None if row[bit // 8] >> bit % 8 & 1 else first + 8 * (bit - 8) for bit in range(8, arity + 8)]
+
+
+def null_bits(arity: int) -> int:
+    """How many bytes of the row are before its fields."""
+    return (arity + 8 + 63) // 64 * 8
 
 
 def variable(row: bytes, at: int) -> bytes:

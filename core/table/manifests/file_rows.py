@@ -20,7 +20,7 @@ _SOURCES = {0: "APPEND", 1: "COMPACT"}
 def file_rows(files: Files, root: Root, snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
     """A row a live file. Raises `FileMissing`, `Corrupt`, and `Refused` where files lie out of reach."""
     schema = schema_of(files, root, snapshot.schema_id)
-    keys = [key for key in schema.primary_keys if key not in schema.partition_keys]
+    keys = schema.trimmed_primary_keys
     # Java casts the values of partitions, and prints those of keys as it holds them.
     partition_texts = _texts(schema, schema.partition_keys, legacy=False)
     key_texts = _texts(schema, keys, legacy=True) if keys else None

@@ -46,7 +46,7 @@ public final class ParquetBatches {
     private final SQLConf settings;
     private final ParquetFooters footers;
     private final scala.collection.immutable.Seq filters;
-    private final JobConf unfiltered;
+    private final Configuration unfiltered;
     private JobConf filtered;
     private FilterPredicate filter;
 
@@ -75,7 +75,7 @@ public final class ParquetBatches {
         this.settings = settings;
         this.filters = filters;
         this.footers = footers;
-        unfiltered = new JobConf(session.sessionState().newHadoopConf());
+        unfiltered = session.sessionState().newHadoopConf();
         Method setUp =
                 ParquetFileFormat.class.getDeclaredMethod(
                         "setupHadoopConf", new Class[] {Configuration.class, SQLConf.class, StructType.class});
@@ -96,7 +96,7 @@ public final class ParquetBatches {
                 return null;
             }
             reader = new VectorizedParquetRecordReader(null, CORRECTED, "UTC", CORRECTED, "UTC", false, ROWS);
-            JobConf conf = conf(footer.getFileMetaData().getSchema());
+            Configuration conf = conf(footer.getFileMetaData().getSchema());
             reader.initialize(
                     new FileSplit(path, 0L, size, new String[0]),
                     new TaskAttemptContextImpl(conf, new TaskAttemptID()),
@@ -120,8 +120,8 @@ public final class ParquetBatches {
         }
     }
 
-    /** Files of one schema have one filter, but for columns that some are without. */
-    private synchronized JobConf conf(MessageType schema) {
+    /** Files of one schema have one filter, but for columns that some are without. A JobConf is not copied. */
+    private synchronized Configuration conf(MessageType schema) {
         FilterPredicate wanted = filter(schema);
         if (wanted == null) {
             return unfiltered;

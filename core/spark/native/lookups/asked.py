@@ -30,6 +30,7 @@ from core.spark.native.conditions import Condition
 from core.spark.native.lookups.footers import Footers
 from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile, TableState
+from core.spark.native.values import digits_of
 
 # Each is opened, some at a time, and each value is compared with each row.
 _MOST_FILES = 64
@@ -120,11 +121,8 @@ def _told(value: Any, kind: DataType) -> Any:
 
 def _digits(value: Decimal, kind: DecimalType) -> int | str | None:
     """The unscaled value; None where that would round."""
-    sign, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int) or exponent + kind.scale < 0:
-        return None
-    unscaled = int("".join(map(str, digits))) * 10 ** (exponent + kind.scale) * (-1 if sign else 1)
-    return str(unscaled) if kind.precision > _NARROW else unscaled
+    unscaled = digits_of(value, kind.scale)
+    return str(unscaled) if unscaled is not None and kind.precision > _NARROW else unscaled
 
 
 def _groups(

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import PaimarkError
-from core.spark.merging.opening import OpenFile, told_bounds
+from core.spark.merging.opening import OpenFile
+from core.spark.merging.reading import told_bounds
 from core.spark.native.conditions import Condition
 from core.spark.native.pruning import Range, may_satisfy
 from core.spark.native.state import TableFile, TableState
@@ -100,7 +101,7 @@ def _ranges(group: Any) -> dict[str, Range]:
         told = column.statistics
         if told is None or not told.has_null_count:
             continue
-        low, high = map(_value, told_bounds(column) or (None, None))
+        low, high = map(_value, told_bounds(told) or (None, None))
         # A nested column's path is no name of a column, or counts other things than rows.
         if "." not in column.path_in_schema and told.null_count + told.num_values == group.num_rows:
             found[column.path_in_schema] = Range(low, high, told.null_count, group.num_rows)
