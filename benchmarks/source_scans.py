@@ -1,8 +1,8 @@
 """Queries of tables that Spark's own readers hardly or not at all read, beside stock Paimon for Java (P8c).
 
 `python -m benchmarks.source_scans [--rows N] [--rounds R] [--tables T ...] [--questions Q ...]` asks the
-questions of `benchmarks.spark_scans` to tables that stock Paimon writes. `as chosen` reads those with vectors
-and those of first rows natively, the others through pypaimon-rust; `python alone` reads them without it.
+questions of `benchmarks.spark_scans` to tables that stock Paimon writes. `as chosen` reads Avro, those with
+vectors and those of first rows natively, the others by pypaimon-rust; `python alone` reads them without it.
 Rounds are interleaved, times are medians, and CPU is that of all processes. The first round of each way warms
 up. It needs a JDK, Maven and pypaimon-rust, and takes the stock connector as the peer where it is to be had,
 else the bare library.

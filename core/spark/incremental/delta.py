@@ -28,6 +28,8 @@ from core.spark.merging.survive import surviving_rows
 _WORTH_SEARCHING = 4
 # What is read here to find them, in rows; more is for the executors.
 _MOST_READ = 128_000_000
+# A row of Avro takes Python as long as so many whose keys are columns.
+_AVRO_ROWS = 10
 
 _Indexes = NDArray[np.intp]
 
@@ -57,7 +59,7 @@ class Earlier:
 
     @property
     def is_worthwhile(self) -> bool:
-        changed = sum(file.row_count for file in (*self.came, *self.gone))
+        changed = sum(_cost(file, file.row_count) for file in (*self.came, *self.gone))
         return changed * _WORTH_SEARCHING <= sum(file.row_count for file in self.bits)
 
 
@@ -128,7 +130,7 @@ def survivors_since(
     came = [keys.all(file) for file in before.came]
     wanted = WantedKeys.of(group.rules, [*came, *gone])
     stay = list(before.bits)
-    if sum(keys.unread_rows(file, wanted) for file in stay) > _MOST_READ:
+    if sum(_cost(file, keys.unread_rows(file, wanted)) for file in stay) > _MOST_READ:
         return None
     check_cancelled()
     answers = map_cancellable(lambda file: keys.search(file, wanted), stay)
@@ -142,6 +144,10 @@ def survivors_since(
         made[file] = _changed(made[file], places, truths[file])
     made |= {file: Bits.of(truths[file]) for file in before.came}
     return [made[file] for file in group.files]
+
+
+def _cost(file: MergeFile, rows: int) -> int:
+    return rows * _AVRO_ROWS if file.format == "avro" else rows
 
 
 def _changed(bits: Bits, places: _Indexes, truths: NDArray[np.bool_]) -> Bits:

@@ -86,8 +86,8 @@ class MergeFile:
 
     @property
     def has_row_numbers(self) -> bool:
-        """Whether Spark tells which row of the file one is."""
-        return self.format == "parquet"
+        """Whether a row is told by its place in the file; else by its sequence number."""
+        return self.format != "orc"
 
     @property
     def is_sparse(self) -> bool:
@@ -122,7 +122,7 @@ class MergeGroup:
 
     @property
     def has_row_numbers(self) -> bool:
-        """Whether Spark tells which row of its file each row is."""
+        """Whether each row is told by its place in its file."""
         return all(file.has_row_numbers for file in self.files)
 
     @property
@@ -135,9 +135,9 @@ class MergeGroup:
 class Bits:
     """One bit a row of a file, in the file's order: 1 = the row is in the snapshot.
 
-    Row `i` is bit `i % 64`, counted from the lowest, of word `i // 64`. Bits after the last row are 0. A file
-    whose format gives rows no numbers has a bit for each of its sequence numbers instead, the first of them
-    `first`, and `rows` counts those.
+    Row `i` is bit `i % 64`, counted from the lowest, of word `i // 64`. Bits after the last row are 0. An ORC
+    file, of which Spark does not tell rows' places, has a bit for each of its sequence numbers instead, the
+    first of them `first`, and `rows` counts those.
     """
 
     rows: int

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from core.cancelling import check_cancelled
 from core.errors import Corrupt
 from core.figures import counted
+from core.spark.merging.avro_rows import AvroRows
 from core.spark.merging.model import RETRACTING, MergeFile, MergeRules
 from core.spark.merging.opening import OpenFile
 from core.spark.merging.sort_keys import SortKey
+from core.table.manifests.avro import BadAvro
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"
@@ -59,7 +61,7 @@ def read_rows(
 
 @dataclass(frozen=True, slots=True)
 class RowGroups:
-    """An opened Parquet file, group by group. `low` and `high` are the statistics of the first key column."""
+    """An opened file, group by group. `bounds` are what statistics tell of the first key column."""
 
     rows: Sequence[int]
     bounds: Sequence[tuple[Any, Any] | None]
@@ -73,15 +75,15 @@ def row_groups(
     """Raises as `read_rows`, as does what it gives."""
     check_cancelled()
     with _opened(file, open_file) as opened:
-        assert isinstance(opened, _ParquetReader)
-        parquet = opened
+        assert not isinstance(opened, _Orc)
+        grouped = opened
 
         def read(group: int) -> KeyRows:
             check_cancelled()
-            return _key_rows(opened, file, rules, with_numbers, lambda names: parquet.group(names, group))
+            return _key_rows(grouped, file, rules, with_numbers, lambda names: grouped.group(names, group))
 
         first = _key_names(opened, file, rules)[0]
-        yield RowGroups(parquet.group_rows, parquet.bounds(first), read)
+        yield RowGroups(grouped.group_rows, grouped.bounds(first), read)
 
 
 def _key_names(opened: _Opened, file: MergeFile, rules: MergeRules) -> list[str]:
@@ -121,21 +123,6 @@ def read_kinds(file: MergeFile, rules: MergeRules, open_file: OpenFile) -> Kinds
         numbers = [] if file.has_row_numbers else [_SEQUENCE]
         table = opened.read([*kinds, *numbers])
         return Kinds(_retracting(table) if kinds else None, _numbers(table) if numbers else None)
-
-
-class _Opened(Protocol):
-    """A data file of any format."""
-
-    rows: int
-    names: Sequence[str]
-
-    def read(self, columns: list[str], first: int | None = None) -> pa.Table:
-        """All rows, or the first so many."""
-        ...
-
-    def may_retract(self) -> bool:
-        """False when the file itself says that no row does."""
-        ...
 
 
 def told_bounds(statistics: Any) -> tuple[Any, Any] | None:
@@ -211,17 +198,21 @@ class _Orc:
         return True
 
 
+_Opened = _ParquetReader | _Orc | AvroRows
+_READERS: dict[str, Callable[[Any], _Opened]] = {"parquet": _ParquetReader, "orc": _Orc, "avro": AvroRows}
+
+
 @contextmanager
 def _opened(file: MergeFile, open_file: OpenFile) -> Iterator[_Opened]:
     with open_file(file.path) as source:
         try:
-            opened: _Opened = _ParquetReader(source) if file.format == "parquet" else _Orc(source)
+            opened: _Opened = _READERS[file.format](source)
             if opened.rows != file.row_count:
                 raise Corrupt(
                     f"{file.path} has {counted(opened.rows, 'row')}; its manifest says {file.row_count:,}"
                 )
             yield opened
-        except (pa.ArrowInvalid, pa.ArrowKeyError, OSError) as error:
+        except (pa.ArrowInvalid, pa.ArrowKeyError, BadAvro, OSError) as error:
             raise Corrupt(f"{file.path} can't be read ({error})") from error
 
 

@@ -36,7 +36,7 @@ import scala.runtime.AbstractFunction1;
  */
 public class SurvivingRows {
     /** A column of numbers that a frame asks for. */
-    static final String NUMBER = "__paimon_row";
+    public static final String NUMBER = "__paimon_row";
 
     /** Under this name {@code FileList} gives a split the bits of its file. */
     static final String BITS = "__paimon_bits";
@@ -58,6 +58,12 @@ public class SurvivingRows {
             made[place] = isNumber ? DataTypes.createStructField(name, DataTypes.LongType, true) : fields[place];
         }
         return new StructType(made);
+    }
+
+    /** The bits of the file that a split is of; null where it is read whole. */
+    public static FileBits bits(Object split) {
+        Option told = ((PartitionedFile) split).otherConstantMetadataColumnValues().get(BITS);
+        return told.isEmpty() ? null : new FileBits((byte[]) told.get());
     }
 
     static Function1 surviving(Function1 reader, StructType required) {
@@ -128,9 +134,8 @@ final class SurvivingReader extends AbstractFunction1 implements Serializable {
 
     public Object apply(Object split) {
         Iterator rows = (Iterator) reader.apply(split);
-        Option bits = ((PartitionedFile) split).otherConstantMetadataColumnValues().get(SurvivingRows.BITS);
-        // A file without bits is read whole.
-        return bits.isEmpty() ? rows : new SurvivingIterator(rows, new FileBits((byte[]) bits.get()), place);
+        FileBits bits = SurvivingRows.bits(split);
+        return bits == null ? rows : new SurvivingIterator(rows, bits, place);
     }
 }
 
@@ -214,12 +219,12 @@ final class SurvivingIterator extends AbstractIterator implements Closeable {
 }
 
 /** A bit for each number from the first on, as {@code travelling_bits.py} makes them. */
-final class FileBits {
+public final class FileBits {
     private static final int HEAD = 12;
     private final long first;
     private final byte[] bits;
 
-    FileBits(byte[] encoded) {
+    public FileBits(byte[] encoded) {
         ByteBuffer head = ByteBuffer.wrap(encoded).order(ByteOrder.LITTLE_ENDIAN);
         first = head.getLong();
         bits = new byte[head.getInt()];
@@ -250,7 +255,7 @@ final class FileBits {
         }
     }
 
-    boolean isSet(long number) {
+    public boolean isSet(long number) {
         long bit = number - first;
         return bit >= 0 && bit >> 3 < bits.length && (bits[(int) (bit >> 3)] >> (bit & 7) & 1) != 0;
     }

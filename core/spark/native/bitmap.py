@@ -7,7 +7,7 @@ file, `overlap.overlap_groups` for each bucket, and `merge_bits` here for the gr
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
@@ -29,6 +29,8 @@ from core.spark.session_conf import SessionConf
 _MOST_LOCAL = 256 << 20
 _NUMBER_BYTES = 16
 _TEXT_BYTES = 64
+# Python takes microseconds a row of Avro, which has no columns.
+_MOST_AVRO_ROWS = 50_000
 # Rows that are worth a task: some seconds of merging.
 _TASK_ROWS = 4 << 20
 _KEPT_BYTES = 128 << 20
@@ -56,7 +58,7 @@ def merge_bits(
         cached |= _made_from_earlier(conf, options, unknown)
     missing = [index for index in range(len(groups)) if index not in cached]
     wanted = [groups[index] for index in missing]
-    if sum(map(_key_bytes, wanted)) <= most_local:
+    if _bytes_here(wanted) <= most_local:
         made = _made_here(options, wanted)
     else:
         made = _made_by_tasks(conf, options, wanted)
@@ -98,7 +100,7 @@ def is_nearly_made(group: MergeGroup) -> bool:
 
 def unmade_bytes(conf: SessionConf, groups: Sequence[MergeGroup]) -> float:
     """About what `merge_bits` reads of keys for these; infinite where the executors would merge them."""
-    unmade = sum(_key_bytes(group) for group in groups if not is_nearly_made(group))
+    unmade = _bytes_here(group for group in groups if not is_nearly_made(group))
     return math.inf if unmade > _number(conf, LOCAL_BYTES, _MOST_LOCAL) else unmade
 
 
@@ -160,7 +162,13 @@ def _made_by_tasks(
     return [next(left) if bits is None else bits for bits in found]
 
 
-def _key_bytes(group: MergeGroup) -> int:
-    """About what merging a group takes; a deletion vector has no keys."""
-    types = [*group.rules.key_types, *group.rules.sequence_types]
-    return group.row_count * sum(_TEXT_BYTES if is_text(each) else _NUMBER_BYTES for each in types)
+def _bytes_here(groups: Iterable[MergeGroup]) -> float:
+    """About what merging these takes in this process; infinite where it would take too long."""
+    avro_rows = key_bytes = 0
+    for group in groups:
+        # A deletion vector has no keys.
+        if not group.has_vector:
+            avro_rows += sum(file.row_count for file in group.files if file.format == "avro")
+        types = [*group.rules.key_types, *group.rules.sequence_types]
+        key_bytes += group.row_count * sum(_TEXT_BYTES if is_text(each) else _NUMBER_BYTES for each in types)
+    return math.inf if avro_rows > _MOST_AVRO_ROWS else key_bytes

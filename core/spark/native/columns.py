@@ -75,10 +75,10 @@ def file_columns(
         if in_file is not None:
             _check(field, in_file, file_format)
             read.append(in_file)
-    return FileColumns(_as_stored(table_types(read), file_format), tuple(made))
+    return FileColumns(as_stored(table_types(read), file_format), tuple(made))
 
 
-def _as_stored(types: StructType, file_format: str) -> StructType:
+def as_stored(types: StructType, file_format: str) -> StructType:
     """The types by which Spark is to read the columns: what is made of them has the table's."""
     if file_format != "avro":
         return types

@@ -18,7 +18,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from core.quoting import quoted
 from core.spark.native.columns import FileColumns
-from core.spark.native.compiled import compiled, new_instance, send_to_executors
+from core.spark.native.compiled import Compiled, compiled, new_instance, send_to_executors
 
 # Columns of our own, where nothing that a person calls a column can meet them.
 _FILE = "__paimon_file"
@@ -94,19 +94,29 @@ class Relations:
         """They hold nothing, and are kept: each would be a call."""
         key = file_format, with_bits
         if key not in self._formats:
-            self._formats[key] = getattr(self._surviving if with_bits else self._plain, file_format)()
+            self._formats[key] = self._made_format(file_format, with_bits)
         return self._formats[key]
+
+    def _made_format(self, file_format: str, with_bits: bool) -> Any:
+        if not with_bits:
+            return getattr(self._plain, file_format)()
+        compiler = self._surviving
+        if file_format == "avro":
+            compiler = compiled(self._session, "SurvivingAvro", compiler)
+            send_to_executors(self._session, "surviving-avro.jar", compiler)
+            return new_instance(self._session, "SurvivingAvro", compiler=compiler)
+        return getattr(new_instance(self._session, "SurvivingRows", compiler=compiler), file_format)()
 
     @cached_property
     def _plain(self) -> Any:
         return _PlainFormats(self._session)
 
     @cached_property
-    def _surviving(self) -> Any:
+    def _surviving(self) -> Compiled:
         """Formats of files with bits. Their classes go to executors."""
         compiler = compiled(self._session, "SurvivingRows")
         send_to_executors(self._session, "surviving-rows.jar", compiler)
-        return new_instance(self._session, "SurvivingRows", compiler=compiler)
+        return compiler
 
     @cached_property
     def _java(self) -> Any:

@@ -104,7 +104,7 @@ class NativeScans:
         self._files = KeptFiles[TableFile]()
         master = None if self._jvm is None else session.sparkContext.master
         self._stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
-        self._lookups = Lookups(conf, self._stores, file_opener(warehouse.told_options))
+        self._lookups = Lookups(conf, self._stores, warehouse.told_options)
         self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
         self._summaries: dict[_Wanted, Summary | None] = {}
         # Of these all rows were asked for before.

@@ -276,10 +276,10 @@ def _with_vectors(
         # A vector is of the bucket whose index file it is in.
         if found is None or found.held_by.key[:2] != (entry.partition, entry.bucket):
             continue
-        if file.file_format != "parquet":
+        merged = merge_file(None, file.address, file.file_format, entry.file)
+        if not merged.has_row_numbers:
             raise NotNative(f"deletion vectors of {file.file_format} files")
         vector = Vector(places.index_address(found.held_by), found.offset, found.length)
-        merged = merge_file(None, file.address, file.file_format, entry.file)
         yield MergeGroup(_unmerged(file.schema_id), (replace(merged, vector=vector),))
 
 
@@ -296,8 +296,6 @@ def _merged(
     if all(file_format == "parquet" for _, file_format in live.kinds):
         return merged
     for file in (file for group in merged for file in group.files if not file.has_row_numbers):
-        if file.format == "avro":
-            raise NotNative("rows of overlapping avro files are merged by Python alone")
         if file.is_sparse:
             raise NotNative(f"few rows are left of the many that an {file.format} file was made of")
     return merged

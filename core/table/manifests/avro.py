@@ -48,24 +48,45 @@ class AvroFile:
     records: Iterator[dict[str, Any]]
 
 
-def read_avro(data: bytes, block_limit: int | None = None) -> AvroFile:
+def read_avro(
+    data: bytes,
+    block_limit: int | None = None,
+    *,
+    written: Any = None,
+    wanted: Any = None,
+) -> AvroFile:
     """A file's records; one block of them is unpacked at a time.
 
-    With `block_limit` each block may have so many bytes, and there may be any number of them.
+    With `block_limit` each block may have so many bytes, and there may be any number of them. Schemas may
+    stand in for the file's own: what it was `written` by, and what of it is `wanted`.
     It, and each record, raises `BadAvro`, and whatever fastavro raises for damaged ones.
     """
     source = _Source(data)
-    if source.take(len(MAGIC)) != MAGIC:
-        raise BadAvro("not an Avro file")
     metadata = _metadata(source)
     codec = metadata.get("avro.codec", b"null").decode()
     if codec not in _UNPACK:
         raise BadAvro(f"packed by {codec}, which this version does not know")
-    _require_bytes(json.loads(metadata.get("avro.schema", b"null")))
+    _require_bytes(_schema(metadata))
+    if written is not None:
+        metadata["avro.schema"] = json.dumps(written).encode()
     whole = _ALWAYS_ALLOWED + _TIMES_ITS_SIZE * len(data)
-    reader = fastavro.reader(_Stream(_plain(source, metadata, _UNPACK[codec], whole, block_limit)))
+    plain = _Stream(_plain(source, metadata, _UNPACK[codec], whole, block_limit))
+    reader = fastavro.reader(plain, reader_schema=wanted)
     records: Iterator[dict[str, Any]] = reader
     return AvroFile(reader.writer_schema, codec, records)
+
+
+def schema_and_count(data: bytes) -> tuple[Any, int]:
+    """The schema of a file's writer, and how many records its blocks say that they hold. Raises `BadAvro`."""
+    source = _Source(data)
+    schema = _schema(_metadata(source))
+    source.take(_SYNC_BYTES)
+    count = 0
+    while not source.is_at_end:
+        count += source.number()
+        source.text()
+        source.take(_SYNC_BYTES)
+    return schema, count
 
 
 class _Stream:
@@ -119,7 +140,14 @@ class _Source:
         return self.take(self.number())
 
 
+def _schema(metadata: dict[str, bytes]) -> Any:
+    return json.loads(metadata.get("avro.schema", b"null"))
+
+
 def _metadata(source: _Source) -> dict[str, bytes]:
+    """What stands before the first block. Raises `BadAvro`."""
+    if source.take(len(MAGIC)) != MAGIC:
+        raise BadAvro("not an Avro file")
     metadata = {}
     while count := source.number():
         if count < 0:

@@ -258,10 +258,12 @@ def test_a_file_that_no_reader_takes_is_told_each_time(table: Table) -> None:
     table.commit(0, 10)
     table.state()
     catalog = CatalogFactory.create({"warehouse": str(table.warehouse)})
-    catalog.alter_table(NAME, [SchemaChange.set_option("file.format", "avro")])
-    table.commit(5, 10)
+    moment = SchemaChange.add_column("moment", AtomicType("TIMESTAMP(6)"))
+    catalog.alter_table(NAME, [SchemaChange.set_option("file.format", "avro"), moment])
+    wide = SCHEMA.append(pa.field("moment", pa.timestamp("us")))
+    commit(table.warehouse, NAME, pa.table([[5], ["5"], [None]], schema=wide))
     for _ in range(2):
-        with pytest.raises(NotNative, match="avro"):
+        with pytest.raises(NotNative, match=r"column moment of type .* in avro files"):
             table.state()
     assert table.state(1).files
 

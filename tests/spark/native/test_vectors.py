@@ -23,6 +23,7 @@ from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import create_table
 from tests.spark.engine_fixture import ask, by_pypaimon, rows
+from tests.spark.native.test_lookups import agreed as looked_up
 
 __all__ = ["judge"]
 
@@ -123,6 +124,39 @@ def test_a_table_without_keys(width: str, engine: Engine, engine_warehouse: Path
             assert agree(engine, judge, engine_warehouse, name, "python source") == last
     asked = f"SELECT count(*) AS n FROM {name} VERSION AS OF"
     assert [rows(engine, f"{asked} {n}") for n in (2, 3)] == [[{"n": 1100}], [{"n": 1094}]]
+
+
+@pytest.mark.parametrize("batches", ["true", "false"])
+@pytest.mark.parametrize("keys", [("k",), ()], ids=["keyed", "append"])
+def test_keys_are_looked_up(
+    keys: tuple[str, ...], batches: str, engine: Engine, engine_warehouse: Path, judge: Judge
+) -> None:
+    """The deleted rows are at both ends, and where what is read at once begins and ends."""
+    name = f"vectors.lookup{len(keys)}{batches}"
+    create(engine_warehouse, name, VECTORS, keys)
+    judge.put(engine_warehouse, name, [("+I", [k, -k]) for k in range(5000)])
+    gone = [0, 1023, 1024, 2047, 4999]
+    if keys:
+        judge.put(engine_warehouse, name, [("-D", [k, 0]) for k in gone])
+        judge.put(engine_warehouse, name, [("+I", [1024, 7])])
+    else:
+        judge.delete_rows(engine_warehouse, name, gone)
+        judge.put(engine_warehouse, name, [("+I", [1024, 7])])
+    assert vectors(engine_warehouse, name)
+    rows(engine, f"SET spark.sql.parquet.enableVectorizedReader = {batches}")
+    try:
+        select = f"SELECT * FROM {name} WHERE k"
+        for k in gone:
+            assert looked_up(engine, f"{select} = {k}") == ([{"k": k, "v": 7}] if k == 1024 else [])
+        assert looked_up(engine, f"{select} = 1022") == [{"k": 1022, "v": -1022}]
+        some = looked_up(engine, f"{select} IN (0, 1, 1023, 1024, 1025, 4998, 4999)")
+        assert {row["k"]: row["v"] for row in some} == {1: -1, 1024: 7, 1025: -1025, 4998: -4998}
+        if not keys:
+            assert looked_up(engine, f"SELECT * FROM {name} WHERE v = -1023") == []
+            before = f"SELECT * FROM {name} VERSION AS OF 1 WHERE k = 1023"
+            assert looked_up(engine, before) == [{"k": 1023, "v": -1023}]
+    finally:
+        rows(engine, "RESET spark.sql.parquet.enableVectorizedReader")
 
 
 def test_the_first_rows_of_keys(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:

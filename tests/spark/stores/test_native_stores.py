@@ -17,7 +17,7 @@ from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.generated_tables import Generated, generate
-from tests.spark.native.test_native import agreed, orders, read_natively
+from tests.spark.native.test_native import agreed, orders
 from tests.spark.stores.engines import SECRET, door, on_hdfs, on_s3, store_jars, upload
 from tests.spark.stores.faulty import Door
 from tests.spark.test_differential import agree
@@ -70,7 +70,7 @@ def test_stores_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path, 
 
 
 def test_avro_files_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path) -> None:
-    """Of partitions and of an older schema; merged ones by Python, which EXPLAIN says."""
+    """Of partitions and of an older schema; and merged ones."""
     name = "avros.plain"
     options = {"file.format": "avro"}
     create_table(tmp_path, name, AVRO, partition_keys=["part"], options=options)
@@ -96,10 +96,7 @@ def test_avro_files_are_read_natively(engine: Engine, judge: Judge, tmp_path: Pa
     (summed,) = agreed(engine, f"SELECT sum(whole) AS whole, count(words) AS n FROM {name} VERSION AS OF 2")
     assert summed == {"whole": 15 << 40, "n": 6}
     assert ask(engine, f"EXPLAIN SELECT * FROM {name}").explained.startswith(f"scan: native {name} at ")
-    explained = ask(engine, "EXPLAIN SELECT * FROM avros.keyed").explained
-    reason = "rows of overlapping avro files are merged by Python alone"
-    assert explained.startswith(f"scan: python source ({reason}) avros.keyed at ")
-    keyed = read_natively(engine, "SELECT * FROM avros.keyed", "python source")
+    keyed = agreed(engine, "SELECT * FROM avros.keyed")
     assert fields(keyed) == sorted(judge.rows(tmp_path, "avros.keyed"), key=repr)
 
 

@@ -3,6 +3,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.paths.SparkPath$;
+import org.apache.spark.sql.avro.AvroFileFormat;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.FileFormat;
@@ -17,6 +18,8 @@ public final class FileReaders {
     /**
      * From a {@code whole} file to an iterator of its rows in these columns, null where it has none by the name.
      *
+     * <p>One thread may use it at a time, and a row is good until the next one of any file.
+     *
      * <p>Filters let the reader pass over pages and row groups; rows that do not fit come all the same. In
      * {@code batches} they come where the session lets readers make these.
      */
@@ -26,8 +29,7 @@ public final class FileReaders {
             String format,
             scala.collection.immutable.Seq filters,
             boolean batches) {
-        FileFormat files =
-                format.equals("parquet") ? (FileFormat) new ParquetFileFormat() : (FileFormat) new OrcFileFormat();
+        FileFormat files = format(format);
         HashMap options = new HashMap();
         options.put("returning_batch", String.valueOf(batches && files.supportBatch(session, columns)));
         // By their names, whatever the session says.
@@ -37,6 +39,13 @@ public final class FileReaders {
         scala.collection.immutable.Map given = PythonUtils.toScalaMap(options);
         Configuration conf = session.sessionState().newHadoopConfWithOptions(given);
         return files.buildReaderWithPartitionValues(session, columns, new StructType(), columns, filters, given, conf);
+    }
+
+    private static FileFormat format(String name) {
+        if (name.equals("avro")) {
+            return new AvroFileFormat();
+        }
+        return name.equals("parquet") ? (FileFormat) new ParquetFileFormat() : (FileFormat) new OrcFileFormat();
     }
 
     public static PartitionedFile whole(String address, long size) {

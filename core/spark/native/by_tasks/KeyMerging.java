@@ -92,19 +92,26 @@ public class KeyMerging {
             DataType type = sequence.apply(place).dataType();
             reading.sequence[place] = name.isNull() ? -1 : added(name.asText(), type);
         }
-        boolean isParquet = format.equals("parquet");
-        if (isNumbered || !isParquet) {
+        boolean isOrc = format.equals("orc");
+        if (isNumbered || isOrc) {
             reading.number = added("_SEQUENCE_NUMBER", DataTypes.LongType);
         }
-        reading.kind = added("_VALUE_KIND", DataTypes.ByteType);
-        reading.row = isParquet ? added("_tmp_metadata_row_index", DataTypes.LongType) : reading.number;
+        reading.kind = added(Version.KIND, Version.kindType(format));
+        if (format.equals("parquet")) {
+            reading.row = added("_tmp_metadata_row_index", DataTypes.LongType);
+        } else if (isOrc) {
+            reading.row = reading.number;
+        }
         return reading;
     }
 
     private Function1 reader(Reading reading, String format, JsonNode low, JsonNode high) {
         StructType required = new StructType((StructField[]) fields.toArray(new StructField[0]));
         String first = ((StructField) fields.get(reading.key[0])).name();
-        return FileReaders.of(session, required, format, within(first, low, high), false);
+        // Rows that are counted are not passed over.
+        scala.collection.immutable.Seq filters =
+                reading.row < 0 ? PythonUtils.toSeq(new ArrayList()) : within(first, low, high);
+        return FileReaders.of(session, required, format, filters, false);
     }
 
     private int added(String name, DataType type) {

@@ -198,6 +198,7 @@ final class Cursor {
     private Values low;
     private Reading reading;
     private Iterator rows;
+    private long place;
     private boolean hasRead;
     private boolean hasBefore;
     private int untilLook = OFTEN;
@@ -219,12 +220,14 @@ final class Cursor {
     private void open(boolean isThin) {
         reading = (Reading) readings.get(Reading.name(file.schema, file.format, isNumbered, isThin));
         rows = (Iterator) reading.read.apply(FileReaders.whole(file.path, file.size));
+        place = -1;
     }
 
     /** To the next row that counts; false when there is none, and the file is closed. */
     boolean advance() throws IOException, Unfit {
         while (rows.hasNext()) {
             InternalRow row = (InternalRow) rows.next();
+            place++;
             look();
             at.key.read(row, reading.key);
             if (!hasRead) {
@@ -267,13 +270,9 @@ final class Cursor {
     }
 
     private boolean counts(InternalRow row) throws Unfit {
-        at.row = row.getLong(reading.row);
+        at.row = reading.row < 0 ? place : row.getLong(reading.row);
         file.see(at.row);
-        int kind = 0;
-        if (file.mayRetract && !row.isNullAt(reading.kind)) {
-            kind = row.getByte(reading.kind);
-        }
-        at.retracts = kind == 1 || kind == 3;
+        at.retracts = file.mayRetract && Version.retracts(row, reading.kind, file.format);
         if (at.retracts && rules.ignoresDelete) {
             return false;
         }
@@ -318,8 +317,8 @@ final class MergedFile {
         this.first = Values.of(keyKinds, Json.item(told, "min_key"));
         this.lowest = Json.item(told, "lowest").asLong();
         this.highest = Json.item(told, "highest").asLong();
-        // Rows of Parquet files come in the order of their numbers.
-        this.seen = format.equals("parquet") ? null : new long[0];
+        // But for those of ORC files, rows come in the order of their numbers.
+        this.seen = format.equals("orc") ? new long[0] : null;
     }
 
     /** There is a row of this number. */

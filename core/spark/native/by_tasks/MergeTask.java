@@ -19,13 +19,16 @@ public final class MergeTask implements Serializable {
     }
 }
 
-/** How to read files of one schema: a reader, and where in its rows what is, -1 for what is not there. */
+/**
+ * How to read files of one schema: a reader, and where in its rows what is, -1 for what is not there: then a row
+ * is told by its place in the file.
+ */
 public final class Reading implements Serializable {
     public final int[] key;
     public final int[] sequence;
     public int number = -1;
     public int kind;
-    public int row;
+    public int row = -1;
     public Function1 read;
 
     public Reading(int keys, int fields) {

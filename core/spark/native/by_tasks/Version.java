@@ -1,5 +1,12 @@
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+
 /** A version of a row: which file's, which row of it, and how new it is. */
 public final class Version {
+    /** The column that says what a version does to its key. */
+    public static final String KIND = "_VALUE_KIND";
+
     public final Values key;
     public final Values fields;
     public Object file;
@@ -11,6 +18,25 @@ public final class Version {
     public Version(MergeRules rules) {
         this.key = new Values(rules.keyKinds);
         this.fields = new Values(rules.sequenceKinds);
+    }
+
+    /** The type of {@code KIND}: Avro has no smaller numbers. */
+    public static DataType kindType(String format) {
+        return format.equals("avro") ? DataTypes.IntegerType : DataTypes.ByteType;
+    }
+
+    /** Whether the row, whose {@code KIND} is at this place, takes its key away. */
+    public static boolean retracts(InternalRow row, int place, String format) {
+        if (row.isNullAt(place)) {
+            return false;
+        }
+        int kind;
+        if (format.equals("avro")) {
+            kind = row.getInt(place);
+        } else {
+            kind = row.getByte(place);
+        }
+        return kind == 1 || kind == 3;
     }
 
     public void copy(Version from) {

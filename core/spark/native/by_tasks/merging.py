@@ -24,7 +24,7 @@ from core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup, Mer
 from core.spark.merging.narrow import ages_overlap
 from core.spark.merging.survive import by_age
 from core.spark.native.by_tasks.ranges import Key, MergeTask, comparable, merge_tasks
-from core.spark.native.columns import table_types
+from core.spark.native.columns import as_stored, table_types
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
 from core.spark.stores.addresses import hadoop_address
 from core.table.definition.column_types import ColumnType
@@ -38,7 +38,6 @@ _GROUP = struct.Struct(">iB")
 _COUNT = struct.Struct(">i")
 _FILE = struct.Struct(">iqqii")
 _MERGED, _MISSING = 0, 1
-_FORMATS = ("parquet", "orc")
 # Up to these a decimal's digits are a number of 64 bits.
 _NARROW = 18
 
@@ -51,7 +50,7 @@ def merged_by_tasks(
     That is one with rows that are not in the order of their keys, or not as its manifests say. The groups are
     of one table, `options` its catalog's. Raises `FileMissing`, and what Spark raises.
     """
-    if not groups or not all(file.format in _FORMATS for group in groups for file in group.files):
+    if not groups or not all(map(_is_read, groups)):
         return [None] * len(groups)
     numbered = [needs_numbers(group.files) for group in groups]
     java = new_instance(
@@ -62,6 +61,21 @@ def merged_by_tasks(
     for number in range(answers.size()):
         _take(bytes(answers.get(number)), groups, made)
     return [each.bits() for each in made]
+
+
+def _is_read(group: MergeGroup) -> bool:
+    types = read_types([*group.rules.key_types, *group.rules.sequence_types])
+    is_stored = all(as_stored(types, each) == types for each in {file.format for file in group.files})
+    return is_stored and keeps_zeros(group)
+
+
+def keeps_zeros(group: MergeGroup) -> bool:
+    """Whether Spark's readers give -0.0 where a file has it, which comes before 0.0.
+
+    Of numbers that are equal one after the other ORC's gives the first for all.
+    """
+    names = {ColumnType.of(each).name for each in (*group.rules.key_types, *group.rules.sequence_types)}
+    return names.isdisjoint(("FLOAT", "DOUBLE")) or all(file.format != "orc" for file in group.files)
 
 
 class _Made:

@@ -253,6 +253,8 @@ final class FileLookup implements Callable {
     /** Null for a file that does not hold the columns of the key, when it {@code mayBeThin}. */
     private ArrayList found(FileReader reader, boolean mayBeThin) throws Exception {
         Layout layout = reader.layout;
+        JsonNode told = Json.item(file, "bits");
+        FileBits bits = told.isNull() ? null : new FileBits(told.binaryValue());
         UnsafeProjection projection = null;
         ArrayList found = new ArrayList();
         MatchingRows rows =
@@ -265,6 +267,9 @@ final class FileLookup implements Callable {
                         lookup.left);
         try {
             for (InternalRow row = rows.next(); row != null && found.size() <= lookup.mostFound; row = rows.next()) {
+                if (bits != null && !bits.isSet(row.getLong(layout.row))) {
+                    continue;
+                }
                 FoundRow each = new FoundRow(Json.item(file, "group").asInt(), version(layout, row));
                 found.add(each);
                 if (each.version == null || !each.version.retracts) {
@@ -295,16 +300,9 @@ final class FileLookup implements Callable {
         version.fields.read(row, layout.sequence);
         boolean isNumbered = Json.item(file, "numbered").asBoolean();
         version.number = isNumbered ? row.getLong(layout.number) : version.age;
-        version.retracts = Json.item(file, "may_retract").asBoolean() && retracts(row, layout.kind);
+        version.retracts =
+                Json.item(file, "may_retract").asBoolean() && Version.retracts(row, layout.kind, layout.format);
         return version;
-    }
-
-    private static boolean retracts(InternalRow row, int place) {
-        int kind = 0;
-        if (!row.isNullAt(place)) {
-            kind = row.getByte(place);
-        }
-        return kind == 1 || kind == 3;
     }
 
     /** From the file's row to the table's. */

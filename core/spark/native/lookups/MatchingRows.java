@@ -240,7 +240,8 @@ public final class FileReader {
     }
 
     private synchronized Function1 byFormat() {
-        if (open == null) {
+        // That of Avro makes the rows of all files in one place, which threads would write to at once.
+        if (open == null || layout.format.equals("avro")) {
             open = FileReaders.of(session, layout.columns, layout.format, filters, true);
         }
         return open;
@@ -269,6 +270,7 @@ public final class Layout {
     public final int[] sequence;
     public final int number;
     public final int kind;
+    public final int row;
     public final int[] conditions;
     public final int sorted;
     public final JsonNode made;
@@ -281,6 +283,7 @@ public final class Layout {
         sequence = places(Json.item(told, "sequence"));
         number = Json.item(told, "number").asInt();
         kind = Json.item(told, "kind").asInt();
+        row = Json.item(told, "row").asInt();
         conditions = places(Json.item(told, "conditions"));
         sorted = Json.item(told, "sorted").asInt();
         made = Json.item(told, "made");

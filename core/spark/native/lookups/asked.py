@@ -35,7 +35,9 @@ from core.spark.native.values import digits_of
 # Each is opened, some at a time, and each value is compared with each row.
 _MOST_FILES = 64
 _MOST_VALUES = 64
-_FORMATS = ("parquet", "orc")
+_FORMATS = ("parquet", "orc", "avro")
+# Of these all rows are read.
+_MOST_AVRO_ROWS = 200_000
 # Up to these a decimal's digits are a number of 64 bits.
 _NARROW = 18
 _WHOLE = (ByteType, ShortType, IntegerType, LongType, DateType, TimestampNTZType, BooleanType)
@@ -54,11 +56,13 @@ class Asked:
     """Rows that satisfy all of `equal`, of `whole` files and of `merged` groups, of these their files wanted.
 
     Of merged files no condition is among `equal` that does not hold for all versions of a row or for none.
+    Of the `whole` files some have deletion vectors: those that are alone in a group among `marked`.
     """
 
     equal: tuple[Equality, ...]
     whole: tuple[TableFile, ...]
     merged: tuple[tuple[MergeGroup, tuple[TableFile, ...]], ...]
+    marked: tuple[MergeGroup, ...]
 
     @property
     def fields(self) -> tuple[StructField, ...]:
@@ -72,7 +76,7 @@ def asked_rows(
     conditions: Sequence[Condition],
     footers: Footers,
 ) -> Asked | None:
-    """None where rows are not asked for so, or more files than a few may hold them, or one with a vector.
+    """None where rows are not asked for so, or more files than a few may hold them.
 
     Of a table with a key all of the key must be given.
     """
@@ -87,12 +91,17 @@ def asked_rows(
         needed = footers.narrowed(state, needed, conditions)
     if len(needed) > _MOST_FILES or not all(file.file_format in _FORMATS for file in needed):
         return None
-    groups = _groups(state, needed)
-    if any(group.has_vector for group, _ in groups):
+    if sum(file.row_count for file in needed if file.file_format == "avro") > _MOST_AVRO_ROWS:
         return None
-    hidden = {file.address for _, files in groups for file in files}
+    groups = _groups(state, needed)
+    merged = tuple(each for each in groups if not each[0].has_vector)
+    marked = tuple(group for group, _ in groups if group.has_vector)
+    if not all(group.files[0].format == "parquet" for group in marked):
+        # Of others Spark's readers do not tell which row one is.
+        return None
+    hidden = {file.address for _, files in merged for file in files}
     whole = (file for file in needed if file.address not in hidden)
-    return Asked(equal, tuple(filter(pruner.keeps(conditions), whole)), groups)
+    return Asked(equal, tuple(filter(pruner.keeps(conditions), whole)), merged, marked)
 
 
 def _equalities(pruner: Pruner, types: StructType, conditions: Iterable[Condition]) -> tuple[Equality, ...]:

@@ -10,14 +10,18 @@ from pyspark.sql.types import ByteType, DataType, LongType, StructField, StructT
 
 from core.spark.merging.model import MergeRules
 from core.spark.native.by_tasks.merging import read_types
+from core.spark.native.columns import as_stored
 from core.spark.native.state import TableState
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"
+# Under this name Spark's own reader tells which row of a Parquet file one is.
+_ROW = "_tmp_metadata_row_index"
 _KEY_PREFIX = "_KEY_"
 
-# Rows of a file that is read whole; versions of keys, which have columns of their own; or which have none.
-How = Literal["whole", "keyed", "thin"]
+# Rows of a file that is read whole, or has a deletion vector; versions of keys, which have columns of their
+# own; or which have none.
+How = Literal["whole", "marked", "keyed", "thin"]
 
 
 class CannotLookUp(Exception):
@@ -62,17 +66,24 @@ def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Map
     place_of: dict[str, int] = {}
     keys: list[int] = []
     sequence: list[int] = []
-    number = kind = -1
-    if how != "whole":
+    number = kind = row = -1
+    if how == "marked":
+        row = columns.place(_ROW, LongType())
+    if how in ("keyed", "thin"):
         assert reads.rules is not None
         names = reads.rules.columns[schema_id]
-        for name, column, field in zip(reads.key, names.key, read_types(reads.rules.key_types), strict=True):
+        key_types = as_stored(read_types(reads.rules.key_types), file_format)
+        for name, column, field in zip(reads.key, names.key, key_types, strict=True):
             stored = column if how == "keyed" else column.removeprefix(_KEY_PREFIX)
             place_of[name] = columns.place(stored, field.dataType)
             keys.append(place_of[name])
-        for stored_as, field in zip(names.sequence, read_types(reads.rules.sequence_types), strict=True):
+        sequence_types = read_types(reads.rules.sequence_types)
+        if as_stored(sequence_types, file_format) != sequence_types:
+            raise CannotLookUp(*sequence_types.names)
+        for stored_as, field in zip(names.sequence, sequence_types, strict=True):
             sequence.append(-1 if stored_as is None else columns.place(stored_as, field.dataType))
-        number, kind = columns.place(_SEQUENCE, LongType()), columns.place(_KIND, ByteType())
+        (kind_type,) = as_stored(StructType([StructField(_KIND, ByteType())]), file_format)
+        number, kind = columns.place(_SEQUENCE, LongType()), columns.place(_KIND, kind_type.dataType)
     made = _made(reads, schema_id, file_format, columns)
     for field in reads.equal:
         if field.name not in place_of:
@@ -87,9 +98,10 @@ def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Map
         "sequence": sequence,
         "number": number,
         "kind": kind,
+        "row": row,
         "conditions": [place_of[field.name] for field in reads.equal],
         # Files that are merged with others are sorted by their keys.
-        "sorted": -1 if how == "whole" else [field.name for field in reads.equal].index(reads.key[0]),
+        "sorted": -1 if number < 0 else [field.name for field in reads.equal].index(reads.key[0]),
         "made": made,
     }
 

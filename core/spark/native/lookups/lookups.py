@@ -7,7 +7,7 @@ come back as a local relation, which Spark takes for a table, and applies the st
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -19,11 +19,12 @@ from pyspark.sql.types import StructType
 from core.cancelling import check_cancelled
 from core.spark import native
 from core.spark.launch.session_settings import LOOKUPS
-from core.spark.merging.model import MergeRules
-from core.spark.merging.opening import OpenFile
+from core.spark.merging.model import MergeGroup, MergeRules
+from core.spark.merging.opening import file_opener
 from core.spark.merging.survive import by_age
 from core.spark.native import by_tasks
-from core.spark.native.by_tasks.merging import needs_numbers, told_rules
+from core.spark.native.bitmap import merge_bits
+from core.spark.native.by_tasks.merging import keeps_zeros, needs_numbers, told_rules
 from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.native.lookups.asked import Asked, asked_rows
@@ -32,6 +33,7 @@ from core.spark.native.lookups.layouts import CannotLookUp, How, Reads, layout_n
 from core.spark.native.needs import ViewNeeds
 from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile, TableState
+from core.spark.native.travelling_bits import encoded
 from core.spark.session_conf import SessionConf
 from core.spark.stores.access import HadoopStores
 
@@ -39,6 +41,8 @@ from core.spark.stores.access import HadoopStores
 _MOST_READ = 1_000_000
 # Of rows that are found, and kept.
 _MOST_BYTES = 1 << 20
+# Of deletion vectors, for one question.
+_MOST_BITS = 1 << 20
 _KEPT = 64
 _BY_TASKS = ("Values", "MergeTask", "Version", "FileReaders")
 
@@ -49,11 +53,12 @@ T = TypeVar("T")
 class Lookups:
     """Of one session. Keeps the rows of the last questions, and which kinds of questions are not worth it."""
 
-    def __init__(self, conf: SessionConf, stores: HadoopStores, open_file: OpenFile) -> None:
+    def __init__(self, conf: SessionConf, stores: HadoopStores, options: Mapping[str, str]) -> None:
         self._conf = conf
+        self._options = options
         self._session = conf.spark
         self._stores = stores
-        self._footers = Footers(open_file)
+        self._footers = Footers(file_opener(options))
         # By table, columns and questions.
         self._found: OrderedDict[Any, DataFrame] = OrderedDict()
         self._shapes: OrderedDict[Any, str | None] = OrderedDict()
@@ -70,7 +75,7 @@ class Lookups:
         if not need.conditions or self._conf.get(LOOKUPS, "on") == "off":
             return None
         asked = asked_rows(state, pruner, types, need.conditions, self._footers)
-        if asked is None:
+        if asked is None or not all(keeps_zeros(group) for group, _ in asked.merged):
             return None
         kind = key, tuple(each.field.name for each in asked.equal)
         if kind in self._refused:
@@ -100,7 +105,7 @@ class Lookups:
         shape = self._shape(key, types, reads, asked)
         question = {
             "values": [each.values for each in asked.equal],
-            "files": [*self._told_whole(asked.whole), *self._told_merged(asked)],
+            "files": [*self._told_whole(asked), *self._told_merged(asked)],
             "most_read": _MOST_READ,
             "most_found": SMALL_RESULT,
             "most_bytes": _MOST_BYTES,
@@ -124,16 +129,26 @@ class Lookups:
         _keep(self._shapes, identity, shape)
         return shape
 
-    def _told_whole(self, files: Iterable[TableFile]) -> Iterator[Mapping[str, Any]]:
-        for file in files:
-            yield (
-                self._told_file(file, "whole")
-                | {"thin": "", "group": -1, "age": 0}
-                | {
-                    "may_retract": False,
-                    "numbered": False,
-                }
-            )
+    def _told_whole(self, asked: Asked) -> Iterator[Mapping[str, Any]]:
+        bits = self._bits(asked.marked)
+        for file in asked.whole:
+            marks = bits.get(file.address)
+            yield self._told_file(file, "whole" if marks is None else "marked") | {
+                "bits": marks,
+                "thin": "",
+                "group": -1,
+                "age": 0,
+                "may_retract": False,
+                "numbered": False,
+            }
+
+    def _bits(self, marked: Sequence[MergeGroup]) -> dict[str, bytes]:
+        """By the files' paths. Raises `CannotLookUp`."""
+        made = merge_bits(self._conf, self._options, marked)
+        told = {path: encoded(bits) for path, bits in made.items()}
+        if sum(map(len, told.values())) > _MOST_BITS:
+            raise CannotLookUp("the deletion vectors")
+        return told
 
     def _told_merged(self, asked: Asked) -> Iterator[Mapping[str, Any]]:
         for number, (group, files) in enumerate(asked.merged):
@@ -144,6 +159,7 @@ class Lookups:
             is_numbered = needs_numbers(merged)
             for place, (file, each) in enumerate(zip(files, merged, strict=True)):
                 yield self._told_file(file, "keyed") | {
+                    "bits": None,
                     "thin": layout_name(file.schema_id, file.file_format, "thin"),
                     "group": number,
                     "age": ages[place],
@@ -162,6 +178,7 @@ class Lookups:
     @cached_property
     def _java(self) -> Any:
         compiler = compiled(self._session, "Scans", None, native.__name__)
+        compiler = compiled(self._session, "SurvivingRows", compiler, native.__name__)
         for name in _BY_TASKS:
             compiler = compiled(self._session, name, compiler, by_tasks.__name__)
         for name in ("ParquetBatches", "MatchingRows", "KeyLookup"):
@@ -174,8 +191,9 @@ def _rules(asked: Asked) -> MergeRules | None:
 
 
 def _kinds(asked: Asked) -> Iterator[tuple[int, str, How]]:
+    marked = {group.files[0].path for group in asked.marked}
     for file in asked.whole:
-        yield file.schema_id, file.file_format, "whole"
+        yield file.schema_id, file.file_format, "marked" if file.address in marked else "whole"
     for _, files in asked.merged:
         for file in files:
             yield file.schema_id, file.file_format, "keyed"

@@ -1,0 +1,99 @@
+"""The columns of an Avro data file that merging looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from core.cancelling import check_cancelled
+from core.table.manifests.avro import BadAvro, read_avro, schema_and_count
+
+_ROWS_AT_ONCE = 1 << 15
+_TYPES = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "bytes": pa.binary(),
+}
+
+
+class AvroRows:
+    """A file that is open: one row group, without statistics. Raises `BadAvro`, as do its methods."""
+
+    def __init__(self, source: Any) -> None:
+        self._data: bytes = source.read()
+        try:
+            self._schema, self.rows = schema_and_count(self._data)
+            self._fields = {field["name"]: field for field in self._schema["fields"]}
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadAvro(f"its schema is damaged: {error}") from error
+        self.names: Sequence[str] = list(self._fields)
+
+    def read(self, columns: list[str], first: int | None = None) -> pa.Table:
+        """All rows, or the first so many."""
+        fields = [_of_days(each) if name in columns else each for name, each in self._fields.items()]
+        wanted = [each for each in fields if each["name"] in columns]
+        kinds = pa.schema([(each["name"], _type(each["type"])) for each in wanted])
+        written = {**self._schema, "fields": fields}
+        file = read_avro(self._data, written=written, wanted={**written, "fields": wanted})
+        return pa.Table.from_batches(_batches(islice(_undamaged(file.records), first), kinds), kinds)
+
+    @property
+    def group_rows(self) -> list[int]:
+        return [self.rows]
+
+    def bounds(self, column: str) -> list[tuple[Any, Any] | None]:
+        """The least and the greatest value in each row group, which Avro does not tell."""
+        return [None]
+
+    def group(self, columns: list[str], number: int) -> pa.Table:
+        return self.read(columns)
+
+    def may_retract(self) -> bool:
+        return True
+
+
+def _batches(records: Iterator[dict[str, Any]], kinds: pa.Schema) -> Iterator[pa.RecordBatch]:
+    while some := list(islice(records, _ROWS_AT_ONCE)):
+        check_cancelled()
+        yield pa.RecordBatch.from_pylist(some, kinds)
+
+
+def _undamaged(records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    try:
+        yield from records
+    except BadAvro:
+        raise
+    except Exception as error:
+        # fastavro raises anything for a damaged file.
+        raise BadAvro(f"it is damaged: {error}") from error
+
+
+def _of_days(field: dict[str, Any]) -> dict[str, Any]:
+    """With dates as numbers: Python has not all of Paimon's."""
+    kind = _without_null(field["type"])
+    if not isinstance(kind, dict) or kind.get("logicalType") != "date":
+        return field
+    is_nullable = isinstance(field["type"], list)
+    return {**field, "type": ["null", "int"] if is_nullable else "int"}
+
+
+def _type(kind: Any) -> pa.DataType:
+    kind = _without_null(kind)
+    if isinstance(kind, dict) and kind.get("logicalType") == "decimal":
+        return pa.decimal128(kind["precision"], kind.get("scale", 0))
+    name = kind.get("type") if isinstance(kind, dict) and "logicalType" not in kind else kind
+    if not isinstance(name, str) or name not in _TYPES:
+        raise BadAvro(f"a column of {kind} is none that rows are merged by")
+    return _TYPES[name]
+
+
+def _without_null(kind: Any) -> Any:
+    """A union's first type that is not null."""
+    return next((each for each in kind if each != "null"), None) if isinstance(kind, list) else kind

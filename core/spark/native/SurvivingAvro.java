@@ -1,0 +1,114 @@
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.ArrayList;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.avro.AvroFileFormat;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Function1;
+import scala.collection.AbstractIterator;
+import scala.collection.Iterator;
+import scala.collection.immutable.Map;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * Avro files that carry bits, as {@code SurvivingRows} has it: rows are told apart by their place in the file.
+ *
+ * <p>Spark's reader does not tell it, so that rows are counted: files are not split, and no row is passed over.
+ */
+public final class SurvivingAvro extends AvroFileFormat {
+    public boolean isSplitable(SparkSession session, Map options, Path path) {
+        return false;
+    }
+
+    public Function1 buildReader(
+            SparkSession session,
+            StructType data,
+            StructType partition,
+            StructType required,
+            Seq filters,
+            Map options,
+            Configuration conf) {
+        StructType others = withoutNumber(required);
+        if (others.length() == required.length()) {
+            return super.buildReader(session, data, partition, required, filters, options, conf);
+        }
+        if (!required.apply(others.length()).name().equals(SurvivingRows.NUMBER)) {
+            throw new IllegalStateException("the rows' number is not the last of the columns");
+        }
+        Seq none = PythonUtils.toSeq(new ArrayList());
+        return new CountingReader(
+                super.buildReader(session, withoutNumber(data), partition, others, none, options, conf));
+    }
+
+    private static StructType withoutNumber(StructType schema) {
+        ArrayList fields = new ArrayList();
+        for (int place = 0; place < schema.length(); place++) {
+            if (!schema.apply(place).name().equals(SurvivingRows.NUMBER)) {
+                fields.add(schema.apply(place));
+            }
+        }
+        return new StructType((StructField[]) fields.toArray(new StructField[0]));
+    }
+}
+
+/** In a task: reads one file after the other. */
+final class CountingReader extends AbstractFunction1 implements Serializable {
+    private final Function1 reader;
+
+    CountingReader(Function1 reader) {
+        this.reader = reader;
+    }
+
+    public Object apply(Object split) {
+        return new CountedRows((Iterator) reader.apply(split), SurvivingRows.bits(split));
+    }
+}
+
+/** Rows that survive, each with its number. */
+final class CountedRows extends AbstractIterator implements Closeable {
+    private final Iterator rows;
+    private final FileBits bits;
+    private final GenericInternalRow number = new GenericInternalRow(1);
+    private final JoinedRow made = new JoinedRow();
+    private long count;
+    private InternalRow next;
+
+    CountedRows(Iterator rows, FileBits bits) {
+        this.rows = rows;
+        this.bits = bits;
+    }
+
+    public boolean hasNext() {
+        while (next == null && rows.hasNext()) {
+            InternalRow read = (InternalRow) rows.next();
+            if (bits == null || bits.isSet(count)) {
+                number.setLong(0, count);
+                next = made.apply(read, number);
+            }
+            count++;
+        }
+        return next != null;
+    }
+
+    public Object next() {
+        hasNext();
+        InternalRow found = next;
+        next = null;
+        return found;
+    }
+
+    public void close() throws IOException {
+        if (rows instanceof Closeable) {
+            ((Closeable) rows).close();
+        }
+    }
+}
