@@ -24,7 +24,7 @@ from core.spark.merging.kept import KeptBits
 from core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
 from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.survive import survivors
-from tests.spark.native.test_bitmap import Bucket, Row, buckets, written
+from tests.spark.native.merging.test_bitmap import Bucket, Row, buckets, written
 
 ROOM = 1 << 20
 ANY = st.integers(-(2**63), 2**63 - 1)

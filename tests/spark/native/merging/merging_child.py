@@ -25,7 +25,7 @@ from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.survive import survivors
 from core.spark.native.by_tasks.merging import merged_by_tasks
 from core.spark.protocol import Start
-from tests.spark.native.test_bitmap import Bucket, buckets, written
+from tests.spark.native.merging.test_bitmap import Bucket, buckets, written
 from tests.spark.streaming_child import FAST, QUIET
 
 # Such tables are left to the Python source, or their keys are merged in this process.

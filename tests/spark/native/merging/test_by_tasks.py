@@ -21,7 +21,7 @@ def file(name: str, low: int, high: int, rows: int, file_format: str = "parquet"
 
 
 def merged_as_here(scratch: Path, buckets: int) -> str:
-    words = [sys.executable, "-m", "tests.spark.native.merging_child", str(scratch), str(buckets)]
+    words = [sys.executable, "-m", "tests.spark.native.merging.merging_child", str(scratch), str(buckets)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr[-2000:] if done.returncode else done.stdout
 
