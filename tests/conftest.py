@@ -56,6 +56,14 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_an_expiry() -> Iterator[None]:
+    """Here none began before a tag that is still deleting: the five seconds are told, and not waited."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.actions.roots.pin_snapshot.sleep", lambda seconds: None)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _sparing_java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Engines start often here and run little: the second compiler would take a third of their CPU time.
 
