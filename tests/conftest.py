@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
@@ -59,7 +60,8 @@ def _no_waiting_for_the_disk() -> Iterator[None]:
 def _no_waiting_for_an_expiry() -> Iterator[None]:
     """Here none began before a tag that is still deleting: the five seconds are told, and not waited."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("core.actions.roots.pin_snapshot.sleep", lambda seconds: None)
+        never = SimpleNamespace(sleep=lambda seconds: None)
+        patch.setattr("core.actions.roots.pin_snapshot.time", never)
         yield
 
 

@@ -6,9 +6,9 @@ while one runs may have come too late to save its files.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import sleep
 from typing import TypeVar
 
 from core.actions.change import journal
@@ -170,7 +170,7 @@ def require_held(
         return
     if context.verify_wait > 0:
         progress(f"waiting {context.verify_wait:g} s, in case an expiry is deleting now")
-        sleep(context.verify_wait)
+        time.sleep(context.verify_wait)
     _require_all(context, chosen, needed, progress)
 
 
