@@ -12,6 +12,8 @@ from core.cancelling import check_cancelled
 from core.table.manifests.avro import BadAvro, read_avro, schema_and_count
 
 _ROWS_AT_ONCE = 1 << 15
+# Writers begin a new block after some kilobytes. Rows that are alike may take next to nothing, packed.
+_BLOCK_BYTES = 64 << 20
 _TYPES = {
     "boolean": pa.bool_(),
     "int": pa.int32(),
@@ -41,7 +43,7 @@ class AvroRows:
         wanted = [each for each in fields if each["name"] in columns]
         kinds = pa.schema([(each["name"], _type(each["type"])) for each in wanted])
         written = {**self._schema, "fields": fields}
-        file = read_avro(self._data, written=written, wanted={**written, "fields": wanted})
+        file = read_avro(self._data, _BLOCK_BYTES, written=written, wanted={**written, "fields": wanted})
         return pa.Table.from_batches(_batches(islice(_undamaged(file.records), first), kinds), kinds)
 
     @property
@@ -76,12 +78,13 @@ def _undamaged(records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _of_days(field: dict[str, Any]) -> dict[str, Any]:
-    """With dates as numbers: Python has not all of Paimon's."""
-    kind = _without_null(field["type"])
-    if not isinstance(kind, dict) or kind.get("logicalType") != "date":
-        return field
-    is_nullable = isinstance(field["type"], list)
-    return {**field, "type": ["null", "int"] if is_nullable else "int"}
+    """With dates as numbers: Python has not all of Paimon's. Of a union the order counts."""
+    kind = field["type"]
+    return {**field, "type": [_days(each) for each in kind] if isinstance(kind, list) else _days(kind)}
+
+
+def _days(kind: Any) -> Any:
+    return "int" if isinstance(kind, dict) and kind.get("logicalType") == "date" else kind
 
 
 def _type(kind: Any) -> pa.DataType:

@@ -66,7 +66,9 @@ def check(spark: SparkSession, bucket: Bucket, place: Path, stored: str) -> None
 
 
 def write_avro(table: pa.Table, path: Path) -> None:
-    fields = [{"name": each.name, "type": ["null", avro_type(each.type)]} for each in table.schema]
+    # A union's order is its writer's choice.
+    unions = [["null", avro_type(each.type)][:: (-1) ** place] for place, each in enumerate(table.schema)]
+    fields = [{"name": name, "type": union} for name, union in zip(table.column_names, unions, strict=True)]
     with path.open("wb") as into:
         schema = {"type": "record", "name": "record", "fields": fields}
         fastavro.writer(into, schema, table.to_pylist(), "deflate")
