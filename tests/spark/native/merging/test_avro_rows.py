@@ -21,7 +21,8 @@ PRICE = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}
 def opened(types: dict[str, Any], rows: list[dict[str, Any]]) -> AvroRows:
     fields = [{"name": name, "type": kind} for name, kind in types.items()]
     file = io.BytesIO()
-    fastavro.writer(file, {"type": "record", "name": "record", "fields": fields}, rows, "zstandard")
+    schema = {"type": "record", "name": "record", "fields": fields}
+    fastavro.writer(file, schema, rows, "zstandard", sync_interval=1 << 20)
     return AvroRows(io.BytesIO(file.getvalue()))
 
 
