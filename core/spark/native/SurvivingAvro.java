@@ -1,5 +1,3 @@
-import java.io.Closeable;
-import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
 import org.apache.hadoop.conf.Configuration;
@@ -13,7 +11,6 @@ import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
-import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 import scala.collection.immutable.Map;
 import scala.collection.immutable.Seq;
@@ -69,46 +66,29 @@ final class CountingReader extends AbstractFunction1 implements Serializable {
     }
 
     public Object apply(Object split) {
-        return new CountedRows((Iterator) reader.apply(split), SurvivingRows.bits(split));
+        return new Survivors((Iterator) reader.apply(split), new CountedRows(SurvivingRows.bits(split)));
     }
 }
 
-/** Rows that survive, each with its number. */
-final class CountedRows extends AbstractIterator implements Closeable {
-    private final Iterator rows;
+/** Each row gets its number. */
+final class CountedRows implements Survival {
     private final FileBits bits;
     private final GenericInternalRow number = new GenericInternalRow(1);
     private final JoinedRow made = new JoinedRow();
     private long count;
-    private InternalRow next;
 
-    CountedRows(Iterator rows, FileBits bits) {
-        this.rows = rows;
+    CountedRows(FileBits bits) {
         this.bits = bits;
     }
 
-    public boolean hasNext() {
-        while (next == null && rows.hasNext()) {
-            InternalRow read = (InternalRow) rows.next();
-            if (bits == null || bits.isSet(count)) {
-                number.setLong(0, count);
-                next = made.apply(read, number);
-            }
-            count++;
+    public Object survivor(Object read) {
+        long place = count++;
+        if (bits != null && !bits.isSet(place)) {
+            return null;
         }
-        return next != null;
+        number.setLong(0, place);
+        return made.apply((InternalRow) read, number);
     }
 
-    public Object next() {
-        hasNext();
-        InternalRow found = next;
-        next = null;
-        return found;
-    }
-
-    public void close() throws IOException {
-        if (rows instanceof Closeable) {
-            ((Closeable) rows).close();
-        }
-    }
+    public void close() {}
 }

@@ -135,33 +135,30 @@ final class SurvivingReader extends AbstractFunction1 implements Serializable {
     public Object apply(Object split) {
         Iterator rows = (Iterator) reader.apply(split);
         FileBits bits = SurvivingRows.bits(split);
-        return bits == null ? rows : new SurvivingIterator(rows, bits, place);
+        return bits == null ? rows : new Survivors(rows, new NumberedRows(bits, place));
     }
 }
 
-/** Rows that survive, or batches in which the numbers of others are null. */
-final class SurvivingIterator extends AbstractIterator implements Closeable {
+/** Which of a file's rows survive. It is asked of one after the other. */
+public interface Survival extends Closeable {
+    /** What is left of a row, or of a batch of them; null for a row that does not survive. */
+    Object survivor(Object read);
+}
+
+/** What survives of a file's rows. */
+public final class Survivors extends AbstractIterator implements Closeable {
     private final Iterator rows;
-    private final FileBits bits;
-    private final int place;
-    private WritableColumnVector numbers;
-    private int capacity;
+    private final Survival survival;
     private Object next;
 
-    SurvivingIterator(Iterator rows, FileBits bits, int place) {
+    public Survivors(Iterator rows, Survival survival) {
         this.rows = rows;
-        this.bits = bits;
-        this.place = place;
+        this.survival = survival;
     }
 
     public boolean hasNext() {
         while (next == null && rows.hasNext()) {
-            Object read = rows.next();
-            if (read instanceof ColumnarBatch) {
-                next = marked((ColumnarBatch) read);
-            } else if (bits.isSet(((InternalRow) read).getLong(place))) {
-                next = read;
-            }
+            next = survival.survivor(rows.next());
         }
         return next != null;
     }
@@ -171,6 +168,33 @@ final class SurvivingIterator extends AbstractIterator implements Closeable {
         Object found = next;
         next = null;
         return found;
+    }
+
+    public void close() throws IOException {
+        survival.close();
+        if (rows instanceof Closeable) {
+            ((Closeable) rows).close();
+        }
+    }
+}
+
+/** Of batches the numbers of those that do not survive become null. */
+final class NumberedRows implements Survival {
+    private final FileBits bits;
+    private final int place;
+    private WritableColumnVector numbers;
+    private int capacity;
+
+    NumberedRows(FileBits bits, int place) {
+        this.bits = bits;
+        this.place = place;
+    }
+
+    public Object survivor(Object read) {
+        if (read instanceof ColumnarBatch) {
+            return marked((ColumnarBatch) read);
+        }
+        return bits.isSet(((InternalRow) read).getLong(place)) ? read : null;
     }
 
     private ColumnarBatch marked(ColumnarBatch batch) {
@@ -210,11 +234,8 @@ final class SurvivingIterator extends AbstractIterator implements Closeable {
         }
     }
 
-    public void close() throws IOException {
+    public void close() {
         close(numbers);
-        if (rows instanceof Closeable) {
-            ((Closeable) rows).close();
-        }
     }
 }
 
