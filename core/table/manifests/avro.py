@@ -84,8 +84,8 @@ def schema_and_count(data: bytes) -> tuple[Any, int]:
     count = 0
     while not source.is_at_end:
         count += source.number()
-        source.text()
-        source.take(_SYNC_BYTES)
+        source.skip(source.number())
+        source.skip(_SYNC_BYTES)
     return schema, count
 
 
@@ -120,10 +120,13 @@ class _Source:
     def is_at_end(self) -> bool:
         return self._at == len(self._data)
 
-    def take(self, count: int) -> bytes:
+    def skip(self, count: int) -> None:
         if not 0 <= count <= len(self._data) - self._at:
             raise BadAvro("it ends early")
         self._at += count
+
+    def take(self, count: int) -> bytes:
+        self.skip(count)
         return bytes(self._data[self._at - count : self._at])
 
     def number(self) -> int:

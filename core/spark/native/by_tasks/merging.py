@@ -50,7 +50,7 @@ def merged_by_tasks(
     That is one with rows that are not in the order of their keys, or not as its manifests say. The groups are
     of one table, `options` its catalog's. Raises `FileMissing`, and what Spark raises.
     """
-    if not groups or not all(map(_is_read, groups)):
+    if not groups or not _are_read(groups):
         return [None] * len(groups)
     numbered = [needs_numbers(group.files) for group in groups]
     java = new_instance(
@@ -63,19 +63,22 @@ def merged_by_tasks(
     return [each.bits() for each in made]
 
 
-def _is_read(group: MergeGroup) -> bool:
-    types = read_types([*group.rules.key_types, *group.rules.sequence_types])
-    is_stored = all(as_stored(types, each) == types for each in {file.format for file in group.files})
-    return is_stored and keeps_zeros(group)
+def _are_read(groups: Sequence[MergeGroup]) -> bool:
+    rules = groups[0].rules
+    types = read_types([*rules.key_types, *rules.sequence_types])
+    formats = {file.format for group in groups for file in group.files}
+    return all(as_stored(types, each) == types for each in formats) and keep_zeros(groups)
 
 
-def keeps_zeros(group: MergeGroup) -> bool:
-    """Whether Spark's readers give -0.0 where a file has it, which comes before 0.0.
+def keep_zeros(groups: Sequence[MergeGroup]) -> bool:
+    """Whether Spark's readers give -0.0 where a file has it, which comes before 0.0. They are of one table.
 
     Of numbers that are equal one after the other ORC's gives the first for all.
     """
-    names = {ColumnType.of(each).name for each in (*group.rules.key_types, *group.rules.sequence_types)}
-    return names.isdisjoint(("FLOAT", "DOUBLE")) or all(file.format != "orc" for file in group.files)
+    types = (*groups[0].rules.key_types, *groups[0].rules.sequence_types) if groups else ()
+    if {ColumnType.of(each).name for each in types}.isdisjoint(("FLOAT", "DOUBLE")):
+        return True
+    return all(file.format != "orc" for group in groups for file in group.files)
 
 
 class _Made:

@@ -24,7 +24,7 @@ from core.spark.merging.opening import file_opener
 from core.spark.merging.survive import by_age
 from core.spark.native import by_tasks
 from core.spark.native.bitmap import merge_bits
-from core.spark.native.by_tasks.merging import keeps_zeros, needs_numbers, told_rules
+from core.spark.native.by_tasks.merging import keep_zeros, needs_numbers, told_rules
 from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.native.lookups.asked import Asked, asked_rows
@@ -75,7 +75,7 @@ class Lookups:
         if not need.conditions or self._conf.get(LOOKUPS, "on") == "off":
             return None
         asked = asked_rows(state, pruner, types, need.conditions, self._footers)
-        if asked is None or not all(keeps_zeros(group) for group, _ in asked.merged):
+        if asked is None or not keep_zeros([group for group, _ in asked.merged]):
             return None
         kind = key, tuple(each.field.name for each in asked.equal)
         if kind in self._refused:
