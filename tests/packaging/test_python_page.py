@@ -1,4 +1,4 @@
-"""The README's program reads, streams and writes in a Spark that nobody has set up for it."""
+"""The program of docs/python.md reads, streams and writes in a Spark that nobody has set up for it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from tests.paimon import commit, create_table, open_table, read_rows
 
-README = (Path(__file__).parents[2] / "README.md").read_text()
-PROGRAM = [each for each in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if "SparkSession" in each]
+PAGE = (Path(__file__).parents[2] / "docs/python.md").read_text()
+PROGRAM = [each for each in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "SparkSession" in each]
 
 SCHEMA = pa.schema([pa.field("order_id", pa.int64(), nullable=False), ("price", pa.float64())])
 # Behind the program: what it read, and what its stream does with a row of its own.
