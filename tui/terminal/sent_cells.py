@@ -222,7 +222,8 @@ def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Stri
         return
     for y, first, last in update.spans:
         for end, (x, piece) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-            if piece is not None and x <= last and end > first:
+            # What begins where the span ends is no part of it: only the background was painted there.
+            if piece is not None and x < last and end > first:
                 yield y, x, piece
 
 

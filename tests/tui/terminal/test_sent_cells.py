@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
-from textual._compositor import LayoutUpdate
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.geometry import Region
 from textual.strip import Strip
 
@@ -127,6 +127,16 @@ def test_blanks_are_erased_where_the_terminal_can() -> None:
 
     assert re.search("\x1b\\[18X\x1b\\[18C\x1b\\[[0-9;]*mTWO", bytes_of(True))
     assert " " * 18 in bytes_of(False)
+
+
+def test_what_begins_where_a_repainted_pane_ends_stays_on_the_screen() -> None:
+    """There the compositor has painted the background only, as what stands there was not asked for."""
+    sent, less = SentCells(), Screen()
+    pane, beside = Strip([Segment("kept ", STYLES[1])]), Strip([Segment(" " * (WIDTH - 5))])
+    only_pane = ChopsUpdate([{0: pane, 5: beside}], [(0, 0, 5)], [[5, WIDTH]])
+    for update in (one_line(("left ", 1), ("what is beside it", 2)), only_pane):
+        less.feed(sent.reduced(update, (WIDTH, HEIGHT)).render_segments(CONSOLE))
+    assert less.text == "kept what is beside it"
 
 
 def test_only_the_cells_that_differ_are_sent_and_nothing_for_none() -> None:
