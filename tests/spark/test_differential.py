@@ -23,7 +23,6 @@ from core.storage.local import LocalFiles
 from core.table.catalog import find_table
 from core.travel.diff.diff import make_difference
 from core.travel.wanted import Wanted
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import open_table
 from tests.spark.engine_fixture import Answer, ask
@@ -31,7 +30,6 @@ from tests.spark.generated_tables import Column, Generated, Target, generate, ty
 from tests.spark.generated_tables_questions import condition, key_condition, quoted, summary
 from tests.spark.generated_tables_values import Plain, comparable, plain
 
-__all__ = ["judge"]
 _MANY, _FEW = 500, 12
 # West of Greenwich Python has no word for the first moments of year 1.
 ZONES = ["UTC", "Australia/Sydney", "Asia/Kolkata", "+13:00"]

@@ -14,12 +14,9 @@ from pypaimon.common.options.core_options import CoreOptions
 
 from core.spark.client.client import Engine
 from core.spark.datasource.table_options import RULES, Use, judged, rule_of
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, by_pypaimon, rows
-
-__all__ = ["judge"]
 
 SCHEMA = pa.schema(
     [

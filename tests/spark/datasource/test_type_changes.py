@@ -10,12 +10,9 @@ import pyarrow as pa
 import pytest
 
 from core.spark.client.client import Engine
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import create_table
 from tests.spark.engine_fixture import ask, by_pypaimon, rows
-
-__all__ = ["judge"]
 
 # By name: the type and values that two files were written with, the type since, and conditions with the rows
 # (1 and 2) that satisfy them.

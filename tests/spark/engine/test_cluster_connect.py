@@ -16,15 +16,12 @@ from core.errors import Unavailable
 from core.spark.client.client import Engine
 from core.spark.engine.remote import connect
 from core.spark.protocol import StageProgress, Start
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
 from tests.spark.connect_server import connect_server
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.generated_tables import Generated, generate
 from tests.spark.test_differential import agree
-
-__all__ = ["judge"]
 
 
 @pytest.fixture(scope="module")

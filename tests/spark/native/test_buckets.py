@@ -20,11 +20,8 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.records import TableSchema
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.spark.engine_fixture import ask, rows
-
-__all__ = ["judge"]
 
 BUCKETS = 7
 Draw = Callable[[Random], Any]

@@ -11,14 +11,12 @@ import pytest
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import LOCAL_BYTES, TASK_ROWS
 from tests.conftest import ORDERS
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.native.test_native import agreed, data_files, orders
 from tests.spark.native.test_vectors import VECTORS, agree, create, vectors
 
-__all__ = ["judge"]
 AVRO = {"bucket": "1", "file.format": "avro"}
 
 

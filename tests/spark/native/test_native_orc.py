@@ -12,13 +12,11 @@ from pypaimon.schema.schema_change import SchemaChange
 
 from core.spark.client.client import Engine
 from tests.conftest import ORDERS
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask
 from tests.spark.native.test_native import agreed, orders
 
-__all__ = ["judge"]
 OPTIONS = {"bucket": "1", "file.format": "orc"}
 
 

@@ -8,12 +8,9 @@ import pyarrow as pa
 
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import SCAN
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import ask, by_pypaimon, rows
-
-__all__ = ["judge"]
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("op", pa.string())])
 

@@ -19,13 +19,10 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.manifests import DeletionVector, read_deletion_vectors
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import create_table
 from tests.spark.engine_fixture import ask, by_pypaimon, rows
 from tests.spark.native.test_lookups import agreed as looked_up
-
-__all__ = ["judge"]
 
 Row = tuple[int, int | None]
 VECTORS = {"deletion-vectors.enabled": "true"}

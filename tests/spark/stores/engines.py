@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -22,6 +20,8 @@ from core.spark.stores.jars.fetching import fetch
 from core.spark.stores.jars.lists import jar_sets
 from core.storage.open import open_files
 from tests.actions.acting import contents
+from tests.interop.stock import ToolMissing
+from tests.once import once_a_run
 from tests.spark.stores.faulty import Door
 from tests.storage.stores import BUCKET, S3Server
 
@@ -33,28 +33,29 @@ SECRET = "a-secret-key-of-s3"
 @pytest.fixture(scope="session")
 def store_jars(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Fetched as a user would, once for all processes of a run. Without Maven and a network tests skip."""
-    shared = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        shared = shared.parent
-    kept = shared / "jars"
+    directory, _ = once_a_run(tmp_path_factory, "jars", _fetched, "jars to read stores with")
+    _look_for_jars_in(directory)
+    return directory
+
+
+def _fetched(directory: Path, run: int) -> str:
+    if shutil.which("mvn") is None:
+        raise ToolMissing("Maven is needed: mvn on PATH")
+    directory.chmod(0o700)
+    _look_for_jars_in(directory)
+    try:
+        for name in _SETS:
+            fetch(jar_sets()[name], find_spark(), {}, lambda: find_java().executable)
+    except Unavailable as error:
+        raise ToolMissing(error.message) from error
+    return "fetched"
+
+
+def _look_for_jars_in(directory: Path) -> None:
     place = cache_directory() / "jars"
     place.parent.mkdir(parents=True, exist_ok=True)
     if not place.is_symlink():
-        kept.mkdir(mode=0o700, exist_ok=True)
-        place.symlink_to(kept)
-    try:
-        if shutil.which("mvn") is None:
-            raise Unavailable("Maven is needed: mvn on PATH")
-        with (shared / "jars-lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            for name in _SETS:
-                fetch(jar_sets()[name], find_spark(), {}, lambda: find_java().executable)
-    except Unavailable as error:
-        reason = f"no jars to read stores with: {error.message}"
-        if os.environ.get("PAIMARK_REQUIRE_INTEROP") == "1":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return kept
+        place.symlink_to(directory)
 
 
 @contextmanager

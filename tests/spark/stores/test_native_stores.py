@@ -12,7 +12,6 @@ import pytest
 
 from core.spark.client.client import Engine
 from tests.conftest import ORDERS
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, rows
@@ -22,7 +21,7 @@ from tests.spark.stores.engines import SECRET, door, on_hdfs, on_s3, store_jars,
 from tests.spark.stores.faulty import Door
 from tests.spark.test_differential import agree
 
-__all__ = ["door", "judge", "on_hdfs", "on_s3", "store_jars"]
+__all__ = ["door", "on_hdfs", "on_s3", "store_jars"]
 # Generated tables, which take a minute a store: a number, and which kind of them.
 _GENERATED = {
     2001: ("deduplicate", "parquet"),

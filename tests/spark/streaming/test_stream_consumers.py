@@ -15,12 +15,9 @@ from core.errors import Corrupt, PaimarkError, Refused, UsageError
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done, planned
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.micro_batches import Query, lineage
-
-__all__ = ["judge"]
 
 LOG = TablePath("shop", "log")
 COLUMNS = pa.schema(

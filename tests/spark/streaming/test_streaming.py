@@ -16,7 +16,6 @@ from core.actions.context import Context
 from core.errors import Refused
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.dying import POINTS
@@ -24,7 +23,7 @@ from tests.spark.micro_batches import lineage
 from tests.spark.streaming_child import Pump
 from tests.spark.streaming_fixture import Streaming, streaming
 
-__all__ = ["judge", "streaming"]
+__all__ = ["streaming"]
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])
 FILES = "read.stream.maxFilesPerTrigger"

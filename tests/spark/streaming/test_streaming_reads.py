@@ -12,12 +12,9 @@ import pytest
 from core.errors import NotFound, PaimarkError, Refused, UsageError
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.micro_batches import Query, lineage
-
-__all__ = ["judge"]
 
 LOG = TablePath("shop", "log")
 COLUMNS = pa.schema([pa.field("id", pa.int64()), pa.field("said", pa.string())])

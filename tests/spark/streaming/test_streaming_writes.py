@@ -22,13 +22,10 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.travel.version import resolve_version
 from tests.actions.acting import context_on, done
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.dying import POINTS, die_at
 from tests.spark.micro_batches import lineage
-
-__all__ = ["judge"]
 
 LOG, KEYED = TablePath("shop", "log"), TablePath("shop", "keyed")
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])

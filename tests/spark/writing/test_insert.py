@@ -28,13 +28,10 @@ from core.table.records import TableSchema
 from core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done
 from tests.conftest import EVENTS, ORDERS
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import Answer, ask
 from tests.spark.written_tables import lineage_of
-
-__all__ = ["judge"]
 
 WIDE = pa.schema(
     [

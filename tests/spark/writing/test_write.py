@@ -20,15 +20,12 @@ from core.table.catalog import parse_table_name
 from core.table.records import TableSchema
 from core.table.savepoints import SavepointManager
 from tests.conftest import EVENTS, ORDERS
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table, open_table, read_rows
 from tests.spark.datasource.test_types import ROWS as EVERY_VALUE
 from tests.spark.datasource.test_types import SCHEMA as EVERY_TYPE
 from tests.spark.engine_fixture import in_order, rows
 from tests.spark.written_tables import lineage_of, order, refused, version, written
-
-__all__ = ["judge"]
 
 TABLES = ("shop.orders", "shop.events")
 

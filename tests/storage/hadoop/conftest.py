@@ -8,14 +8,14 @@ import pytest
 
 from core.storage.files import Files
 from core.storage.open import open_files
+from tests.once import once_a_run
 from tests.storage.hadoop.secure_server import SecureHdfs, start_secure_hdfs
-from tests.storage.hdfs_fixture import once_a_run
 
 
 @pytest.fixture(scope="session")
 def secure(tmp_path_factory: pytest.TempPathFactory) -> SecureHdfs:
     """Without a JDK and Maven its tests skip, or fail as interop's do."""
-    directory, ports = once_a_run(tmp_path_factory, "secure", start_secure_hdfs)
+    directory, ports = once_a_run(tmp_path_factory, "secure", start_secure_hdfs, "HDFS with Kerberos")
     active, standby = map(int, ports.split())
     return SecureHdfs(directory, active, standby)
 

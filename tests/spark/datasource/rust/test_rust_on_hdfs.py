@@ -11,13 +11,12 @@ import pytest
 from core.spark.datasource.rust.stores import store_access
 from core.storage.files import Files
 from core.storage.known_options import KEYTAB, PRINCIPAL
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.spark.datasource.rust.on_stores import keyed_table, require_alike
 from tests.storage.hadoop.conftest import secure, user
 from tests.storage.hadoop.secure_server import SecureHdfs
 
-__all__ = ["judge", "secure", "user"]
+__all__ = ["secure", "user"]
 _SITE = "<configuration>{}</configuration>"
 _PROPERTY = "<property><name>{}</name><value>{}</value></property>"
 LAKE = {

@@ -17,13 +17,11 @@ from msgspec.structs import replace
 
 from core.spark.datasource.paimon import plan_splits
 from core.spark.datasource.rust.stores import store_access
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.spark.datasource.rust.on_stores import PARTS, keyed_table, require_alike, scan_in, upload
 from tests.storage.local_http import Handler, LocalServer
 from tests.storage.stores import BUCKET, S3Server
 
-__all__ = ["judge"]
 KEYS = {"s3.access-key": "a", "s3.secret-key": "b"}
 AT_HOME = {"s3.endpoint": "http://h"}
 TOLD = {**KEYS, "s3.endpoint": "http://h", "s3.region": "us-east-1", "s3.path-style-access": "true"}

@@ -20,11 +20,9 @@ from core.spark.datasource.table_rows import row_batches
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.paimon import create_table
 
-__all__ = ["judge"]
 pytestmark = pytest.mark.usefixtures("by_rust")
 BY_RUST = "by pypaimon-rust"
 Written = Sequence[tuple[str, list[Any]]]

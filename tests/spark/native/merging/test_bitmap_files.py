@@ -15,12 +15,9 @@ from core.spark.native.state import TableState, table_state
 from core.storage.local import LocalFiles
 from core.table.catalog import find_table
 from core.table.lineage.lineage import Lineage
-from tests.interop.conftest import judge
 from tests.interop.judge import Judge
 from tests.spark.generated_tables import Generated, Target, generate
 from tests.spark.generated_tables_values import comparable, plain
-
-__all__ = ["judge"]
 
 
 @pytest.mark.parametrize("seed", range(1002, 1010))
