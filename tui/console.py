@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from tui.work.jobs import Job
     from tui.work.running_change import Ended
 
-
 # So far the cursor goes with one click of the wheel.
 _WHEEL_ROWS = 3
 
@@ -150,6 +149,9 @@ class Console(SparingApp):
     # Messages of the parts
 
     async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and event.is_forwarded:
+            # Nothing took it where it was typed: another screen, which may be there by now, must not either.
+            return
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
             return
@@ -204,9 +206,8 @@ class Console(SparingApp):
         self.browse.read_again()
         if self._tour is not None:
             self._tour.saw(change)
-        text, ink = change.end
         if change.watcher is not None:
-            self.note(text, ink)
+            self.note(*change.end)
 
     def _ended_unwatched(self, job: Job) -> None:
         from tui.screens.jobs import BELL_SECONDS
@@ -325,8 +326,7 @@ class Console(SparingApp):
             await self._own_commands.run(index)
 
     def _switch_to(self, settings: Settings) -> None:
-        unsaved = self.browse.tabs.unsaved_queries
-        if unsaved:
+        if unsaved := self.browse.tabs.unsaved_queries:
             queries = counted(unsaved, "query", "queries")
             self.say(f"{queries} with text not saved or run: save it, or clear it, then switch", "warn")
             return

@@ -162,3 +162,14 @@ async def test_a_plan_that_was_applied_is_closed_by_two_enters(warehouse: Path) 
             await console.burst(key, key)
             await console.loses("[ Close ]")
             assert console.app.is_running
+
+
+async def test_a_key_that_a_dialog_does_not_know_is_not_for_the_screen_below_it(warehouse: Path) -> None:
+    """Whoever closes the dialog with the next key would find it done there."""
+    async with at_events(warehouse) as console:
+        for close in ("escape", "enter"):
+            await console.press("s")
+            await console.sees("Save snapshot 2")
+            await console.burst("3", close)
+            await console.loses("create-savepoint")
+            assert "[1 Snap]" in console.text
