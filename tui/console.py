@@ -267,7 +267,7 @@ class Console(SparingApp):
 
         sections = [
             (title, rebound(keys, self._keymap))
-            for title, keys in key_sections([*self.BINDINGS, *self._own_keys])
+            for title, keys in key_sections([*self.BINDINGS, *self._own_keys], self.browse.tabs.current)
         ]
         await self.push_screen(HelpScreen(sections))
 

@@ -19,6 +19,11 @@ def key(id_: str, default: str) -> str:
     return _bound_anew.get(id_, default)
 
 
+def tab_key(name: str, default: str) -> str:
+    """The key of a tab, by its name in small letters."""
+    return _bound_anew.get(f"tab.{name}", default)
+
+
 def delete_key() -> str:
     return key("act.delete", "x")
 

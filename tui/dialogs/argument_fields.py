@@ -11,9 +11,12 @@ from textual.containers import Horizontal
 from textual.widgets import Static
 
 from core.actions.registry import Action, Argument
+from core.config import FALSE_WORDS, TRUE_WORDS
 from core.text import clean_text
 from tui.keymap import hidden
 from tui.widgets.clean_input import CleanInput
+
+_FLAGS = dict.fromkeys((*TRUE_WORDS, "y"), True) | dict.fromkeys((*FALSE_WORDS, "n"), False)
 
 
 class FieldInput(CleanInput):
@@ -57,7 +60,7 @@ class ArgumentFields:
         self._several = {name: value for name, value in given.items() if isinstance(value, list)}
         self._fields = {
             argument.name: ArgumentField(
-                argument.name, clean_text(argument.help), _text(given.get(argument.name, argument.default))
+                argument.name, _what_to_write(argument), _text(given.get(argument.name, argument.default))
             )
             for argument in action.arguments
             if argument.name not in self._several
@@ -77,6 +80,22 @@ class ArgumentFields:
         required = {each.name for each in self._arguments if each.required}
         fields = (field for name, field in self._fields.items() if name in required)
         return next((field for field in fields if not field.input.value.strip()), None)
+
+    @property
+    def problem(self) -> str:
+        """Why no plan can be made of what is filled in; empty where one can."""
+        if (missing := self.first_missing) is not None:
+            return f"Fill in: {missing.argument}."
+        flags = [each.name for each in self._arguments if each.kind == "flag"]
+        words = ((name, self.values.get(name, False)) for name in flags)
+        return next(
+            (
+                f"{name} is yes or no: {word!r} is neither."
+                for name, word in words
+                if word not in (True, False)
+            ),
+            "",
+        )
 
     @property
     def is_confirmed(self) -> bool:
@@ -107,14 +126,23 @@ class ArgumentFields:
         return (name.input.value if name is not None else "") or self._table_name
 
 
+def _what_to_write(argument: Argument) -> str:
+    return clean_text(f"yes or no. {argument.help}" if argument.kind == "flag" else argument.help)
+
+
 def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "" if value is None else str(value)
 
 
 def _value(argument: Argument, text: str) -> object:
-    """The typed text as the action takes it; a number that is none is left for the action to refuse."""
+    """The typed text as the action takes it; a number that is none is left for the action to refuse.
+
+    A word that is neither yes nor no stays one, for `problem`.
+    """
     if argument.kind == "int" and text.isascii() and text.isdigit():
         return int(text)
     if argument.kind == "flag":
-        return text.lower() in ("1", "yes", "true", "on")
+        return _FLAGS.get(text.lower(), text)
     return text

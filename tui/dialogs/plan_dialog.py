@@ -146,17 +146,11 @@ class PlanDialog(Dialog[Outcome | None]):
     def action_plan(self) -> None:
         if self._state in ("applying", "done"):
             return
-        missing = self._fields.first_missing
-        if missing is not None:
+        if problem := self._fields.problem:
             self._planning.drop()
             self._state = "asking"
-            self._show(
-                [
-                    [(clean_text(self._action.summary), "strong")],
-                    [("", "")],
-                    [(f"Fill in: {missing.argument}.", "quiet")],
-                ]
-            )
+            summary = clean_text(self._action.summary)
+            self._show([[(summary, "strong")], [("", "")], [(clean_text(problem), "quiet")]])
             return
         if self._timer is not None:
             self._timer.stop()

@@ -103,6 +103,20 @@ def pair_to_compare(marks: list[Mark], here: Mark | None) -> tuple[Mark, Mark] |
     return _in_order(head, here) if head != here else None
 
 
+def pair_of_change(here: Mark | None) -> tuple[Mark, Mark] | None:
+    """The snapshot before the one of a row, and that; None where it is none, or the first."""
+    if here is None or here.snapshot_id is None or here.snapshot_id <= 1:
+        return None
+    before = here.snapshot_id - 1
+    return Mark(Wanted(here.wanted.branch, f"snapshot.{before}"), before), here
+
+
+def why_no_change(here: Mark | None) -> str:
+    if here is None or here.snapshot_id is None:
+        return f"Go to a snapshot: {key('browse.diff_before', '=')} shows the rows that it changed"
+    return f"{here.label} is the first: all its rows are new, {key('browse.peek', 'p')} shows some"
+
+
 def moved_on(mark: Mark, snapshot: Snapshot | None) -> str:
     """Why what was found is not what was marked, if it is not: the number may have been given again."""
     if mark.commit_time is None or snapshot is None:

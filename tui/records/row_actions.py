@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -33,9 +33,26 @@ PROTECTING = "alter-branch-schema"
 PROTECTED_ON = _WITH_BRANCHES
 # Tabs that are of a branch over time, and the query pane, which has histograms.
 CHARTED = (Tab.SNAPSHOTS, Tab.TIMELINE, Tab.SPACE, Tab.QUERY)
+_WITH_VERSIONS = tuple(tab for tab in Tab if tab is not Tab.QUERY)
 # Actions on the table, whatever row the cursor is on.
 OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
+
+
+def tabs_of(action: str, parameters: Sequence[object]) -> Collection[Tab]:
+    """The tabs on which an action of the browsing screen can be done."""
+    match action:
+        case "delete":
+            return DELETING
+        case "act":
+            return ONLY_ON.get(str(parameters[0]), tuple(Tab))
+        case "chart":
+            return CHARTED
+        case "protect":
+            return PROTECTED_ON
+        case "mark" | "mark_range" | "diff" | "changes":
+            return _WITH_VERSIONS
+    return tuple(Tab)
 
 
 class RowAction(msgspec.Struct, frozen=True):

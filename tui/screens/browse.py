@@ -22,9 +22,9 @@ from tui.panes.tables import TablesPane
 from tui.query.statements import select_all
 from tui.records.location_history import LocationHistory, keep_place
 from tui.records.marks import Mark, marked_words
-from tui.records.row_actions import CHARTED, DELETING, ONLY_ON, PROTECTED_ON
+from tui.records.row_actions import DELETING, tabs_of
 from tui.screens.beginning import Beginning
-from tui.screens.browse_keys import BROWSE, FOR_ROWS, NEVER_WAIT, NOT_FOR_ROWS
+from tui.screens.browse_keys import BROWSE, FIRST_ON, NEVER_WAIT, OF_A_TABLE, is_for_rows, why_not_here
 from tui.screens.difference_lookup import DifferenceLookup
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.row_dialogs import RowDialogs
@@ -68,7 +68,7 @@ class BrowseScreen(Screen[None]):
         self.snapshots = SnapshotsPane(session, self)
         self.detail = DetailStrip()
         self.breadcrumb = Breadcrumb(Location(session.name, read_only=session.read_only))
-        self.key_bar = KeyBar()
+        self.key_bar = KeyBar(self._first_keys)
         self._tab_bar = TabBar([(tab.title, tab.short_title) for tab in Tab])
         self._right = Vertical(id="right")
         self.tabs = OpenTabs(session, self, self.snapshots, self._tab_bar, self._right)
@@ -281,27 +281,23 @@ class BrowseScreen(Screen[None]):
             self.show_table(Target(table))
         if self.tabs.current is Tab.QUERY and not in_tree and binding not in NEVER_WAIT:
             return self.pane.keys_wait_for
-        if binding in NOT_FOR_ROWS or not binding.startswith((*FOR_ROWS, "tables.")):
+        if not is_for_rows(binding):
             return ""
         if self.target is None or (in_tree and binding.startswith(("grid.", "tables."))):
             return "" if self.tables.first_listed else ROWS
         return self.pane.keys_wait_for
 
+    def _first_keys(self) -> Sequence[str]:
+        return () if self.tables.has_focus_within else FIRST_ON.get(self.tabs.current, ())
+
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        tab = self.tabs.current
-        if action == "delete" and tab not in DELETING:
+        if self.tabs.current not in tabs_of(action, parameters):
             return False
-        if action == "act" and tab not in ONLY_ON.get(str(parameters[0]), (tab,)):
-            return False
-        if action == "chart" and tab not in CHARTED:
-            return False
-        if action == "protect" and tab not in PROTECTED_ON:
-            return False
-        if action in ("mark", "mark_range", "diff") and tab is Tab.QUERY:
-            return False
-        if action in ("act", "delete", "copy", "record", "copy_record", "mark", "diff", "peek", "protect"):
-            return self.target is not None
-        return True
+        return self.target is not None if action in OF_A_TABLE else True
+
+    def on_key(self, event: events.Key) -> None:
+        if why := why_not_here(self, event.key, self.tabs.current):
+            self.say(why, "warn")
 
     async def action_tab(self, number: int) -> None:
         await self.open_tab(Tab(number))
@@ -351,6 +347,10 @@ class BrowseScreen(Screen[None]):
     async def action_diff(self) -> None:
         if self.target is not None:
             await self._difference_lookup.open(self.target)
+
+    async def action_changes(self) -> None:
+        if self.target is not None:
+            await self._difference_lookup.open_changes(self.target)
 
     def action_copy(self) -> None:
         table = self.target if self.tables.has_focus_within else None

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from textual.actions import parse
 from textual.binding import Binding, BindingType
+from textual.screen import Screen
 
 from tui.keymap import hidden
+from tui.named_keys import key, tab_key
+from tui.records.row_actions import tabs_of
 from tui.tabs import Tab
+from tui.terminal.key_order import bindings_of
+from tui.widgets.key_bar import written
 
 # By the ids of their bindings: keys for a row, which wait until there are rows. The others go elsewhere, or
 # to what may still come.
@@ -26,6 +35,17 @@ NOT_FOR_ROWS = ("grid.left", "grid.filter", "act.undo", "act.redo")
 # What all others wait for may never come.
 NEVER_WAIT = ("app.quit", "app.interrupt", "app.suspend", "query.leave")
 
+# Actions that need a table to be in view.
+OF_A_TABLE = ("act", "delete", "copy", "record", "copy_record", "mark", "diff", "changes", "peek", "protect")
+# By the ids of their bindings: what a tab is there for is told before what can be done everywhere.
+FIRST_ON: Mapping[Tab, Sequence[str]] = {
+    Tab.SAVEPOINTS: ("act.branch", "act.delete"),
+    Tab.BRANCHES: ("act.merge", "act.replace", "act.delete"),
+    Tab.TAGS: ("act.branch", "act.delete", "act.rename"),
+}
+# So many tabs are named where a key does not work on the one in view.
+_MOST_NAMED = 5
+
 # The keys that open the dialogs of actions.
 ACTION_KEYS = {
     "create-savepoint": "s",
@@ -41,8 +61,7 @@ ACTION_KEYS = {
 
 
 def _plans(id_: str, action: str, description: str, what: str, *, show: bool = True) -> Binding:
-    tooltip = f"{what}: first the plan"
-    return Binding(ACTION_KEYS[action], f"act('{action}')", description, tooltip=tooltip, show=show, id=id_)
+    return Binding(ACTION_KEYS[action], f"act('{action}')", description, tooltip=what, show=show, id=id_)
 
 
 BROWSE: list[BindingType] = [
@@ -50,7 +69,7 @@ BROWSE: list[BindingType] = [
     _plans("act.branch", "create-branch", "branch", "make a branch from the tag or savepoint"),
     _plans("act.tag", "create-tag", "tag", "name the snapshot"),
     _plans("act.rename", "rename-tag", "rename", "give the tag another name"),
-    Binding("x", "delete", "delete", tooltip="delete the row: first the plan", id="act.delete"),
+    Binding("x", "delete", "delete", tooltip="delete the savepoint, tag or branch", id="act.delete"),
     _plans("act.merge", "merge-branch", "merge", "merge the branch"),
     _plans("act.replace", "replace-main-branch", "make main", "make the branch main"),
     _plans("act.rollback", "rollback", "roll back", "give main the rows of this version", show=False),
@@ -60,7 +79,7 @@ BROWSE: list[BindingType] = [
         "P",
         "protect",
         "protect",
-        tooltip="switch stock expiry off on the branch: first the plan",
+        tooltip="switch stock expiry off on the branch",
         id="act.protect",
     ),
     Binding(
@@ -69,6 +88,13 @@ BROWSE: list[BindingType] = [
         "diff",
         tooltip="rows that differ: between two marked, from main to a branch, from a version to the head",
         id="browse.diff",
+    ),
+    Binding(
+        "=",
+        "changes",
+        "its changes",
+        tooltip="rows that this snapshot added, removed and changed",
+        id="browse.diff_before",
     ),
     hidden(
         "browse.mark", "space", "mark", "mark", "mark the row: s, t and x act on all marked, D compares two"
@@ -101,3 +127,24 @@ BROWSE: list[BindingType] = [
     hidden("browse.up", "escape", "up", "up", "out of a filter, then without marks, then to the tables"),
     *(hidden(f"tab.{tab.name.lower()}", tab.key, f"tab({tab:d})", tab.title) for tab in Tab),
 ]
+
+
+def is_for_rows(binding: str) -> bool:
+    """Whether the key with this id is for a row, of the tree or of a tab."""
+    return binding not in NOT_FOR_ROWS and binding.startswith((*FOR_ROWS, "tables."))
+
+
+def why_not_here(screen: Screen[Any], pressed: str, tab: Tab) -> str:
+    """On which tabs a key works that does not on this one; empty for a key that does, or is none."""
+    binding = next(bindings_of(screen, pressed), None)
+    _, action, parameters = parse("" if binding is None else binding.action)
+    tabs = tabs_of(action, parameters)
+    if binding is None or tab in tabs:
+        return ""
+    if (action, tab) == ("delete", Tab.SNAPSHOTS):
+        return f"Snapshots go by expiry: `{key('app.palette', ':')}` expire-snapshots deletes the oldest"
+    name = f"{written(pressed)} ({binding.description})"
+    if len(tabs) > _MOST_NAMED:
+        return f"{name} does not work on {tab.title}"
+    *titles, last = (f"{tab_key(each.name.lower(), each.key)} {each.title}" for each in sorted(tabs))
+    return f"{name} works on {', '.join(titles)} and {last}"

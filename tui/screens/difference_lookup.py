@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 
 from tui.messages import Say
-from tui.records.marks import moved_on, pair_to_compare, why_no_pair
+from tui.records.marks import (
+    Mark,
+    moved_on,
+    pair_of_change,
+    pair_to_compare,
+    why_no_change,
+    why_no_pair,
+)
 from tui.screens.selected_rows import SelectedRows
 from tui.session import Session, Target
 
@@ -36,17 +43,30 @@ class DifferenceLookup:
 
     async def open(self, target: Target) -> None:
         """Compare the marked rows, or the row under the cursor; returns when the difference has the keys."""
-        from core.travel.diff.diff import make_difference
-        from tui.dialogs.difference.difference_screen import DifferenceScreen
-
         marks = self._rows.marks
         if len(marks) != 2 and self._rows.says_no_row():
             return
         pair = pair_to_compare(marks, self._rows.under_cursor)
         if pair is None:
             self._say(why_no_pair(marks), "warn")
+        else:
+            await self._compare(target, *pair)
+
+    async def open_changes(self, target: Target) -> None:
+        """Compare the snapshot under the cursor with the one before it."""
+        if self._rows.says_not_one():
             return
-        files, (old, new) = self._session.files, pair
+        pair = pair_of_change(here := self._rows.under_cursor)
+        if pair is None:
+            self._say(why_no_change(here), "warn")
+        else:
+            await self._compare(target, *pair)
+
+    async def _compare(self, target: Target, old: Mark, new: Mark) -> None:
+        from core.travel.diff.diff import make_difference
+        from tui.dialogs.difference.difference_screen import DifferenceScreen
+
+        files = self._session.files
 
         def accept(found: Difference) -> str:
             self._rows.unmark()

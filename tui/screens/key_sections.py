@@ -15,14 +15,23 @@ from tui.panes.sheets.sheet import QuerySheet
 from tui.panes.tables import TablesPane
 from tui.panes.timeline.timeline_pane import TimelinePane
 from tui.screens.browse import BrowseScreen
+from tui.tabs import Tab
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.sql_editor import SqlEditor
 
+# The section of what a tab alone has.
+_OF_TABS = {
+    Tab.BRANCHES: "Branches",
+    Tab.SCHEMA: "Schema",
+    Tab.QUERY: "Query",
+    Tab.TIMELINE: "Timeline",
+}
 
-def key_sections(everywhere: Sequence[BindingType]) -> list[KeySection]:
-    """`everywhere` are the application's own."""
-    return [
-        ("Everywhere", [*BrowseScreen.BINDINGS, *everywhere]),
+
+def key_sections(everywhere: Sequence[BindingType], here: Tab | None = None) -> list[KeySection]:
+    """`everywhere` are the application's own; the keys of the tab that is `here` come first."""
+    sections = [
+        ("Everywhere: each change shows its plan first", [*BrowseScreen.BINDINGS, *everywhere]),
         ("In rows", RecordGrid.BINDINGS),
         ("On a snapshot, savepoint, branch or tag", RecordPane.BINDINGS),
         ("Branches", BranchesPane.BINDINGS),
@@ -31,3 +40,5 @@ def key_sections(everywhere: Sequence[BindingType]) -> list[KeySection]:
         ("Tables", TablesPane.BINDINGS),
         ("Query", [*QueryPane.BINDINGS, *QuerySheet.BINDINGS, *SqlEditor.BINDINGS]),
     ]
+    first = None if here is None else _OF_TABS.get(here)
+    return sorted(sections, key=lambda section: section[0] != first)

@@ -63,14 +63,15 @@ async def _drained(pump: MessagePump) -> None:
 
 def binding_of(screen: Screen[object], key: str) -> str:
     """The id of the binding that a key has there, possible now or not; empty for a key that has none."""
-    return next((binding.id or "" for binding in _bindings(screen, key)), "")
+    return next((binding.id or "" for binding in bindings_of(screen, key)), "")
 
 
 def is_bound(screen: Screen[object], key: str) -> bool:
     """Whether a key has a binding there, possible now or not."""
-    return any(True for _ in _bindings(screen, key))
+    return any(True for _ in bindings_of(screen, key))
 
 
-def _bindings(screen: Screen[object], key: str) -> Iterator[Binding]:
+def bindings_of(screen: Screen[object], key: str) -> Iterator[Binding]:
+    """The bindings that a key has there, possible now or not, the most particular first."""
     for _, bindings in screen._modal_binding_chain:
         yield from bindings.key_to_bindings.get(key, ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual.screen import Screen
 from textual.timer import Timer
@@ -25,6 +25,7 @@ _WRITTEN = {
     "pagedown": "pgdn",
     "comma": ",",
     "at": "@",
+    "equals_sign": "=",
     "full_stop": ".",
     "less_than_sign": "<",
     "greater_than_sign": ">",
@@ -54,6 +55,7 @@ _FIRST = (
     "browse.",
     "app.",
 )
+_BEFORE_THE_REST = _FIRST.index("browse.diff")
 
 
 class KeyBar(Lines):
@@ -62,6 +64,11 @@ class KeyBar(Lines):
     _said: Piece | None = None
     _said_at = 0.0
     _timer: Timer | None = None
+
+    def __init__(self, first: Callable[[], Sequence[str]] = tuple) -> None:
+        """`first` are ids of bindings that come before all but those of the pane itself."""
+        super().__init__()
+        self._first = first
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
@@ -94,10 +101,14 @@ class KeyBar(Lines):
         if self._said is not None:
             return [[self._said]]
         shown: dict[str, tuple[int, int, str, str]] = {}
+        first = self._first()
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.show and enabled and binding.action not in shown:
                 key = binding.key_display or written(binding.key)
-                shown[binding.action] = (_rank(binding.id), len(shown), key, binding.description)
+                rank, place = _rank(binding.id), len(shown)
+                if binding.id in first:
+                    rank, place = _BEFORE_THE_REST, first.index(binding.id) - len(first)
+                shown[binding.action] = (rank, place, key, binding.description)
         helping = shown.pop("help", None)
         help_ = [] if helping is None else _key(helping[2], "keys")
         line: list[Piece] = [(" ", "")]

@@ -11,6 +11,7 @@ from textual.strip import Strip
 from core.config import Settings
 from tests.conftest import ORDERS
 from tests.paimon import create_table
+from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
 from tui.dialogs.confirm import ConfirmScreen
@@ -134,6 +135,19 @@ async def test_a_plan_is_painted_once_as_high_as_it_is(
     assert not [line for line in painted if "more lines below" in line]
 
 
+async def test_a_word_that_is_neither_yes_nor_no_makes_no_plan(warehouse: Path) -> None:
+    """It would be taken for no, and what was to be kept be deleted."""
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    async with at_orders(warehouse) as console:
+        await console.press("3", "j", "x")
+        await console.sees("yes or no. Only retire it", "[ Cancel ]", "Delete branch fix")
+        await console.press("e", "down")
+        await console.type("yep")
+        await console.sees("keep is yes or no: 'yep' is neither.")
+        await console.press("ctrl+u", "y")
+        await console.sees("Retire branch fix")
+
+
 async def test_a_refusal_is_said_in_words_and_can_not_be_applied(warehouse: Path) -> None:
     async with at_orders(warehouse) as console:
         await console.press("t")
@@ -244,6 +258,15 @@ async def test_help_lists_the_keys_of_the_bindings(warehouse: Path) -> None:
         await console.sees("history", "Nothing is changed without a plan")
         await console.press("escape")
         await console.sees("● events")
+
+
+async def test_help_begins_with_the_keys_of_the_tab_that_is_open(warehouse: Path) -> None:
+    async with at_events(warehouse) as console:
+        for tab, first, there in (("1", "Everywhere", "make a savepoint"), ("7", "Timeline", "go to a time")):
+            await console.press(tab, "question_mark")
+            await console.sees(f"│ {first}", there)
+            await console.press("escape")
+            await console.loses(there)
 
 
 async def test_a_question_about_a_long_text_can_be_read_to_its_end(warehouse: Path) -> None:

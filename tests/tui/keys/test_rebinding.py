@@ -107,7 +107,7 @@ async def test_new_keys_work_and_are_told_everywhere(warehouse: Path, scopes: li
         await console.press("f9")
         await console.loses("[ Apply ]")
         await console.press("f1")
-        await console.sees("  f2 ", "make a savepoint: first the plan")
+        await console.sees("  f2 ", "make a savepoint")
         await console.press("q", "colon")
         await console.type("create-save")
         await console.sees("create-savepoint", "f2")

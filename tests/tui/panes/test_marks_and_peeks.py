@@ -19,7 +19,7 @@ from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
 from tui.records.location_history import LocationHistory
-from tui.records.marks import Mark, pair_to_compare, toggled
+from tui.records.marks import Mark, pair_of_change, pair_to_compare, toggled
 from tui.session import Target
 from tui.tabs import Tab
 
@@ -46,6 +46,14 @@ TABLE = TablePath("shop", "orders")
 )
 def test_which_two_are_compared(marks: list[Mark], here: Mark | None, pair: tuple[Mark, Mark] | None) -> None:
     assert pair_to_compare(marks, here) == pair
+
+
+def test_what_a_snapshot_changed_is_told_by_the_one_before_it() -> None:
+    on_fix = Mark(Wanted("fix", "snapshot.12"), 12)
+    assert pair_of_change(on_fix) == (Mark(Wanted("fix", "snapshot.11"), 11), on_fix)
+    assert pair_of_change(OLD) == (Mark(Wanted(None, "snapshot.2"), 2), OLD)
+    for none in (None, FIX, Mark(Wanted(None, "snapshot.1"), 1)):
+        assert pair_of_change(none) is None
 
 
 def test_a_mark_stays_until_it_is_taken_away() -> None:
@@ -83,6 +91,33 @@ async def test_marked_rows_are_compared_and_the_way_leads_back(warehouse: Path) 
         await console.sees("[1 Snap")
         await console.press("]")
         await console.sees("[2 Save")
+
+
+async def test_what_one_snapshot_changed_is_a_key_away(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        await console.press("j", "equals_sign")
+        await console.sees("Difference of shop.orders: from snapshot.3 to snapshot.4")
+        await console.press("escape", "G", "equals_sign")
+        await console.sees("snapshot.1 is the first", "p shows some")
+        await console.press("3", "equals_sign")
+        await console.sees("Go to a snapshot: = shows the rows that it changed")
+
+
+async def test_a_key_of_other_tabs_says_which_they_are(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        for tab, pressed, said in (
+            ("1", "m", "m (merge) works on 3 Branches, 7 Timeline and 8 Space"),
+            ("1", "x", "`:` expire-snapshots deletes the oldest"),
+            ("4", "C", "C (chart) works on 1 Snapshots, 6 Query, 7 Timeline and 8 Space"),
+        ):
+            await console.press(tab, pressed)
+            await console.sees(said)
+
+
+async def test_the_keys_of_branches_are_told_before_those_of_every_row(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        await console.press("3")
+        await console.sees("m merge  R make main  x delete", "? keys")
 
 
 async def test_what_acts_on_one_row_says_so_while_others_are_marked(warehouse: Path) -> None:

@@ -47,6 +47,7 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
     if browse.target is not None:
         offered += [
             PaletteEntry("diff", "rows that differ between two versions", "D", browse.action_diff),
+            PaletteEntry("changes", "rows that one snapshot changed", "=", browse.action_changes),
             PaletteEntry(
                 "chart", "rows, files and bytes over time, or a histogram", "C", browse.action_chart
             ),
