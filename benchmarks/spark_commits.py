@@ -1,8 +1,8 @@
 """The first query after a commit to a large keyed table, beside stock Paimon (P12).
 
-`python -m benchmarks.spark_commits [--rows N] [--commit N] [--rounds R] [--snapshots S] [--keep PLACE]`. The
-table is one big run of files, generated; stock Paimon commits to it, keys over the whole range. Each question
-is the first after a commit of its own: with what is known of the state before, without
+`python -m benchmarks.spark_commits [--rows N] [--commit N] [--rounds R] [--snapshots S] [--questions Q ...]
+[--keep PLACE]`. The table is one big run of files, generated; stock Paimon commits to it, keys over the whole
+range. Each question is the first after a commit of its own: with what is known of the state before, without
 (`spark.paimark.reuse` off), asked of the bare library, and of the stock connector where it is to be had.
 Times are medians, CPU is that of all processes.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count, product
@@ -84,11 +84,13 @@ def write_table(library: Library, place: Path, rows: int) -> None:
         commit(open_table(place, TABLE), pool.map(lambda each: write_file(place, *each), sizes))
 
 
-def measure(sides: Sides, new_commit: Callable[[], None], rows: int, rounds: int) -> None:
+def measure(
+    sides: Sides, new_commit: Callable[[], None], rows: int, rounds: int, questions: Sequence[str]
+) -> None:
     costs: Costs = defaultdict(list)
     peer = "connector" if sides.others else "library"
     ways = (*_OURS, "library", *sides.others)
-    for number, question in product(range(rounds + 1), _ASKED):
+    for number, question in product(range(rounds + 1), questions):
         key = rows // 3 + number
         sql = QUESTIONS[question].format(table=TABLE, key=key)
         for way in ways:
@@ -98,7 +100,7 @@ def measure(sides: Sides, new_commit: Callable[[], None], rows: int, rounds: int
             # The first round warms up, and reads keys that are in memory later.
             costs[TABLE, question, way if number else f"{way} at first"].append(cost)
     if rounds:
-        report(costs, [TABLE], _ASKED, (*ways, "reuse at first"), peer)
+        report(costs, [TABLE], questions, (*ways, "reuse at first"), peer)
 
 
 def ask(sides: Sides, way: str, asked: Asked) -> Cost:
@@ -125,6 +127,7 @@ def parser() -> argparse.ArgumentParser:
     words.add_argument("--rows", type=int, default=10_000_000)
     words.add_argument("--commit", type=int, default=1_000, help="rows of each commit")
     words.add_argument("--rounds", type=int, default=5)
+    words.add_argument("--questions", nargs="+", choices=_ASKED, default=_ASKED)
     words.add_argument("--snapshots", type=int, default=200)
     words.add_argument("--keep", type=Path, help="a directory for the table, used again if it has one")
     add_arguments(words)
@@ -140,7 +143,7 @@ def main() -> None:
             first = next(numbers) * 7919 % step
             sides.library.do("write", *TABLE.split("."), first, step, given.commit, "keep")
 
-        measure(sides, new_commit, given.rows, given.rounds)
+        measure(sides, new_commit, given.rows, given.rounds, given.questions)
         stay_small(sides.engine, new_commit, given.snapshots)
 
 
