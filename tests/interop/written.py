@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from math import isinf
+from math import isinf, isnan
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,8 @@ def _judged(value: Any) -> Any:
             return f"{value:f}"
         case bytes():
             return value.hex()
+        case float() if isnan(value):
+            return "NaN"
         case float() if isinf(value):
             return "Infinity" if value > 0 else "-Infinity"
     return value

@@ -3,8 +3,8 @@
 Spark applies every condition again to what comes back, so what counts here is that pypaimon never drops a
 row that Spark would keep. Left out are: floating-point columns (Spark holds that NaN equals NaN and is larger
 than all else), timestamps (a literal depends on the session), decimals of more than 28 digits (pyspark rounds
-such a literal, by Python's decimal context), CHAR (ORC fills it up with spaces), conditions inside nested
-columns, negations.
+such a literal, by Python's decimal context), some days of 1582, CHAR (ORC fills it up with spaces),
+conditions inside nested columns, negations.
 In a table with a primary key only key and partition columns count: other conditions hold after merging. A
 column whose type was changed has no condition at all: see `type_changes`.
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date
 
 from pyspark.sql.datasource import (
     EqualTo,
@@ -42,6 +43,8 @@ _EXACT = re.compile(
     r"(\(\d+\))?( NOT NULL)?"
 )
 _TEXT = re.compile(r"(STRING|VARCHAR)(\(.*\))?( NOT NULL)?")
+# Days that the calendar of that time did not have are told here as others of these.
+_UNSURE = date(1582, 10, 5), date(1582, 10, 25)
 
 
 def conditions(filters: Iterable[Filter], columns: Mapping[str, str]) -> list[PypaimonCondition]:
@@ -62,10 +65,18 @@ def _condition(each: Filter, columns: Mapping[str, str]) -> PypaimonCondition | 
         return None
     if isinstance(each, In):
         values = tuple(value for value in each.value if value is not None)
+        if any(map(_is_unsure, values)):
+            return None
         # Nothing is IN a list of nulls, which Spark finds out for itself.
         return PypaimonCondition("is_in", column, (list(values),)) if values else None
     if isinstance(each, StringStartsWith):
         return PypaimonCondition("startswith", column, (each.value,)) if _TEXT.fullmatch(kind) else None
     method = _COMPARISONS.get(type(each))
     value = getattr(each, "value", None)
-    return PypaimonCondition(method, column, (value,)) if method and value is not None else None
+    if not method or value is None or _is_unsure(value):
+        return None
+    return PypaimonCondition(method, column, (value,))
+
+
+def _is_unsure(value: object) -> bool:
+    return isinstance(value, date) and _UNSURE[0] <= value <= _UNSURE[1]

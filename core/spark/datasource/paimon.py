@@ -22,7 +22,8 @@ from core.spark.datasource.file_io import file_io
 from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
-from core.spark.datasource.type_changes import columns_of_one_type, require_convertible
+from core.spark.datasource.unlike.aggregates import as_stock, require_merged_alike
+from core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
 from core.table.definition.kind_signs import ignored_deletes, merge_engine
 
 _OPTIONS = {
@@ -84,6 +85,8 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
     table = open_table(scan)
     wanted = [field for field in table.fields if scan.columns is None or field.name in scan.columns]
     require_deletes_done(scan, table, splits)
+    if not all(split.raw_convertible for split in splits):
+        require_merged_alike(scan.name, wanted, table.primary_keys, table.table_schema.options)
     older = {file.schema_id for split in splits for file in split.files} - {table.table_schema.id}
     for schema_id in sorted(older):
         written = table.schema_manager.get_schema(schema_id)
@@ -117,8 +120,14 @@ def read_splits(
     merge, or whose deletion vectors it can't read; `Corrupt` for a file that is not what its manifest says.
     """
     name = scan.name
+    as_stock()
     try:
         yield from _read(scan, wanted, splits)
+    except ArithmeticError as error:
+        raise Refused(
+            f"Rows of {name} come to more together than their column holds: {error}",
+            "A stock engine reads them, or says the same.",
+        ) from error
     except NotImplementedError as error:
         engine = merge_engine(open_table(scan).table_schema.options)
         taken = "which take values of earlier ones back" if engine == "aggregation" else "which delete"

@@ -15,8 +15,8 @@ from pyspark.sql.types import ByteType, IntegerType, ShortType, StructField, Str
 
 from core.errors import StatementFailed
 from core.spark.datasource.field_types import atoms, is_wider
-from core.spark.datasource.type_changes import type_words
 from core.spark.datasource.types import spark_schema
+from core.spark.datasource.unlike.type_changes import type_words
 from core.table.definition.column_types import ColumnType
 
 # Spark has no reader for what Paimon stores these as.

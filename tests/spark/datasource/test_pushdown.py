@@ -135,6 +135,18 @@ def test_pushed_conditions_keep_what_spark_keeps(
     assert in_order(found) == in_order([each for each in kept if each["number"] < half])
 
 
+def test_days_that_the_calendar_passed_over(engine: Engine, engine_warehouse: Path) -> None:
+    """Paimon has them, and Spark tells a Python source others."""
+    days = [dt.date(1582, 10, day) for day in (4, 5, 14, 15, 24, 25)]
+    schema = pa.schema([("day", pa.date32()), ("number", pa.int32())])
+    create_table(engine_warehouse, "push.days", schema, partition_keys=["day"])
+    commit(engine_warehouse, "push.days", pa.table([days, range(len(days))], schema=schema))
+    with by_pypaimon(engine):
+        for number, day in enumerate(days):
+            for condition in (f"day = {text(day)}", f"day IN ({text(day)}, NULL)"):
+                assert rows(engine, f"SELECT number FROM push.days WHERE {condition}") == [{"number": number}]
+
+
 def test_conditions_reach_pypaimon(engine: Engine, engine_warehouse: Path) -> None:
     """A partition that a condition rules out is not read: its files may be gone."""
     create_table(engine_warehouse, "push.torn", SCHEMA, partition_keys=["part"])
