@@ -106,7 +106,12 @@ def _click(words: list[str]) -> int:
     except click.Abort as error:
         raise KeyboardInterrupt from error
     except click.ClickException as error:
-        path = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "paimark"
+        if isinstance(error, click.UsageError) and error.ctx:
+            path = error.ctx.command_path
+        else:
+            # Click does not say whose option lacks its argument.
+            commands = root.list_commands(click.Context(root))
+            path = " ".join(["paimark", *(word for word in words if word in commands)][:2])
         raise UsageError(
             error.format_message().rstrip("."), f"`{path} --help` says what it takes."
         ) from error

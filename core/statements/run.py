@@ -23,6 +23,7 @@ from core.statements.listing.listed import Listing, events, read_listing
 from core.statements.words import IN_SQL
 from core.storage.open import open_files
 from core.table.catalog import find_table
+from core.travel.parse.kinds import NOT_DONE
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
 from core.travel.resolving import require_versions
@@ -74,6 +75,8 @@ def run_statement(
         return
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
+    elif is_never_done(statement):
+        yield Failed(*NOT_DONE)
     elif is_action(statement):
         yield from _run_action(engine, statement, database, limit, call or CallMode())
     else:
@@ -128,6 +131,14 @@ def action_called(statement: Statement, database: str | None = None) -> Called |
 def is_action(statement: Statement) -> bool:
     """Whether an action does it, with a plan that says what, refuses and asks."""
     return statement.kind in ("call", "alter", "insert", "overwrite")
+
+
+def is_never_done(statement: Statement) -> bool:
+    """Whether it would take rows away, as DELETE and DROP TABLE do, and nothing here does it.
+
+    What begins with no known word is not among them: most often it is misspelt, and Spark says where.
+    """
+    return statement.removes_rows and statement.kind != "other" and not is_action(statement)
 
 
 def _called(statement: Statement, database: str | None) -> tuple[Called, Inserts | None]:

@@ -100,6 +100,7 @@ def test_a_context_of_the_config_file_names_the_warehouse(
         (["snapshots"], 2, "TABLE"),
         (["snapshots", "shop.orders", "--bogus"], 2, "--bogus"),
         (["snapshots", "shop.orders", "--limit", "0"], 2, "--limit"),
+        (["--read-only", "snapshots", "shop.orders", "--limit"], 2, "`paimark snapshots --help`"),
         (["snapshots", "shop.orders", "extra"], 2, "extra"),
         (["tables", "--output", "xml"], 2, "xml"),
         (["tables", "--option", "nonsense"], 2, "key=value"),

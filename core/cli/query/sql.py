@@ -102,8 +102,6 @@ def _check(statement: Statement, options: Given, settings: Settings) -> None:
         return
     if options.dry_run:
         raise Refused("A statement that writes has no dry run", "It was not run.")
-    if statement.removes_rows and not options.yes:
-        confirm("The statement removes rows.")
 
 
 def _text(statement: str | None, file: str | None) -> str:

@@ -39,6 +39,7 @@ from core.spark.results.results import (
     tell_rows,
 )
 from core.spark.writing.insert import insert_rows, target_of
+from core.travel.parse.kinds import NOT_DONE
 from core.travel.parse.uses import Statement
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert
@@ -163,10 +164,7 @@ class Classic:
         if statement.kind == "show" and not is_session_command(said.kind):
             raise Refused(f"{_head(statement)} is not answered here", _SHOWS)
         if (said.reads and statement.writes) or not (said.reads or is_session_command(said.kind)):
-            raise Refused(
-                "This version reads, and writes by INSERT and ALTER TABLE, and no other statement",
-                "INSERT OVERWRITE with a query of the rows that stay does what DELETE, UPDATE and MERGE do.",
-            )
+            raise Refused(*NOT_DONE)
         if insert is not None:
             return self._insert(job, insert, said.reads)
         if said.reads:

@@ -16,6 +16,11 @@ class Classified(NamedTuple):
     removes_rows: bool = False
 
 
+# Said of every statement that would write and is not among those that are done, and what to do instead.
+NOT_DONE = (
+    "This version reads, and writes by INSERT and ALTER TABLE, and no other statement",
+    "INSERT OVERWRITE with a query of the rows that stay does what DELETE, UPDATE and MERGE do.",
+)
 # Statements that one word names. CACHE, SET and the like change the session, never the warehouse.
 _BY_FIRST_WORD: dict[str, Classified] = {
     "EXPLAIN": Classified("explain"),

@@ -140,13 +140,19 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
     for words, said in (
         ([insert, "--read-only"], "read-only"),
         (["DROP TABLE shop.events", "--dry-run"], "not run"),
-        (["DELETE FROM shop.events"], "--yes"),
+        (["DELETE FROM shop.events"], "no other statement"),
         (["INSERT OVERWRITE shop.events VALUES ('2026-05-03', 'click')"], "--yes"),
-        (["DROP TABLE shop.events"], "--yes"),
+        (["DROP TABLE shop.events", "--yes"], "no other statement"),
     ):
         ran = sql("sql", *words)
         assert (ran.code, ran.out) == (1, "")
         assert said in ran.err
+
+
+def test_what_is_misspelt_is_never_said_to_remove_rows(sql: Paimark) -> None:
+    ran = sql("sql", "SELEC * FROM shop.events")
+    assert (ran.code, ran.out) == (1, "")
+    assert "Syntax error at or near 'SELEC'" in ran.err and "removes" not in ran.err
 
 
 def test_an_insert_is_planned_and_says_what_it_committed(sql: Paimark, engine_warehouse: Path) -> None:

@@ -212,13 +212,6 @@ class QuerySheet(Vertical):
         if called is not None:
             await self.desk.plan_call(called)
             return
-        if statement.removes_rows:
-            from tui.dialogs.confirm import ConfirmScreen
-
-            question = "This statement removes or replaces rows of the table."
-            asked = ConfirmScreen(question, text)
-            await self.app.push_screen(asked, lambda agreed: self._run(statement, base) if agreed else None)
-            return
         self._run(statement, base)
 
     def _run(self, asked: str | Statement, base: int) -> None:
