@@ -13,6 +13,7 @@ import socket
 from typing import NamedTuple
 
 from core.processes import lives, machine, start_of
+from core.table.definition.automatic_tags import has_automatic_name
 from core.table.records import Tag
 from core.table.tag_times import created_ms
 
@@ -43,8 +44,8 @@ def is_of_read(name: str) -> bool:
 
 
 def holds_for_good(name: str, tag: Tag) -> bool:
-    """Whether a tag stays until somebody deletes it: no time to live, and of no read."""
-    return tag.tag_time_retained is None and not is_of_read(name)
+    """Whether a tag stays until somebody deletes it: no time to live, and not one that engines make."""
+    return tag.tag_time_retained is None and not is_of_read(name) and not has_automatic_name(name)
 
 
 def read_tag_name(snapshot_id: int, *, is_over: bool = False) -> str:

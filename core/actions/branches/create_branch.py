@@ -13,6 +13,7 @@ from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
 from core.actions.checks import require_unmoved, required_text
 from core.actions.context import Context, Remark
+from core.actions.garbage import release_pins
 from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.roots import savepoint_claim
@@ -23,6 +24,7 @@ from core.actions.roots.branch_files import (
     highest_schema_id,
     is_protected,
     others_files,
+    pin_tag,
     remove_unfinished,
     take_back,
     write_branch,
@@ -30,9 +32,10 @@ from core.actions.roots.branch_files import (
 from core.actions.roots.root_state import own_state
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.figures import moment
-from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, number_in
+from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, merge_tag, number_in
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root
+from core.table.read_tags import holds_for_good
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
 
@@ -48,7 +51,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     refusals = _name_refusals(context, table, name) or _tag_refusals(context, table, tag_name, tag)
     source = None
     try:
-        source = branch_source(files, root, tag_name, highest_schema_id(files, table, tag))
+        pin = _pin(name, tag_name, tag)
+        source = branch_source(files, root, tag_name, highest_schema_id(files, table, tag), pin)
     except FileMissing as error:
         refusals.append(
             Refusal(f"Tag {tag_name} can't be branched from: {error.message}", "Choose one that is whole.")
@@ -60,11 +64,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             "tag": tag_name,
             "snapshot": tag.id,
             "highest_schema": source.highest_schema if source else None,
+            "pin": _pin(name, tag_name, tag),
         },
         fingerprint=source.fingerprint if source else "",
         steps=_steps(source, table.root(name)) if source else (),
         kept=("main is not touched; the branch shares the tag's data files with it",),
-        warnings=tuple(_warnings(tag_name, tag)),
+        warnings=tuple(_warnings(name, tag_name, tag)),
         refusals=tuple(refusals),
     )
 
@@ -110,6 +115,7 @@ class CreateBranch(Change[CreateBranchState]):
     def prepare(self, hold: Hold) -> None:
         work = self.work
         source = _source_as_planned(work.context, work.table, work.plan)
+        pin_tag(work.files, source)
         for sentence in write_branch(work.files, source, self._branch, self._written):
             hold.note(sentence)
             work.progress(sentence)
@@ -143,6 +149,9 @@ class CreateBranch(Change[CreateBranchState]):
         else:
             if not remove_unfinished(self.work.files, self._paths, self._branch, self._newest_schema):
                 self.work.progress(Remark(f"branch {self.state.name} stays: another engine made it"))
+        if self.work.plan.arguments.get("pin") and not self.work.files.entries(self._branch.directory):
+            context, progress, snapshot = self.work.context, self.work.progress, self.state.snapshot
+            release_pins.release(context, hold, self.state.name, progress, snapshot=snapshot)
 
     def clean(self) -> None:
         clean_unfinished(self.work.files, self._branch, self._paths)
@@ -213,7 +222,8 @@ def _source_as_planned(context: Context, table: TablePath, plan: Plan) -> Branch
     try:
         root = main_root(context.files, table)
         highest = int(plan.arguments["highest_schema"] or 0)
-        source = branch_source(context.files, root, str(plan.arguments["tag"]), highest)
+        pin = str(plan.arguments.get("pin") or "")
+        source = branch_source(context.files, root, str(plan.arguments["tag"]), highest, pin)
     except FileMissing as error:
         raise Refused(
             f"{error.path} has gone since the plan was made", "Nothing is left of it: make a new plan."
@@ -230,6 +240,7 @@ def _paths(plan: Plan, branch: Root) -> list[str]:
         branch.snapshot(int(arguments["snapshot"] or 0)),
         branch.earliest_hint,
         branch.latest_hint,
+        *([branch.tag(str(arguments["pin"]))] if arguments.get("pin") else []),
         branch.tag(str(arguments["tag"])),
         *(branch.schema(number) for number in reversed(schemas)),
     ]
@@ -241,6 +252,9 @@ def _steps(source: BranchSource, branch: Root) -> tuple[Step, ...]:
     detail = "the newest with retention off: stock expiry on a branch would destroy savepoints"
     up_to = f" to schema-{source.highest_schema}" if source.highest_schema else ""
     steps = [Step("create", path, size=len(data)) for _, group in others for path, data in group]
+    if source.pin:
+        why = f"keeps what the branch needs: engines delete tag {source.tag_name} by themselves"
+        steps.insert(0, Step("create", source.root.tag(source.pin), why, len(source.pin_data)))
     return (*steps, Step("copy", f"{branch.schema(0)}{up_to}", detail, size))
 
 
@@ -273,14 +287,16 @@ def _tag_refusals(context: Context, table: TablePath, tag_name: str, tag: Tag) -
     return []
 
 
-def _warnings(tag_name: str, tag: Tag) -> list[str]:
-    warnings = []
+def _pin(name: str, tag_name: str, tag: Tag) -> str:
+    """The tag that main keeps for the branch, where engines delete the branch's own by themselves."""
+    return "" if holds_for_good(tag_name, tag) else merge_tag(name, tag.id)
+
+
+def _warnings(name: str, tag_name: str, tag: Tag) -> list[str]:
+    warnings, kept = [], _pin(name, tag_name, tag) or tag_name
     if until := kept_until_ms(tag):
-        warnings.append(
-            f"Tag {tag_name} lives until {moment(until)}: "
-            "stock engines then delete it, and with it files that the branch needs"
-        )
+        warnings.append(f"Tag {tag_name} lives until {moment(until)}: tag {kept} keeps what the branch needs")
     warnings.append(
-        f"Keep tag {tag_name} while the branch lives: stock engines allow deleting it, and the branch breaks"
+        f"Keep tag {kept} while the branch lives: stock engines allow deleting it, and the branch breaks"
     )
     return warnings

@@ -61,14 +61,20 @@ def pins_to_delete(main: Root, pins: Mapping[str, Tag]) -> ToDelete:
 
 
 def release(
-    context: Context, hold: Hold, branch: str, progress: Progress, count: FileCount | None = None
+    context: Context,
+    hold: Hold,
+    branch: str,
+    progress: Progress,
+    count: FileCount | None = None,
+    snapshot: int | None = None,
 ) -> Removed:
     """Once the branch is gone: its pins go, with the files that only they kept. It can be done twice.
 
-    `count` may have counted them before.
+    `count` may have counted them before. With `snapshot`, only those of it.
     """
     files, main = context.files, main_root(context.files, hold.table)
-    pins = released(files, main, branch)
+    found = released(files, main, branch).items()
+    pins = {name: tag for name, tag in found if snapshot in (None, tag.id)}
     if not pins:
         return Removed()
     to_delete = pins_to_delete(main, pins)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from core.actions.context import Context
-from core.actions.features import changelog_refusals, feature_refusals
+from core.actions.features import changelog_refusals, feature_refusals, newest_options
 from core.actions.garbage.deletion import freed_steps
 from core.actions.garbage.drop_root import root_to_delete
 from core.actions.garbage.unreferenced import FileCount, Freed
@@ -16,6 +16,7 @@ from core.actions.roots.branch_files import is_protected
 from core.actions.roots.root_files import part_of, root_files
 from core.errors import Refused
 from core.figures import counted
+from core.table.definition.retention import makes_tags
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
 from core.table.records import TableSchema
 from core.table.savepoints import SavepointManager
@@ -169,6 +170,8 @@ def _warnings(context: Context, takeover: Takeover) -> list[str]:
     if consumers := sorted(name for name in files.names(main.consumers) if name.startswith("consumer-")):
         plain = [each.removeprefix("consumer-") for each in consumers]
         warnings.append(f"Consumer {_listed(plain)} of main: its next snapshot means nothing on the branch")
+    if makes_tags(newest_options(files, main)):
+        warnings.append(f"Stock engines make no tags by themselves on branch {branch.label}: make them here")
     if columns := _lost_columns(takeover):
         warnings.append(f"Main has columns that the branch lacks: {_listed(columns)}")
     staying = [

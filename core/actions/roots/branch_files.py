@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import msgspec
 
 from core.actions.checks import fingerprint
+from core.actions.roots.guard_tags import guard
 from core.actions.roots.json_edit import with_options, without_time_to_live
 from core.actions.roots.root_files import paths_below
 from core.actions.temp_files import delete_temporaries, meant_for
@@ -21,12 +22,15 @@ from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import Root, TablePath
 from core.table.manifests.files import data_manifests
 from core.table.manifests.manifests import read_facts
-from core.table.records import DECODE_ERRORS, Tag
+from core.table.records import DECODE_ERRORS, Tag, is_same_commit
 
 
 @dataclass(frozen=True)
 class BranchSource:
-    """Files of main that a branch starts with: the tag, its snapshot, and schemas 0 to the highest needed."""
+    """Files of main that a branch starts with: the tag, its snapshot, and schemas 0 to the highest needed.
+
+    `pin` names a tag that holds the same for good, where engines delete the tag by themselves; else empty.
+    """
 
     root: Root
     tag_name: str
@@ -34,6 +38,11 @@ class BranchSource:
     snapshot_id: int
     snapshot_data: bytes
     schemas: tuple[bytes, ...]
+    pin: str = ""
+
+    @property
+    def pin_data(self) -> bytes:
+        return without_time_to_live(self.tag_data, self.root.tag(self.tag_name))
 
     @property
     def highest_schema(self) -> int:
@@ -57,12 +66,20 @@ class BranchSource:
                 [(branch.snapshot(self.snapshot_id), self.snapshot_data)],
             ),
             ("wrote EARLIEST and LATEST", [(branch.earliest_hint, hint), (branch.latest_hint, hint)]),
-            (f"copied tag {self.tag_name}", [(branch.tag(self.tag_name), self.tag_data)]),
+            (f"copied tag {self.tag_name}", [(branch.tag(name), data) for name, data in self._tags()]),
             (f"copied schemas {newest} to 0, retention off in the newest", schemas[::-1]),
         ]
 
+    def _tags(self) -> Iterator[tuple[str, bytes]]:
+        if self.pin:
+            # Beside it nothing of the tag goes with it, where an engine deletes that on the branch.
+            yield self.pin, self.pin_data
+        yield self.tag_name, self.tag_data
 
-def branch_source(files: Files, root: Root, tag_name: str, highest_schema: int) -> BranchSource:
+
+def branch_source(
+    files: Files, root: Root, tag_name: str, highest_schema: int, pin: str = ""
+) -> BranchSource:
     """Read what a branch from this tag of `root` needs. Raises `FileMissing`, also for a missing schema."""
     tag_data = files.read(root.tag(tag_name))
     tag = Tag.from_json(tag_data, root.tag(tag_name))
@@ -73,7 +90,7 @@ def branch_source(files: Files, root: Root, tag_name: str, highest_schema: int) 
             raise FileMissing(path)
         schemas.append(data)
     return BranchSource(
-        root, tag_name, tag_data, tag.id, _snapshot_data(files, root, tag.id, tag_data), tuple(schemas)
+        root, tag_name, tag_data, tag.id, _snapshot_data(files, root, tag.id, tag_data), tuple(schemas), pin
     )
 
 
@@ -86,6 +103,21 @@ def highest_schema_id(files: Files, table: TablePath, tag: Tag) -> int:
     highest = max([tag.schema_id, *(meta.schema_id for meta in manifests)])
     sizes = {table.manifest(meta.file_name): meta.file_size for meta in manifests}
     return max([highest, *(each.schema_id for _, each in read_facts(files, sizes))])
+
+
+def pin_tag(files: Files, source: BranchSource) -> None:
+    """Before anything of the branch is written: main keeps what the tag holds. Idempotent.
+
+    Raises `Refused` where another tag has the name of the pin.
+    """
+    if not source.pin:
+        return
+    path = source.root.tag(source.pin)
+    if not files.create(path, source.pin_data):
+        there = Tag.from_json(files.read(path), path)
+        if not is_same_commit(there, Tag.from_json(source.tag_data, path)):
+            raise Refused(f"{path} is of another snapshot {there.id}", "Choose another name for the branch.")
+    guard(files, source.root, source.pin)
 
 
 def write_branch(

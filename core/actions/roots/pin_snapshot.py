@@ -18,7 +18,7 @@ from core.actions.plan import Plan
 from core.errors import FileMissing, NotFound, Refused, Unavailable
 from core.figures import counted
 from core.storage.files import Files, read_if_there
-from core.table.definition.retention import NEVER
+from core.table.definition.retention import retention_off
 from core.table.layout import Root, TablePath
 from core.table.lineage.branches import branch_health
 from core.table.lineage.lineage import Lineage
@@ -124,8 +124,7 @@ def stock_expiry_warnings(files: Files, root: Root) -> list[str]:
     if branch_health(files, root) == "ok":
         return []
     return [
-        f"Stock expiry on branch {root.branch} can destroy savepoints: "
-        f"its schema lacks snapshot.num-retained.min and .max = {NEVER}"
+        f"Stock expiry on branch {root.branch} can destroy savepoints: its schema lacks {retention_off()}"
     ]
 
 

@@ -10,9 +10,10 @@ from core.actions.features import newest_options
 from core.actions.names import name_refusal
 from core.actions.plan import Refusal
 from core.actions.roots.json_edit import without_time_to_live
-from core.actions.tags.automatic_tags import automatic_of, has_automatic_name, makes_tags
 from core.figures import moment
 from core.storage.files import Files
+from core.table.definition.automatic_tags import automatic_of, has_automatic_name
+from core.table.definition.retention import makes_tags
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, main_root

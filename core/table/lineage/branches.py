@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from core.errors import Corrupt, NotFound
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.definition.retention import RETENTION_OFF
+from core.table.definition.retention import is_retention_off
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.lineage import Lineage
@@ -24,7 +24,7 @@ def branch_health(files: Files, root: Root) -> BranchHealth:
     if root.branch is None:
         return "ok"
     schema = Lineage(files, root).latest_schema()
-    return "ok" if schema is None or RETENTION_OFF.items() <= schema.options.items() else "exposed"
+    return "ok" if schema is None or is_retention_off(schema.options) else "exposed"
 
 
 class BranchRow(NamedTuple):

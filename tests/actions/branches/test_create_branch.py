@@ -21,10 +21,20 @@ from core.actions.roots.savepoint_claim import Claim
 from core.cli.checks import doctor
 from core.cli.options import Given
 from core.errors import NotFound, Refused, Unavailable
+from core.table.definition.retention import RETENTION_OFF
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
 from core.verify import verify
-from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.actions.acting import (
+    ORDERS,
+    Meanwhile,
+    applied,
+    contents,
+    context_on,
+    done,
+    planned,
+    replace_rows,
+)
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table, read_rows
 
@@ -51,10 +61,9 @@ def test_it_copies_byte_for_byte_and_switches_stock_expiry_off(context: Context,
     assert (root / "snapshot/snapshot-2").read_bytes() == (orders / "snapshot/snapshot-2").read_bytes()
     assert [(root / f"snapshot/{hint}").read_bytes() for hint in ("EARLIEST", "LATEST")] == [b"2", b"2"]
     mains = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
-    retention = {"snapshot.num-retained.min": NEVER, "snapshot.num-retained.max": NEVER}
     assert msgspec.json.decode((root / "schema/schema-0").read_bytes()) == {
         **mains,
-        "options": {**mains["options"], **retention},
+        "options": {**mains["options"], **RETENTION_OFF},
     }
     assert not (orders / "branch/ACTION").exists()
 
@@ -76,12 +85,56 @@ def test_a_tag_with_a_time_to_live_leaves_it_out_of_the_snapshot(context: Contex
     (orders / "snapshot/snapshot-3").unlink()
 
     plan = planned(context, "create-branch", name="fix", tag="short")
-    assert plan.warnings[0].startswith("Tag short lives until")
+    assert plan.warnings[0].endswith("tag paimark.merge.fix.3 keeps what the branch needs")
     applied(context, plan)
 
     root = orders / "branch/branch-fix"
     assert msgspec.json.decode((root / "snapshot/snapshot-3").read_bytes()) == expected
     assert (root / "tag/tag-short").read_bytes() == (orders / "tag/tag-short").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["2026-05-01", "short"])
+def test_what_engines_delete_by_themselves_is_pinned_while_the_branch_lives(
+    context: Context, warehouse: Path, orders: Path, name: str
+) -> None:
+    """A tag that has its time, or that they made: no other tag of main keeps the files of the branch."""
+    if name == "short":
+        done(context, "create-tag", name=name, snapshot=3, retain="7 d")
+    else:
+        open_table(warehouse, "shop.orders").create_tag(name, 3)
+    done(context, "create-branch", name="fix", tag=name)
+    expected = read_rows(warehouse, "shop.orders$branch_fix")
+
+    main, branch = (Lineage(context.files, ORDERS.root(each)) for each in (None, "fix"))
+    assert {"paimark.merge.fix.3", name} <= {*main.tag_names()} and branch.has_tag("paimark.merge.fix.3")
+    assert main.tag("paimark.merge.fix.3").tag_time_retained is None
+    done(context, "delete-tag", name=name)
+    replace_rows(warehouse)
+    done(context, "expire-snapshots", retain_last=1)
+    assert read_rows(warehouse, "shop.orders$branch_fix") == expected
+    assert planned(context, "delete-tag", name="paimark.merge.fix.3").refusals
+    done(context, "delete-branch", name="fix")
+    assert main.tag_names() == ["v2"]
+
+
+def test_a_branch_that_is_not_made_leaves_no_pin(context: Context, warehouse: Path, orders: Path) -> None:
+    done(context, "create-tag", name="short", snapshot=3, retain="7 d")
+    before = contents(orders)
+    plan = planned(context, "create-branch", name="b", tag="short")
+    files = Meanwhile(context.files, "tag/tag-paimark.merge.b.3", (orders / "tag/tag-short").unlink)
+    with pytest.raises(Refused, match="tag-short has gone since the plan was made"):
+        applied(context_on(warehouse, files), plan)
+    del before["tag/tag-short"]
+    assert contents(orders) == before
+
+
+def test_a_pin_of_another_snapshot_is_left_alone(context: Context, warehouse: Path, orders: Path) -> None:
+    done(context, "create-tag", name="short", snapshot=3, retain="7 d")
+    (orders / "tag/tag-paimark.merge.b.3").write_bytes((orders / "snapshot/snapshot-2").read_bytes())
+    before = contents(orders)
+    with pytest.raises(Refused, match=r"tag-paimark\.merge\.b\.3 is of another snapshot 2"):
+        done(context, "create-branch", name="b", tag="short")
+    assert contents(orders) == before
 
 
 def test_a_tag_whose_time_is_over_is_refused(context: Context) -> None:

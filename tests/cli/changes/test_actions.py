@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.registry import ACTIONS
+from core.table.definition.retention import retention_off
 from tests.cli.command import Paimark, on_terminal, program
 from tests.conftest import ORDERS
 from tests.paimon import commit, open_table
@@ -232,9 +233,7 @@ def test_doctor_tells_what_protects_savepoints_and_what_does_not(paimark: Paimar
     assert [row["health"] for row in listed] == ["ok", "unverified", "unprotected"]
     branches = paimark("branches", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
     assert [row["health"] for row in branches] == ["ok", "exposed"]
-    assert exposed["hint"].endswith(
-        """--set "'snapshot.num-retained.min' = '2147483647', 'snapshot.num-retained.max' = '2147483647'\""""
-    )
+    assert exposed["hint"].endswith(f'--set "{retention_off()}"')
     words = shlex.split(exposed["hint"].partition("paimark ")[2])
     assert paimark(*words, "--warehouse", warehouse).code == 0
     branches = paimark("branches", "shop.orders", "--warehouse", warehouse, "--output", "json").rows

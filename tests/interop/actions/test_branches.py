@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 
 import pytest
 
+from core.storage.local import LocalFiles
+from core.table.layout import Root, TablePath
+from core.table.lineage.lineage import Lineage
 from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge, JudgeError, Row, comparable
 from tests.interop.ours import act
@@ -91,3 +96,49 @@ def test_expiry_on_our_branch_spares_every_savepoint(judge: Judge, tmp_path: Pat
     assert read_again() == saved
     assert judge.read(tmp_path, branch) == fixed
     assert judge.read(tmp_path, table) != main
+
+
+@pytest.mark.parametrize("kind", ["primary key", "append"])
+def test_engines_that_make_tags_by_themselves_spare_the_branch_and_main(
+    judge: Judge, tmp_path: Path, kind: str
+) -> None:
+    """Each commit makes one, main keeps two, and the branch is made from one that goes."""
+    tagged = {
+        "tag.automatic-creation": "process-time",
+        "tag.creation-period": "hourly",
+        "tag.num-retained-max": "2",
+    }
+    keep_one = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"}
+    table = make_table(tmp_path, kind, **tagged, **keep_one)
+    branch = f"{table}$branch_fix"
+    main_root = TablePath("shop", "t").root()
+
+    def tags() -> list[str]:
+        return Lineage(LocalFiles(str(tmp_path)), main_root).tag_names()
+
+    def write(name: str, root: Root, first: int) -> list[Row]:
+        for number in range(first, first + 4):
+            hours_apart(tmp_path, root)
+            grow(judge, tmp_path, name, kind, range(number, number + 1))
+        return judge.read(tmp_path, name)
+
+    write(table, main_root, 1)
+    [tag, *_] = tags()
+    act(tmp_path, "create-branch", table, name="fix", tag=tag)
+    fixed = write(branch, TablePath("shop", "t").root("fix"), 20)
+    main = write(table, main_root, 40)
+    act(tmp_path, "expire-snapshots", table, branch="fix", retain_last=1)
+    judge.delete_tag(tmp_path, branch, tag)
+    assert tag not in tags()
+    assert len(tags()) == 3
+    assert judge.read(tmp_path, branch) == fixed
+    assert judge.read(tmp_path, table) == main
+    assert [bool(judge.read(tmp_path, table, tag=each)) for each in tags()] == [True] * 3
+
+
+def hours_apart(warehouse: Path, root: Root) -> None:
+    """Commits of a root were made hours after each other: engines make a tag of each by themselves."""
+    now = int(time.time() * 1000)
+    for path in (warehouse / root.snapshots).glob("snapshot-*"):
+        snapshot = json.loads(path.read_text())
+        path.write_text(json.dumps({**snapshot, "timeMillis": now + 2 * 3_600_000 * snapshot["id"]}))

@@ -54,12 +54,16 @@ class Choices:
         return hazard in self._hazards and self._random.random() < chance
 
     def retention(self) -> dict[str, str]:
-        """What stock engines keep of main when they commit."""
+        """What stock engines keep of main when they commit, and the tags that they make by themselves."""
         least = self._random.randint(1, 3)
-        return {
+        options = {
             "snapshot.num-retained.min": str(least),
             "snapshot.num-retained.max": str(least + self._random.randint(0, 4)),
         }
+        if self._random.random() < 0.3:
+            options["tag.automatic-creation"] = "process-time"
+            options["tag.num-retained-max"] = str(self._random.randint(1, 3))
+        return options
 
     def cast(self) -> list[str]:
         """The roles of two to four actors at once."""

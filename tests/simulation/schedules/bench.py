@@ -70,6 +70,7 @@ class Bench:
             writer.add_column()
         for kind in kinds or ("append",):
             writer.commit(kind)
+            self.maintenance(branch).tag_by_itself()
 
     def expire(self, branch: str | None = None, retain: int = 1) -> None:
         """Stock expiry of all but the newest snapshots."""

@@ -67,6 +67,13 @@ def _new_branch(bench: Bench) -> None:
     bench.write("b")
 
 
+def _tag_by_itself(bench: Bench) -> None:
+    """A tag that engines make, and delete when they have made some more; its snapshot expires."""
+    bench.maintenance().create_tag("2026-05-01", 4)
+    bench.write(None, "overwrite")
+    bench.expire()
+
+
 def _others_are_faster(bench: Bench) -> None:
     """Main moves on while the next rewriting writes its rows, which then tries again."""
     bench.world.faster_commits = 2
@@ -98,6 +105,9 @@ CASES = (
     Case("tag of a branch that is main is renamed", "rename-tag", {"name": "fork", "to": "new"}, _POINTED),
     Case("branch", "create-branch", {"name": "new", "tag": "fork"}),
     Case("branch from a savepoint", "create-branch", {"name": "new", "tag": "savepoint.1"}, _SAVED),
+    Case(
+        "branch from a tag of engines", "create-branch", {"name": "b", "tag": "2026-05-01"}, (_tag_by_itself,)
+    ),
     Case("tag goes", "delete-tag", {"name": "fork"}, (lambda bench: bench.expire(),)),
     Case("savepoint goes", "delete-savepoint", {"id": 1}, (*_SAVED, lambda bench: bench.expire())),
     Case("branch goes", "delete-branch", {"name": "b"}, _BRANCH),

@@ -55,9 +55,10 @@ def _commits_and_expires(bench: Bench) -> None:
 
 
 def _commits_and_expires_all(bench: Bench) -> None:
-    """The expiry is one that knows no consumers, or has forgotten them."""
+    """The expiry is one that knows no consumers, or has forgotten them; tags that engines made go."""
     _commits(bench)
     bench.alone(lambda: bench.maintenance().expire_consumers())
+    bench.alone(lambda: bench.maintenance().delete_own_tags())
     _expires(bench)
 
 

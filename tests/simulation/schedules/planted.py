@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
 from core.storage.files import Files
+from core.table.definition.retention import RETENTION_OFF
 from core.table.landed import Fate, Landed
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
@@ -53,7 +54,13 @@ def _empty(*arguments: object, **named: object) -> list[object]:
     return []
 
 
-_Change = tuple[str, Callable[..., object]]
+def _yes(*arguments: object, **named: object) -> bool:
+    """What is not asked."""
+    return True
+
+
+_EXPIRY_OFF = {name: value for name, value in RETENTION_OFF.items() if name.startswith("snapshot.")}
+_Change = tuple[str, object]
 # What it was called where it was found; where it is planted.
 PLANTS: dict[str, tuple[_Change, ...]] = {
     "a-commit-is-looked-for-in-the-next-snapshot-alone": (("core.table.landed.find_commit", _only_the_next),),
@@ -78,6 +85,8 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("core.actions.roots.shared_snapshots._tag_in_main", _nothing),
     ),
     "a-savepoint-without-its-tag-stays-so": (("core.actions.recover.unprotected", _empty),),
+    "engines-make-tags-of-branches": (("core.actions.roots.branch_files.RETENTION_OFF", _EXPIRY_OFF),),
+    "a-branch-stands-on-a-tag-of-engines": (("core.actions.branches.create_branch.holds_for_good", _yes),),
 }
 
 

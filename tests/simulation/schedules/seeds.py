@@ -126,11 +126,16 @@ class Run:
         """A session of a stock engine, opened once. What fails in it ends it, and is no business of ours."""
         try:
             if role == "writer":
-                writer = StockWriter(self.world, actor, self.choices.written_root())
+                root = self.choices.written_root()
+                writer, tagger = (
+                    StockWriter(self.world, actor, root),
+                    StockMaintenance(self.world, actor, root),
+                )
                 for _ in range(self.random.randint(1, 4)):
                     if self.random.random() < 0.15:
                         writer.add_column()
                     writer.commit(self.choices.commit_kind())
+                    tagger.tag_by_itself()
             elif role == "reader":
                 reader = StockReader(self.world, actor, self.choices.read_root())
                 for _ in range(self.random.randint(2, 5)):

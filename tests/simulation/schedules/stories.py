@@ -10,6 +10,7 @@ from random import Random
 
 from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.scheduler import Actor
+from tests.simulation.formats import schema_json
 from tests.simulation.schedules.bench import Bench
 from tests.simulation.stock.reader import StockReader
 from tests.simulation.world import TABLE
@@ -60,6 +61,24 @@ def another_engine_rolls_main_back_past_a_savepoint(bench: Bench) -> None:
     bench.act("recover")
     bench.write()
     bench.expire()
+
+
+def a_job_on_a_branch_makes_tags_by_itself(bench: Bench) -> None:
+    """Engines make those of a branch among main's, and delete the oldest by what lies beside them."""
+    options = {"tag.automatic-creation": "process-time", "tag.num-retained-max": "1"}
+    bench.world.store.put(TABLE.root().schema(0), schema_json(0, keyed=False, options=options), 0)
+    _branch(bench)
+    bench.alone(lambda: bench.write("b", "overwrite", "append", "append"))
+
+
+def an_engine_deletes_the_tag_that_a_branch_stands_on(bench: Bench) -> None:
+    """It made it by itself, and has made some more since."""
+    bench.maintenance().create_tag("2026-05-01", _OLDER + 1)
+    bench.act("create-branch", name="b", tag="2026-05-01")
+    bench.write("b")
+    bench.write(None, "overwrite")
+    bench.expire()
+    bench.maintenance().delete_own_tags()
 
 
 def told(story: Callable[[Bench], None]) -> None:

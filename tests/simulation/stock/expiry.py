@@ -8,6 +8,7 @@ the EARLIEST hint at the end. Deleting a tag looks at its two neighbours. Neithe
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from tests.simulation.world import TABLE, list_manifests, manifest_entries
 
 _FOREVER = 2**31 - 1
 _HOUR_MS = 3_600_000
+_AUTOMATIC = re.compile(r"\d+-05-01")
 
 
 class StockMaintenance(StockTable):
@@ -77,6 +79,26 @@ class StockMaintenance(StockTable):
             path = f"{self.root.tags}/{name}"
             if name.startswith("tag-") and self._json(path)["id"] > number:
                 self.files.delete(path)
+
+    def tag_by_itself(self) -> None:
+        """As a writer does after a commit, where options say so: among main's tags, whatever its branch.
+
+        Of the tags that it takes by their names for its own it leaves a few, the newest.
+        """
+        newest = self.latest_id()
+        if self.schema["options"].get("tag.automatic-creation", "none") == "none" or newest is None:
+            return
+        main = StockMaintenance(self.world, self.actor, TABLE.root())
+        data = json.dumps(self.snapshot(newest), indent=2).encode()
+        self.files.put(main.root.tag(f"{self.world.number()}-05-01"), data)
+        main.delete_own_tags(self.option("tag.num-retained-max", _FOREVER))
+
+    def delete_own_tags(self, limit: int = 0) -> None:
+        """All but the newest of those that engines make by themselves."""
+        ids = {name: found.id for name, found in view.tags(self.world.store, self.root).items()}
+        own = sorted((each for each in ids if _AUTOMATIC.fullmatch(each)), key=ids.__getitem__)
+        for name in own[: max(0, len(own) - limit)]:
+            self.delete_tag(name)
 
     def delete_branch(self, name: str) -> None:
         """The whole directory, whatever stands on it."""

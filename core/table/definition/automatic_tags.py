@@ -7,11 +7,10 @@ oldest where there are too many, and stops with an error where two are of one sn
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from core.table.records import Tag
 
-_OPTION = "tag.automatic-creation"
 # A day, an hour or a minute as Paimon's formatters write them, and those of batch writers. Whatever follows
 # a day after a blank is not looked at.
 _NAME = re.compile(r"-?\d{1,10}-\d\d-\d\d(?: .*)?|-?\d{5,18}(?: .*)?|batch-write-.*", re.DOTALL)
@@ -20,11 +19,6 @@ _NAME = re.compile(r"-?\d{1,10}-\d\d-\d\d(?: .*)?|-?\d{5,18}(?: .*)?|batch-write
 def has_automatic_name(name: str) -> bool:
     """Whether an engine that makes tags by itself would take this one for its own."""
     return _NAME.fullmatch(name) is not None
-
-
-def makes_tags(options: Mapping[str, str]) -> bool:
-    """Whether the options of a table have engines make tags by themselves."""
-    return options.get(_OPTION, "none").strip().lower() != "none"
 
 
 def automatic_of(snapshot_id: int, tags: Iterable[tuple[str, Tag]]) -> str | None:
