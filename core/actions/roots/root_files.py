@@ -13,10 +13,12 @@ from typing import NamedTuple
 
 from core.actions.context import Progress, Remark
 from core.actions.temp_files import meant_for
-from core.errors import Refused
+from core.errors import Corrupt, Refused
 from core.storage.files import Files, Unanswered
-from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, Root
+from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from core.table.read_tags import holds_for_good
 from core.table.reading import numbered
+from core.table.records import Tag
 
 SCHEMAS, TAGS, SNAPSHOTS = "schema", "tag", "snapshot"
 PARTS = (SCHEMAS, TAGS, "changelog", "consumer", SNAPSHOTS)
@@ -121,10 +123,32 @@ def remove_copied(
 
 def has_more(files: Files, root: Root, head: int, target: Root) -> bool:
     """Whether somebody committed to a root after snapshot `head`, or made a tag that `target` lacks."""
-    if any(number > head for number in numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)):
+    if _has_later(files, root, head):
         return True
+    return bool(_tags_besides(files, root, target))
+
+
+def _has_later(files: Files, root: Root, head: int) -> bool:
+    return any(number > head for number in numbered(files.names(root.snapshots), SNAPSHOT_PREFIX))
+
+
+def _tags_besides(files: Files, root: Root, target: Root) -> list[str]:
+    """The names of the tags of a root that another lacks."""
     held = set(files.names(target.tags))
-    return any(name not in held and meant_for(name) is None for name in files.names(root.tags))
+    names = [name for name in files.names(root.tags) if name not in held and meant_for(name) is None]
+    return [name.removeprefix(TAG_PREFIX) for name in names]
+
+
+def _are_engines(files: Files, root: Root, names: Sequence[str]) -> bool:
+    """Whether engines delete all of these tags by themselves: they have been in the root that was copied."""
+    paths = [root.tag(name) for name in names]
+    try:
+        return not any(
+            data is not None and holds_for_good(name, Tag.from_json(data, path))
+            for name, path, data in zip(names, paths, files.read_many(paths), strict=True)
+        )
+    except Corrupt:
+        return False
 
 
 def delete_files(files: Files, root: Root, names: Sequence[str]) -> None:
@@ -148,7 +172,8 @@ def take_back_copy(files: Files, copy: Root, source: Root, progress: Progress) -
     shared = sorted(set(ids).intersection(numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)))
     names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in shared]
     is_same = len(list(same_files(files, source, copy, names))) == len(names)
-    if is_same and not has_more(files, copy, max(ids, default=0), source):
+    is_all = not _has_later(files, copy, max(ids, default=0))
+    if is_same and is_all and _are_engines(files, copy, _tags_besides(files, copy, source)):
         remove_root(files, copy)
     else:
         progress(Remark(f"branch {copy.label} stays, for somebody wrote to it just then"))

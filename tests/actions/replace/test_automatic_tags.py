@@ -1,0 +1,49 @@
+"""Main is replaced where stock engines make tags by themselves, and delete them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core.actions.context import Context
+from core.errors import Refused
+from core.table.lineage.main_branch import branch_names
+from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, planned
+from tests.actions.taking_over import add, branched
+from tests.paimon import open_table
+
+ACTION = "replace-main-branch"
+
+
+@pytest.mark.parametrize(("tag", "stays"), [("2026-05-01", False), ("mine", True)])
+def test_an_archive_that_is_taken_back_does_not_stay_for_a_tag_that_engines_deleted(
+    context: Context, warehouse: Path, orders: Path, tag: str, stays: bool
+) -> None:
+    """It would be a branch with a tag whose files are gone. A tag that somebody may have made there stays."""
+    open_table(warehouse, "shop.orders").create_tag(tag, 3)
+    branched(context)
+
+    def an_engine_commits() -> None:
+        add(context, "shop.orders", 200)
+        (orders / f"tag/tag-{tag}").unlink()
+
+    plan = planned(context, ACTION, name="fix")
+    files = Meanwhile(
+        context.files, "branch-" + str(plan.arguments["archive"]) + "/snapshot/LATEST", an_engine_commits
+    )
+    with pytest.raises(Refused, match="moved since the plan was made"):
+        applied(context_on(warehouse, files), plan)
+
+    assert len(branch_names(context.files, ORDERS)) == 1 + stays
+
+
+def test_the_plan_says_that_engines_make_no_tags_on_a_branch(context: Context, orders: Path) -> None:
+    branched(context)
+    said = "Stock engines make no tags by themselves on branch fix: make them here"
+    assert said not in planned(context, ACTION, name="fix").warnings
+    schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
+    schema["options"]["tag.automatic-creation"] = "process-time"
+    (orders / "schema/schema-0").write_bytes(msgspec.json.encode(schema))
+    assert said in planned(context, ACTION, name="fix").warnings
