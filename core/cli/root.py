@@ -13,27 +13,35 @@ from core.cli.launch import open_console
 from core.cli.options import GLOBAL_OPTIONS, GlobalCommand, given, write_options
 from core.cli.places import go_to, looks_like_place
 
-# In the order of `--help`; the actions of the registry follow, but for those that have more than one form.
-COMMANDS = {
-    "demo": "core.cli.demo:demo",
+# In the order of `--help`.
+LOOKING = {
     "tables": "core.cli.browse:tables",
     "snapshots": "core.cli.browse:snapshots",
-    "operations": "core.cli.browse:operations",
-    "apply": "core.cli.changes.apply:apply",
     "savepoints": "core.cli.browse:savepoints",
     "branches": "core.cli.browse:branches",
     "tags": "core.cli.browse:tags",
     "schemas": "core.cli.browse:schemas",
+    "operations": "core.cli.browse:operations",
     "sql": "core.cli.query.sql:sql",
     "diff": "core.cli.query.diff:diff",
-    "keys": "core.cli.keys:keys",
-    "jars": "core.cli.jars:jars",
-    "doctor": "core.cli.checks.doctor:doctor",
-    "verify": "core.cli.checks.verify:verify",
     "space": "core.cli.checks.space:space",
+}
+# The actions of the registry follow, but for those that have more than one form.
+CHANGING = {
     "auto-savepoint": "core.cli.changes.auto_savepoint:auto_savepoint",
     "merge-branch": "core.cli.changes.merge_branch:merge_branch",
+    "apply": "core.cli.changes.apply:apply",
 }
+CHECKING = {
+    "demo": "core.cli.demo:demo",
+    "doctor": "core.cli.checks.doctor:doctor",
+    "verify": "core.cli.checks.verify:verify",
+    "jars": "core.cli.jars:jars",
+    "keys": "core.cli.keys:keys",
+}
+COMMANDS = {**LOOKING, **CHANGING, **CHECKING}
+# More than any summary has: each is told whole, on as many lines as it takes.
+_LONGEST_SUMMARY = 200
 
 
 def open_warehouse(place: str | None = None) -> int:
@@ -61,7 +69,7 @@ class RootGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         from core.actions.registry import ACTIONS
 
-        return list(dict.fromkeys([*COMMANDS, *ACTIONS]))
+        return list(dict.fromkeys([*LOOKING, *ACTIONS, *CHANGING, *CHECKING]))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if target := COMMANDS.get(cmd_name):
@@ -80,6 +88,20 @@ class RootGroup(click.Group):
         if not _is_a_place(word) and (near := _near(word, self.list_commands(ctx))):
             ctx.fail(f"There is no command {word!r}: did you mean {near!r}?")
         return CONSOLE.name, CONSOLE, args
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        others = (*LOOKING, *CHECKING)
+        changing = [name for name in self.list_commands(ctx) if name not in others]
+        for title, names in (
+            ("Look", LOOKING),
+            ("Change (--dry-run shows the plan alone)", changing),
+            ("Try and check", CHECKING),
+        ):
+            commands = ((name, self.get_command(ctx, name)) for name in names)
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, each.get_short_help_str(_LONGEST_SUMMARY)) for name, each in commands if each]
+                )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         self.format_commands(ctx, formatter)

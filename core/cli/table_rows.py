@@ -69,7 +69,7 @@ class TableRows:
         available = _ENDLESS if self._width is None else self._width
         self._widths = fit(heads, contents, available)
         self._line(self._names)
-        self._line(["─" * wide for wide in self._widths])
+        self._line([_rule_for(self._out) * wide for wide in self._widths])
         for row in self._held:
             self._line(row)
         self._held.clear()
@@ -91,6 +91,15 @@ class TableRows:
             space = " " * (wide - width_of(shown))
             padded.append(space + shown if numeric else shown + space)
         self._out.write(_GAP.join(padded).rstrip() + "\n")
+
+
+def _rule_for(out: TextIO) -> str:
+    """One cell of the line below the head, in an encoding that may lack the usual one."""
+    try:
+        "─".encode(getattr(out, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return "-"
+    return "─"
 
 
 def fit(heads: Sequence[int], contents: Sequence[int], available: int) -> list[int]:

@@ -140,6 +140,8 @@ def test_help_shows_the_commands_the_actions_and_the_global_options(paimark: Pai
         "--dry-run",
     ):
         assert word in ran.out
+    assert not [line for line in ran.out.splitlines() if line.endswith("...")], "no summary is cut"
+    assert ran.out.index("  snapshots ") < ran.out.index("Change (") < ran.out.index("  create-tag ")
     assert "--limit" in paimark("snapshots", "--help").out
     assert "--spark-master" in paimark("snapshots", "--help").out
 
@@ -198,7 +200,7 @@ def test_an_encoding_that_lacks_a_sign_stops_nothing_and_json_is_utf_8(warehouse
     snapshot.write_text(snapshot.read_text().replace('"APPEND"', '"表"'))
     words = [str(PROGRAM), "--warehouse", str(warehouse), "snapshots", "shop.orders", "--limit", "1"]
     table = subprocess.run(words, env=bare_environment(latin), capture_output=True, timeout=60, check=True)
-    assert b" ? " in table.stdout
+    assert b" ? " in table.stdout and b"-----" in table.stdout
     rows = subprocess.run(
         [*words, "--output", "json"], env=bare_environment(latin), capture_output=True, timeout=60, check=True
     )

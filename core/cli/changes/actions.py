@@ -68,7 +68,7 @@ def _given_value(action: Action, argument: Argument, values: Mapping[str, object
     following = values.get(_FOLLOWING) if argument.required else None
     several = [*cast(Iterable[object], following or ()), *cast(Iterable[object], value)]
     if not several and argument.required:
-        hint = f"Give it after the table, or as --{argument.name}; several make one change."
+        hint = f"Give it after the table, or as --{argument.name}; several are one change."
         raise UsageError(f"{action.name} needs {argument.name}", hint)
     return several if len(several) > 1 else next(iter(several), None)
 
@@ -147,7 +147,11 @@ def _print_outcome(outcome: Outcome, options: Given) -> None:
 def _option(argument: Argument) -> click.Option:
     settings: dict[str, Any] = {"help": argument.help, "required": argument.required, "type": _type(argument)}
     if argument.many:
-        settings |= {"help": f"{argument.help} Several make one change.", "required": False, "multiple": True}
+        settings |= {
+            "help": f"{argument.help} May be repeated: one change.",
+            "required": False,
+            "multiple": True,
+        }
     elif argument.kind == "flag":
         settings["is_flag"] = True
     else:
