@@ -7,6 +7,7 @@ milliseconds, sizes bytes, counts rows before key merging. Source: Apache Paimon
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
@@ -121,7 +122,7 @@ def decode_record(kind: type[R], data: bytes, source: str) -> R:
         _require_known(kind, fields, source)
         record = msgspec.convert(kind.with_unknown_apart(fields), kind)
     except DECODE_ERRORS as error:
-        raise Corrupt(not_whole(source, kind.__name__.lower(), error), UNREADABLE_HINT) from error
+        raise Corrupt(not_whole(source, _words_of(kind), error), UNREADABLE_HINT) from error
     name, recorded = source.rpartition("/")[2], getattr(record, "id", None)
     if any(number_in(name, prefix) not in (None, recorded) for prefix in kind.numbered):
         raise Corrupt(misnamed(source, recorded), "Somebody copied or edited it: put it right by hand.")
@@ -135,6 +136,11 @@ def _require_known(kind: type[Record], fields: dict[str, Any], source: str) -> N
             f"{source} has format {version}, and this version knows {kind.newest}",
             "Use the version of Paimark that wrote it.",
         )
+
+
+def _words_of(kind: type[Record]) -> str:
+    """`table schema` of TableSchema."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
 
 
 def not_whole(path: str, kind: str, error: Exception) -> str:

@@ -188,7 +188,10 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         return "Nothing here."
 
     def _show(self, loaded: PaneRows[S]) -> None:
-        self.grid.show(loaded.rows, note=self.empty_note(), total=loaded.total)
+        log = key("browse.log", "L")
+        # That there is nothing is not known then.
+        note = f"None of what is there can be read: {log} says why." if loaded.left_out else self.empty_note()
+        self.grid.show(loaded.rows, note=note, total=loaded.total)
 
     def go_to(self, name: str) -> None:
         """Put the cursor on the record of this name once it is there, unless a person moves it first."""

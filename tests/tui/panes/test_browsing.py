@@ -272,6 +272,15 @@ async def test_a_half_written_file_is_left_out_and_said(warehouse: Path) -> None
         await console.sees("tag-broken")
 
 
+async def test_what_can_not_be_read_is_not_said_to_be_missing(warehouse: Path) -> None:
+    for snapshot in (warehouse / "shop.db" / "events" / "snapshot").glob("snapshot-*"):
+        snapshot.write_text('{"version": 3')
+    async with at_events(warehouse) as console:
+        await console.press("enter")
+        await console.sees("None of what is there can be read: L says why.", "2 files unreadable")
+        assert "nothing was ever committed" not in console.text
+
+
 async def test_the_table_that_the_cursor_rests_on_is_shown_at_once(warehouse: Path) -> None:
     """A message on its way could show it after a key that was for another one."""
     async with at_events(warehouse) as console:

@@ -120,3 +120,13 @@ async def test_the_newest_snapshot_is_told_while_the_rest_is_counted(
         await console.press("r")
         await whole_report(console, pane)
         await console.sees(" alone + ")
+
+
+async def test_a_count_that_fails_says_so_and_does_not_go_on(warehouse: Path) -> None:
+    (warehouse / "shop.db/orders/schema/schema-0").write_text('{"version": 3')
+    async with sitting(warehouse, (100, 30)) as console:
+        await open_space(console)
+        await console.sees("✗ Not counted: ", "schema record (Input", "alone not counted")
+        assert "being counted" not in console.text and "counting who" not in console.text
+        await console.press("x")
+        await console.sees("What that would free was not counted: r counts again")

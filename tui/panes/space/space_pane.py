@@ -112,6 +112,8 @@ class SpacePane(RecordPane[SpaceRows]):
         super().fail(error)
         if isinstance(error, Cancelled):
             self._summary.say([("! ", "warn"), (f"Not counted to the end: {_again()}", "")])
+        else:
+            self._summary.say([("✗ ", "alarm"), (clean_text(f"Not counted: {error.message}"), "bad")])
 
     def cancel(self) -> bool:
         """Stop the count that runs; whether there is one."""
@@ -148,7 +150,7 @@ class SpacePane(RecordPane[SpaceRows]):
         return "" if report is None else size(report.bytes)
 
     def detail(self, index: int) -> Detail:
-        return detail_of(self.rows.records[index], self.rows.report)
+        return detail_of(self.rows.records[index], self.rows.report, is_counting=self.problem is None)
 
     def version(self, index: int) -> RowVersion | None:
         return version_of(self.rows.records[index], self._main)
@@ -162,7 +164,8 @@ class SpacePane(RecordPane[SpaceRows]):
             return None
         actions = actions_of(action, self.rows.records[index], self._main)
         if actions is not None and self.rows.report is None:
-            return RowActions((), _STILL_COUNTING)
+            not_known = f"What that would free was not counted: {_again()}"
+            return RowActions((), _STILL_COUNTING if self.problem is None else not_known)
         return actions
 
     async def action_choose(self) -> None:

@@ -163,12 +163,12 @@ def _nothing(action: str) -> RowActions | None:
     return RowActions((), f"{delete_key()} works on a branch, tag, savepoint or older snapshots: go to one")
 
 
-def detail_of(line: SpaceLine, report: SpaceReport | None) -> Detail:
+def detail_of(line: SpaceLine, report: SpaceReport | None, *, is_counting: bool = False) -> Detail:
     if isinstance(line, BucketRow):
         return _detail_of_bucket(line, report)
     facts = [("holds", f"{size(line.bytes)} in {counted(line.files, 'file')}")]
     if report is None:
-        return Detail(line.name, (*facts, ("alone", "being counted")))
+        return Detail(line.name, (*facts, ("alone", "being counted" if is_counting else "not counted")))
     name = f"{delete_key()} frees" if line.kind in ("branch", "past", "tag", "savepoint") else "alone"
     alone = f"{size(line.alone_bytes)} in {counted(line.alone_files, 'file')}"
     facts.append((name, alone if line.alone_files else "nothing: others need all of it"))

@@ -57,7 +57,7 @@ class ScrollLines(Lines, can_focus=True):
         hidden = len(wrapped) - self._top - len(shown)
         if hidden > 0:
             by = f" ({down})" if (down := self._scrolled_by()) else ""
-            shown[-1] = [(f"… {hidden + 1} more lines below{by}", "quiet")]
+            shown[-1] = [(f"… {hidden + 1:,} more lines below{by}", "quiet")]
         return shown
 
     @property
