@@ -87,12 +87,16 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
     require_deletes_done(scan, table, splits)
     if not all(split.raw_convertible for split in splits):
         require_merged_alike(scan.name, wanted, table.primary_keys, table.table_schema.options)
-    older = {file.schema_id for split in splits for file in split.files} - {table.table_schema.id}
-    for schema_id in sorted(older):
+    older: dict[int, bool] = {}
+    for file in (file for split in splits for file in split.files):
+        if file.schema_id != table.table_schema.id:
+            is_orc = file.file_name.lower().endswith(".orc")
+            older[file.schema_id] = older.get(file.schema_id, False) or is_orc
+    for schema_id, is_orc in sorted(older.items()):
         written = table.schema_manager.get_schema(schema_id)
         # Of one that is missing pypaimon says so itself.
         if written is not None:
-            require_convertible(scan.name, wanted, written.fields)
+            require_convertible(scan.name, wanted, written.fields, is_orc=is_orc)
 
 
 def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:

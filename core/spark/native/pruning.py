@@ -91,12 +91,9 @@ class Pruner:
             return Range(None, None, None, rows)
         index, arity = in_order.index(name), len(in_order)
         counts = stats.get("_NULL_COUNTS") or ()
-        return Range(
-            value_at(stats["_MIN_VALUES"], arity, index, reader),
-            value_at(stats["_MAX_VALUES"], arity, index, reader),
-            counts[index] if len(counts) == arity else None,
-            rows,
-        )
+        low, high = (value_at(stats[name], arity, index, reader) for name in ("_MIN_VALUES", "_MAX_VALUES"))
+        nulls = counts[index] if len(counts) == arity else None
+        return Range(low, None if _is_cut_wrong(high) else high, nulls, rows)
 
     def _find_field(self, schema_id: int, column: str) -> tuple[str, list[str], ValueReader] | None:
         fields = self._schemas[schema_id].fields
@@ -105,6 +102,11 @@ class Pruner:
         if same is None or reader is None:
             return None
         return same.name, [field.name for field in fields], reader
+
+
+def _is_cut_wrong(high: Any) -> bool:
+    """Whether a text may be less than texts it bounds: Java has no character after U+D7FF, and takes this."""
+    return isinstance(high, str) and high.endswith("?")
 
 
 def may_satisfy(condition: Condition, bounds: Range) -> bool:

@@ -61,13 +61,28 @@ def test_a_value_of_each_type_as_every_other(tmp_path: Path, judge: Judge, old: 
     assert differing(tmp_path, judge, old, VALUES[old][:1]) == []
 
 
+@pytest.mark.parametrize(
+    ("file_format", "old", "first"),
+    [("orc", "CHAR(4)", 0), ("orc", "TIMESTAMP(3)", 0), ("avro", "STRING", 6)],
+)
+def test_a_value_of_another_format(
+    tmp_path: Path, judge: Judge, file_format: str, old: str, first: int
+) -> None:
+    assert differing(tmp_path, judge, old, VALUES[old][first : first + 1], file_format) == []
+
+
 @pytest.mark.long
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
 @pytest.mark.parametrize("old", VALUES)
-def test_values_at_the_edges_of_each_type_as_every_other(tmp_path: Path, judge: Judge, old: str) -> None:
-    assert differing(tmp_path, judge, old, VALUES[old][1:]) == []
+def test_values_at_the_edges_of_each_type_as_every_other(
+    tmp_path: Path, judge: Judge, old: str, file_format: str
+) -> None:
+    assert differing(tmp_path, judge, old, VALUES[old], file_format) == []
 
 
-def differing(warehouse: Path, judge: Judge, old: str, values: Sequence[Any]) -> list[str]:
+def differing(
+    warehouse: Path, judge: Judge, old: str, values: Sequence[Any], file_format: str = "parquet"
+) -> list[str]:
     """What we read otherwise than stock Paimon, a line each. Each value is in a column for each new type."""
     columns = {
         f"c{index}_{number}": (value, new)
@@ -75,7 +90,7 @@ def differing(warehouse: Path, judge: Judge, old: str, values: Sequence[Any]) ->
         for number, new in enumerate(VALUES)
         if new != old
     }
-    judge.create(warehouse, "d.t", dict.fromkeys(columns, old))
+    judge.create(warehouse, "d.t", dict.fromkeys(columns, old), options={"file.format": file_format})
     judge.put(warehouse, "d.t", [("+I", [value for value, _ in columns.values()])])
     changed = judge.alter_types(warehouse, "d.t", {name: new for name, (_, new) in columns.items()})
     assert changed

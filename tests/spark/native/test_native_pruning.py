@@ -94,6 +94,17 @@ def file_of(rows: list[dict[str, Any]], known: list[str] | None) -> TableFile:
     return TableFile("", "parquet", 1, len(rows), 0, (), ManifestEntry(entry))
 
 
+def test_a_bound_that_java_cuts_wrongly_rules_nothing_out() -> None:
+    """Of `b\ud7ff...` stock Paimon takes `b` and the next character, which is none: a question mark."""
+    row = {"key": 1, "part": "x", "number": 1, "money": None, "flag": None, "rate": None}
+    file = file_of([row | {"text": "a"}, row | {"text": "b?"}], None)
+    for operator in OPERATORS[:6]:
+        if operator not in ("<", "<="):
+            assert PRUNER.keeps([Condition("text", operator, ("b\ud7ff",))])(file), operator
+    intact = file_of([row | {"text": "a"}, row | {"text": "b!"}], None)
+    assert not PRUNER.keeps([Condition("text", "=", ("b\ud7ff",))])(intact)
+
+
 def holds(condition: Condition, row: dict[str, Any]) -> bool:
     value = row[condition.column]
     match condition.operator:

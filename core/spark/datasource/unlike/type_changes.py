@@ -39,19 +39,26 @@ _ALIKE = frozenset(
         ("text", "fraction"),
         ("text", "BOOLEAN"),
         ("text", "DATE"),
-        ("text", "TIMESTAMP"),
     }
 )
+# ORC fills CHAR up with spaces, and has all times to the nanosecond.
+_UNLIKE_ORC = ("CHAR", "TIMESTAMP", "TIMESTAMP_LTZ")
+# Digits of a second that Arrow has a type for.
+_FRACTIONS = (0, 3, 6, 9)
 _DATE_LENGTH, _SECONDS_LENGTH, _FALSE_LENGTH = 10, 19, 5
 # Of decimals with more of them Arrow writes some with an exponent.
 _MOST_PLAIN_DECIMALS = 6
 
 
-def converts_alike(old: ColumnType, new: ColumnType) -> bool:
+def converts_alike(old: ColumnType, new: ColumnType, *, is_orc: bool = False) -> bool:
     """Whether pypaimon makes the same value of `new` of every value of `old` as stock Paimon, or fails."""
     if old == new:
         return True
     pair = _family(old), _family(new)
+    if is_orc and old.name in _UNLIKE_ORC and (old.name == "CHAR" or pair[1] == "text"):
+        return False
+    if pair == ("text", "TIMESTAMP"):
+        return new.fraction in _FRACTIONS
     if pair in _ALIKE or pair == ("DECIMAL", "fraction"):
         # Paimon rounds a decimal to a FLOAT once, Arrow twice.
         return pair != ("DECIMAL", "fraction") or new.name == "DOUBLE"
@@ -82,12 +89,15 @@ def columns_of_one_type(fields: Iterable[Any], schemas: Iterable[Any]) -> set[st
     }
 
 
-def require_convertible(table: str, fields: Iterable[Any], written: Sequence[Any]) -> None:
-    """Raises `Refused` naming a column of `fields` that files with the columns `written` have another way."""
+def require_convertible(table: str, fields: Iterable[Any], written: Sequence[Any], *, is_orc: bool) -> None:
+    """Raises `Refused` naming a column of `fields` that files with the columns `written` have another way.
+
+    `is_orc`: some of them are ORC files.
+    """
     by_id = {field.id: field for field in written}
     for field in fields:
         old = by_id.get(field.id)
-        if old is None or all(converts_alike(*pair) for pair in _leaves(old.type, field.type)):
+        if old is None or all(converts_alike(*pair, is_orc=is_orc) for pair in _leaves(old.type, field.type)):
             continue
         raise Refused(
             f"Column {field.name} of {table} was {type_words(old.type)} and is {type_words(field.type)}: "
