@@ -92,7 +92,7 @@ BROWSE: list[BindingType] = [
     Binding(
         "=",
         "changes",
-        "its changes",
+        "changes",
         tooltip="rows that this snapshot added, removed and changed",
         id="browse.diff_before",
     ),

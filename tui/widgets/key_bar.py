@@ -50,6 +50,8 @@ _FIRST = (
     "command.",
     "browse.diff",
     "act.",
+    # The strip above says the key of the record.
+    "grid.filter",
     "browse.record",
     "grid.",
     "browse.",
@@ -110,7 +112,7 @@ class KeyBar(Lines):
                     rank, place = _BEFORE_THE_REST, first.index(binding.id) - len(first)
                 shown[binding.action] = (rank, place, key, binding.description)
         helping = shown.pop("help", None)
-        help_ = [] if helping is None else _key(helping[2], "keys")
+        help_: list[Piece] = [] if helping is None else [(helping[2], "title"), (" keys", "quiet")]
         line: list[Piece] = [(" ", "")]
         for _, _, key, description in sorted(shown.values()):
             piece = _key(key, description)

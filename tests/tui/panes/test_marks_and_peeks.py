@@ -116,6 +116,7 @@ async def test_a_key_of_other_tabs_says_which_they_are(warehouse: Path) -> None:
 
 async def test_the_keys_of_branches_are_told_before_those_of_every_row(warehouse: Path) -> None:
     async with at_orders(warehouse) as console:
+        await console.sees("D diff  = changes  s savepoint  b branch  t tag  / filter  ? keys")
         await console.press("3")
         await console.sees("m merge  R make main  x delete", "? keys")
 
