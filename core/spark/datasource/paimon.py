@@ -23,6 +23,7 @@ from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.unlike.aggregates import as_stock, require_merged_alike
+from core.spark.datasource.unlike.held_columns import require_names_kept
 from core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
 from core.table.definition.kind_signs import ignored_deletes, merge_engine
 
@@ -81,22 +82,25 @@ def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
 
 
 def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
-    """Raises `Refused` naming a column whose type was changed to one that pypaimon makes other values of."""
+    """Raises `Refused` naming a column that pypaimon makes other values of than stock Paimon."""
     table = open_table(scan)
     wanted = [field for field in table.fields if scan.columns is None or field.name in scan.columns]
     require_deletes_done(scan, table, splits)
     if not all(split.raw_convertible for split in splits):
         require_merged_alike(scan.name, wanted, table.primary_keys, table.table_schema.options)
-    older: dict[int, bool] = {}
+    older: dict[int, list[Any]] = {}
     for file in (file for split in splits for file in split.files):
         if file.schema_id != table.table_schema.id:
-            is_orc = file.file_name.lower().endswith(".orc")
-            older[file.schema_id] = older.get(file.schema_id, False) or is_orc
-    for schema_id, is_orc in sorted(older.items()):
+            older.setdefault(file.schema_id, []).append(file)
+    for schema_id, files in sorted(older.items()):
         written = table.schema_manager.get_schema(schema_id)
         # Of one that is missing pypaimon says so itself.
-        if written is not None:
-            require_convertible(scan.name, wanted, written.fields, is_orc=is_orc)
+        if written is None:
+            continue
+        is_orc = any(file.file_name.lower().endswith(".orc") for file in files)
+        require_convertible(scan.name, wanted, written.fields, is_orc=is_orc)
+        for held in {tuple(file.write_cols) for file in files if file.write_cols is not None}:
+            require_names_kept(scan.name, wanted, written.fields, held)
 
 
 def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:

@@ -37,7 +37,8 @@ from core.table.records import Snapshot, TableSchema
 
 # Constant columns of files. A table that has such names of its own is not read so.
 PARTITION_PREFIX = "__paimon_partition_"
-_OWN_PREFIXES = ("__paimon_", "__paimark_")
+# The last are Spark's own.
+_OWN_PREFIXES = ("__paimon_", "__paimark_", "_tmp_metadata_")
 _POSTPONED_BUCKET = -2
 
 

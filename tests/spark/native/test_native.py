@@ -230,7 +230,7 @@ def test_columns_that_are_called_like_ours_hold_their_own_values(
     """Spark's readers gave the number of the file, and the partition's value."""
     name, names = (
         "native.ours",
-        ["__paimon_file", "__PAIMON_partition_p", "__paimon_row", "__paimark_rows", "p"],
+        ["__paimon_file", "__PAIMON_partition_p", "__paimon_row", "_tmp_metadata_row_index", "p"],
     )
     schema = pa.schema([(each, pa.string()) for each in names])
     create_table(engine_warehouse, name, schema, partition_keys=["p"])
