@@ -15,6 +15,12 @@ _UNSAFE = {
     "data-evolution.enabled": "data evolution",
 }
 _EXTERNAL = "data-file.external-paths"
+_READ_ALONG = (
+    "scan.fallback-branch",
+    "scan.primary-branch",
+    "scan.fallback-snapshot-branch",
+    "scan.fallback-delta-branch",
+)
 _CHANGELOG_LIFE = ("changelog.num-retained.min", "changelog.num-retained.max", "changelog.time-retained")
 
 
@@ -44,6 +50,15 @@ def changelog_refusals(files: Files, root: Root) -> list[Refusal]:
     if not refusals and numbered(files.names(root.changelogs), CHANGELOG_PREFIX):
         refusals.append(Refusal(f"{root.label} of {name} has changelogs of expired snapshots", _HINT))
     return refusals
+
+
+def read_along(files: Files, root: Root) -> Mapping[str, str]:
+    """The options of a root by which engines give rows of another branch as its own, with that branch.
+
+    Where the branch is gone they leave its rows out, and say nothing.
+    """
+    options = newest_options(files, root)
+    return {name: options[name] for name in _READ_ALONG if options.get(name, "").strip()}
 
 
 def newest_options(files: Files, root: Root) -> Mapping[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Self
 
 import msgspec
@@ -18,7 +19,7 @@ from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import fingerprint, require_unmoved, required_text
 from core.actions.context import Context, Progress
-from core.actions.features import changelog_refusals, feature_refusals
+from core.actions.features import changelog_refusals, feature_refusals, read_along
 from core.actions.garbage import release_pins
 from core.actions.garbage.deletion import freed_steps, kept_by
 from core.actions.garbage.drop_root import drop_root, root_to_delete
@@ -32,8 +33,9 @@ from core.actions.roots.root_state import RootState, held_by, state
 from core.errors import NotFound, Refused
 from core.figures import counted, moment, size
 from core.storage.files import Files
+from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage.main_branch import branch_root, main_root, root_exists
+from core.table.lineage.main_branch import all_roots, branch_root, main_root, root_exists
 from core.table.names import checked_name
 
 ACTION = "delete-branch"
@@ -165,11 +167,27 @@ def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusa
     refusals = claim_refusals(context, root)
     if keeps and not root_files(files, root):
         refusals.append(Refusal(f"Branch {root.label} holds nothing to keep", "Leave --keep out."))
+    refusals += _reader_refusals(files, root)
     alone = [] if keeps else [str(each) for each in savepoints_held_alone(files, root)]
     if alone:
         reason = f"Branch {root.label} alone holds savepoint {', '.join(alone)}"
         refusals.append(Refusal(reason, "Delete what nobody needs first, or retire the branch with --keep."))
     return refusals
+
+
+def _reader_refusals(files: Files, root: Root) -> list[Refusal]:
+    """A root that gives rows of the branch as its own would lose them."""
+    others = [each for each in all_roots(files, root.table) if each != root]
+    options = each_of(partial(read_along, files), others)
+    return [
+        Refusal(
+            f"{other.label} of {root.table.full_name} is read with the rows of branch {root.label} ({name})",
+            f"Unset {name} there first: then those rows are not in it any more.",
+        )
+        for other, of_root in zip(others, options, strict=True)
+        for name, branch in of_root.items()
+        if branch == root.branch
+    ]
 
 
 def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusal]]:

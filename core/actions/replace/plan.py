@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from core.actions.context import Context
-from core.actions.features import changelog_refusals, feature_refusals, newest_options
+from core.actions.features import changelog_refusals, feature_refusals, newest_options, read_along
 from core.actions.garbage.deletion import freed_steps
 from core.actions.garbage.drop_root import root_to_delete
 from core.actions.garbage.unreferenced import FileCount, Freed
@@ -172,6 +172,9 @@ def _warnings(context: Context, takeover: Takeover) -> list[str]:
         warnings.append(f"Consumer {_listed(plain)} of main: its next snapshot means nothing on the branch")
     if makes_tags(newest_options(files, main)):
         warnings.append(f"Stock engines make no tags by themselves on branch {branch.label}: make them here")
+    along, then_along = read_along(files, main), read_along(files, branch)
+    if left := [f"{each} ({name})" for name, each in along.items() if then_along.get(name) != each]:
+        warnings.append(f"Main is read with the rows of branch {_listed(left)}, and {branch.label} is not")
     if columns := _lost_columns(takeover):
         warnings.append(f"Main has columns that the branch lacks: {_listed(columns)}")
     staying = [

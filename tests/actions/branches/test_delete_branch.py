@@ -36,6 +36,25 @@ def test_it_frees_exactly_what_only_it_kept(context: Context, orders: Path) -> N
     assert outcome.result["freed_bytes"] == plan.freed_bytes == sum(map(len, new.values()))
 
 
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("option", ["scan.fallback-branch", "scan.primary-branch"])
+def test_a_branch_that_another_is_read_with_stays(
+    context: Context, orders: Path, option: str, keep: bool
+) -> None:
+    """Engines would leave its rows out of main, and say nothing."""
+    branched(context)
+    early = planned(context, ACTION, name="fix", keep=keep)
+    done(context, "alter-branch-schema", set=f"{option} = fix")
+    before = contents(orders)
+    [refusal] = planned(context, ACTION, name="fix", keep=keep).refusals
+    assert refusal.reason == f"main of shop.orders is read with the rows of branch fix ({option})"
+    with pytest.raises(Refused, match="is read with the rows of branch fix"):
+        applied(context, early)
+    assert contents(orders) == before
+    done(context, "alter-branch-schema", unset=option)
+    done(context, ACTION, name="fix", keep=keep)
+
+
 def test_a_branch_keeps_the_past_that_main_expired_until_it_goes(context: Context, orders: Path) -> None:
     fix = branched(context)
     fixed = rows_of(context, fix)

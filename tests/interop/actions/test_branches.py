@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from core.actions.context import open_context
+from core.actions.registry import action
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
@@ -96,6 +98,24 @@ def test_expiry_on_our_branch_spares_every_savepoint(judge: Judge, tmp_path: Pat
     assert read_again() == saved
     assert judge.read(tmp_path, branch) == fixed
     assert judge.read(tmp_path, table) != main
+
+
+def test_a_branch_that_main_falls_back_to_is_deleted_by_neither(judge: Judge, tmp_path: Path) -> None:
+    """Without it stock Paimon leaves its partitions out, and says nothing."""
+    table = make_table(tmp_path, "append in partitions")
+    grow(judge, tmp_path, table, "append in partitions", range(1, 2))
+    act(tmp_path, "create-savepoint", table)
+    act(tmp_path, "create-branch", table, name="fix", tag="savepoint.1")
+    judge.write(tmp_path, f"{table}$branch_fix", [{"day": "2026-07-07", "kind": "old"}])
+    before = judge.read(tmp_path, table)
+    act(tmp_path, "alter-branch-schema", table, set="scan.fallback-branch = fix")
+    assert len(judge.read(tmp_path, table)) == len(before) + 1
+    with pytest.raises(JudgeError, match="fallback-branch"):
+        judge.delete_branch(tmp_path, table, "fix")
+    context = open_context(str(tmp_path), {}, read_only=False)
+    arguments = {"name": "fix", "keep": False}
+    [refusal] = action("delete-branch").plan(context, TablePath("shop", "t"), arguments).refusals
+    assert "is read with the rows of branch fix" in refusal.reason
 
 
 @pytest.mark.parametrize("kind", ["primary key", "append"])

@@ -1,4 +1,4 @@
-"""Main is replaced where stock engines make tags by themselves, and delete them."""
+"""Main is replaced whose options have engines make tags by themselves, or read another branch with it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from core.actions.context import Context
 from core.errors import Refused
 from core.table.lineage.main_branch import branch_names
-from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, planned
+from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned
 from tests.actions.taking_over import add, branched
 from tests.paimon import open_table
 
@@ -46,4 +46,15 @@ def test_the_plan_says_that_engines_make_no_tags_on_a_branch(context: Context, o
     schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
     schema["options"]["tag.automatic-creation"] = "process-time"
     (orders / "schema/schema-0").write_bytes(msgspec.json.encode(schema))
+    assert said in planned(context, ACTION, name="fix").warnings
+
+
+def test_the_plan_says_that_rows_of_a_third_branch_are_not_read_any_more(
+    context: Context, orders: Path
+) -> None:
+    branched(context)
+    done(context, "create-branch", name="old", tag="v2")
+    said = "Main is read with the rows of branch old (scan.fallback-branch), and fix is not"
+    assert said not in planned(context, ACTION, name="fix").warnings
+    done(context, "alter-branch-schema", set="scan.fallback-branch = old")
     assert said in planned(context, ACTION, name="fix").warnings
