@@ -135,7 +135,9 @@ class ExpireSnapshots(Change[ExpireState]):
 
     @property
     def _going(self) -> list[int]:
-        return [each for each in Lineage(self.work.files, self._root).snapshot_ids() if each < self.state.end]
+        """The newest never: another engine may have rolled the root back past the end since."""
+        ids = Lineage(self.work.files, self._root).snapshot_ids()
+        return [each for each in ids[:-1] if each < self.state.end]
 
     def check(self, hold: Hold) -> None:
         to_delete, _ = _to_delete(self.work.files, self._root, self._going)
@@ -202,7 +204,9 @@ def _consumers(files: Files, root: Root) -> dict[str, int]:
 
 def _raise_earliest(files: Files, root: Root, end: int) -> None:
     hinted = whole_number(read_if_there(files, root.earliest_hint) or b"")
-    if hinted is None or hinted <= end:
+    newest = max(Lineage(files, root).snapshot_ids(), default=end)
+    end = min(end, newest)
+    if hinted is None or not end < hinted <= newest:
         files.replace(root.earliest_hint, str(end).encode())
 
 

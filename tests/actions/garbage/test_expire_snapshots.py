@@ -35,7 +35,8 @@ from tests.actions.acting import (
 )
 from tests.actions.histories import needed_by_all
 from tests.conftest import ORDERS as ORDERS_SCHEMA
-from tests.paimon import commit, read_rows
+from tests.faults.fault_files import Death, DiesAfter
+from tests.paimon import commit, open_table, read_rows
 from tests.storage.wrapped import Wrapped
 
 
@@ -350,3 +351,25 @@ def test_ids_given_twice_are_not_taken_for_one_lineage(
 def test_the_clock_of_the_machine_is_the_contexts(context: Context) -> None:
     early = replace(context, clock=lambda: 1_000_000_000_000)
     assert planned(early, "expire-snapshots", older_than="1 d").empty
+
+
+@pytest.mark.parametrize("dies_after", ["STEP-.*-2$", "snapshot/EARLIEST$"])
+def test_what_main_was_rolled_back_to_meanwhile_is_not_expired(
+    context: Context, warehouse: Path, orders: Path, dies_after: str
+) -> None:
+    """By another engine, after the expiry was committed and before anything of that snapshot went."""
+    open_table(warehouse, "shop.orders").create_tag("then", 3)
+    then = read_rows(warehouse, "shop.orders", tag="then")
+    (orders / "tag/tag-then").unlink()
+    with pytest.raises(Death):
+        done(context_on(warehouse, DiesAfter(context.files, dies_after)), "expire-snapshots", retain_last=1)
+    (orders / "snapshot/LATEST").write_text("3")
+    for number in (5, 4):
+        (orders / f"snapshot/snapshot-{number}").unlink()
+
+    done(context, "recover")
+
+    assert snapshots(orders) == [3]
+    assert (orders / "snapshot/EARLIEST").read_text() == "3"
+    assert read_rows(warehouse, "shop.orders") == then
+    assert missing(context.files) == []
