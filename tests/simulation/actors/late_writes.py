@@ -51,6 +51,10 @@ class LateWrites:
         for each in self.heard:
             each(actor, stand_in)
 
+    @property
+    def are_under_way(self) -> bool:
+        return bool(self._under_way)
+
     def due(self) -> list[LateWrite]:
         """Those whose time has come, which are under way no more."""
         now = self._scheduler.elapsed

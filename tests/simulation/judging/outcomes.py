@@ -276,7 +276,9 @@ class Outcomes:
         return next((each for each in line if f"snapshot.{each.id}" == name), None)
 
     def _promise(self, operation: Operation, name: str) -> None:
-        """Where it was made, or to where that root has moved since."""
+        """Where it was made, or to where that root has moved since. No name that engines take for theirs."""
+        if view.is_of_engines(name):
+            return
         made = [_root(key) for key in operation.touched if key[0] == "tag" and key[2] == name]
         for root in [*made, *view.roots(self._store)]:
             if found := view.tags(self._store, root).get(name):

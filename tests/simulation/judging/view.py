@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ from tests.simulation.memory import MemoryStore
 from tests.simulation.world import TABLE
 
 _BRANCH = f"{TABLE.branches}/branch-"
+# Names that engines give to tags, and by which they take any for their own.
+_AUTOMATIC = re.compile(r"\d+-05-01")
 
 
 class Place(NamedTuple):
@@ -78,6 +81,11 @@ def tags(store: MemoryStore, root: Root) -> dict[str, Identity]:
         for name in store.names(root.tags)
         if name.startswith("tag-") and (known := identity(store.files[f"{root.tags}/{name}"]))
     }
+
+
+def is_of_engines(tag_name: str) -> bool:
+    """Whether engines may delete such a tag by themselves."""
+    return _AUTOMATIC.fullmatch(tag_name) is not None
 
 
 def schema_ids(store: MemoryStore, root: Root) -> list[int]:

@@ -8,7 +8,6 @@ the EARLIEST hint at the end. Deleting a tag looks at its two neighbours. Neithe
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,7 +19,6 @@ from tests.simulation.world import TABLE, list_manifests, manifest_entries
 
 _FOREVER = 2**31 - 1
 _HOUR_MS = 3_600_000
-_AUTOMATIC = re.compile(r"\d+-05-01")
 
 
 class StockMaintenance(StockTable):
@@ -96,7 +94,7 @@ class StockMaintenance(StockTable):
     def delete_own_tags(self, limit: int = 0) -> None:
         """All but the newest of those that engines make by themselves."""
         ids = {name: found.id for name, found in view.tags(self.world.store, self.root).items()}
-        own = sorted((each for each in ids if _AUTOMATIC.fullmatch(each)), key=ids.__getitem__)
+        own = sorted((each for each in ids if view.is_of_engines(each)), key=ids.__getitem__)
         for name in own[: max(0, len(own) - limit)]:
             self.delete_tag(name)
 
