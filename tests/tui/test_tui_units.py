@@ -172,6 +172,13 @@ def test_hints_name_what_the_console_has_for_a_command(hint: str, shown: str) ->
     assert by_keys(hint) == shown
 
 
+def test_a_result_that_was_cut_is_not_told_as_whole() -> None:
+    """In the history and the log, where nobody sees that there were more."""
+    result = QueryResult("SELECT 1", 0, 0.0)
+    result.take(Finished(500, True, 0.5))
+    assert result.in_short == "first 500 rows, 0.50 s"
+
+
 def test_what_a_statement_says_at_its_end_is_not_cut() -> None:
     result = QueryResult("INSERT INTO t SELECT 1", 0, 0.0)
     message = "Committed snapshot 12 of shop.orders$branch_repair, with 11,950 rows"

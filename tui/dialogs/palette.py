@@ -10,7 +10,12 @@ from tui.records.sources import GridColumn, Records
 
 _LOOK_AGAIN_SECONDS = 0.3
 _TITLE = "Go to, or do"
-_COLUMNS = (GridColumn("", style="accent", most=36), GridColumn("", most=60), GridColumn("", style="quiet"))
+# Tables often differ at their end only. Keys come before what may be long: they are what one learns here.
+_COLUMNS = (
+    GridColumn("", style="accent", most=36, middle=True),
+    GridColumn("", style="second"),
+    GridColumn("", most=60),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class PaletteEntry:
     run: Callable[[], object]
 
     def values(self) -> Sequence[object]:
-        return (self.name, self.what, self.keys)
+        return (self.name, self.keys, self.what)
 
 
 class PaletteScreen(PickDialog[PaletteEntry]):

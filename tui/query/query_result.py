@@ -87,7 +87,8 @@ class QueryResult:
         if isinstance(self.end, Failed):
             return "cancelled" if self.end.cause == "cancelled" else "failed"
         if isinstance(self.end, Finished):
-            return f"{counted(self.end.rows, 'row')}, {seconds(self.end.seconds)}"
+            first = "first " if self.end.truncated else ""
+            return f"{first}{counted(self.end.rows, 'row')}, {seconds(self.end.seconds)}"
         return "running"
 
     @property

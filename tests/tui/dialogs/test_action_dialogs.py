@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from textual.strip import Strip
 
@@ -227,6 +228,20 @@ async def test_the_palette_does_anything_by_name(warehouse: Path) -> None:
         await console.type("create-tag")
         await console.press("enter")
         await console.sees("create-tag · shop.orders")
+
+
+async def test_the_palette_shows_keys_and_both_ends_of_names_at_80_columns(warehouse: Path) -> None:
+    schema = pa.schema([("id", pa.int64())])
+    create_table(warehouse, "shop.yearly_facts_of_every_region_of_europe_17", schema)
+    async with at_events(warehouse) as console:
+        await console.press("colon")
+        await console.type("facts")
+        await console.sees("shop.yearly_fa", "of_europe_17")
+        await console.press("ctrl+u")
+        await console.type("replace")
+        await console.until(lambda: "replace-main-branch  " in console.text, "list it")
+        (line,) = (each for each in console.text.splitlines() if "replace-main-branch" in each)
+        assert line.split("replace-main-branch")[1].split()[0] == "R"
 
 
 async def test_the_palette_finds_tables_of_closed_databases(warehouse: Path) -> None:
