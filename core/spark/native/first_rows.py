@@ -32,7 +32,7 @@ _FEW_FILES = 8
 _ROWS = ""
 
 
-def are_quick(files: Sequence[TableFile]) -> bool:
+def _are_quick(files: Sequence[TableFile]) -> bool:
     """Whether a few rows of them are best read in this process."""
     return len(files) <= _FEW_FILES and all(file.file_format == "parquet" for file in files)
 
@@ -75,16 +75,37 @@ def _bits(
 def first_rows(
     state: TableState,
     types: StructType,
+    files: Sequence[TableFile],
+    bits: Mapping[str, Bits],
+    columns: Collection[str],
+    limit: int,
+    open_file: OpenFile,
+) -> pa.Table | None:
+    """`limit` rows, fewer if there are no more; columns not among `columns` are null. None: Spark is to read.
+
+    Bits may be of a file's first rows only: no more are read then. Raises `FileMissing` and `Corrupt`.
+    """
+    if not _are_quick(files):
+        return None
+    try:
+        return _first_rows(state, types, files, bits, columns, limit, open_file)
+    except _OldTimes:
+        return None
+
+
+class _OldTimes(Exception):
+    """A file has times of 96 bits, of which pyarrow makes others where they are before 1970."""
+
+
+def _first_rows(
+    state: TableState,
+    types: StructType,
     files: Iterable[TableFile],
     bits: Mapping[str, Bits],
     columns: Collection[str],
     limit: int,
     open_file: OpenFile,
 ) -> pa.Table:
-    """`limit` rows of Parquet files, fewer if there are no more; columns not among `columns` are null.
-
-    Bits may be of a file's first rows only: no more are read then. Raises `FileMissing` and `Corrupt`.
-    """
     schema = to_arrow_schema(types)
     batches = []
     left = limit
@@ -119,7 +140,10 @@ def _batches(
     survives = None if bits is None else pa.array(bits.truths())
     row = 0
     try:
-        parquet = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
+        parquet = pq.ParquetFile(source)
+        schema = parquet.schema
+        if any(schema.column(place).physical_type == "INT96" for place in range(len(schema))):
+            raise _OldTimes
         # Without any column there would be no batches to count rows of.
         some = read or parquet.schema_arrow.names[:1]
         for batch in parquet.iter_batches(max(limit, _FEWEST_ROWS), columns=some):

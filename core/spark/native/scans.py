@@ -25,7 +25,7 @@ from core.spark.merging.overlap import narrowed
 from core.spark.native.bitmap import is_nearly_made, merge_bits
 from core.spark.native.columns import FileColumns, NotNative
 from core.spark.native.conditions import Condition
-from core.spark.native.first_rows import SMALL_RESULT, are_quick, enough_rows, first_rows
+from core.spark.native.first_rows import SMALL_RESULT, enough_rows, first_rows
 from core.spark.native.lookups.lookups import Lookups
 from core.spark.native.needs import Asked, ViewNeeds
 from core.spark.native.old_dates import require_no_old_dates
@@ -237,15 +237,15 @@ class NativeScans:
 
     def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _Kept:
         enough = partial(enough_rows, self._conf, self._warehouse.told_options, table.state, limit)
-        files, bits = enough(by_heads=limit <= SMALL_RESULT)
-        if limit <= SMALL_RESULT and not are_quick(files):
-            # Spark takes whole files' bits.
-            files, bits = enough(by_heads=False)
-        if limit > SMALL_RESULT or not are_quick(files):
-            return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
-        open_file = file_opener(self._warehouse.told_options)
-        rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
-        return _Kept(self._relations.local(rows, table.types), rows.nbytes)
+        if limit <= SMALL_RESULT:
+            files, bits = enough(by_heads=True)
+            open_file = file_opener(self._warehouse.told_options)
+            rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
+            if rows is not None:
+                return _Kept(self._relations.local(rows, table.types), rows.nbytes)
+        # Spark takes whole files' bits.
+        files, bits = enough(by_heads=False)
+        return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]

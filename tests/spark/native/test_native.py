@@ -16,6 +16,7 @@ from pypaimon.schema.schema_change import SchemaChange
 
 from core.spark.client.client import Engine
 from tests.conftest import ORDERS
+from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.datasource.test_types import ROWS, SCHEMA
 from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
@@ -222,6 +223,15 @@ def test_deleted_rows_are_gone(engine: Engine, engine_warehouse: Path, file_form
     assert agreed(engine, f"SELECT count(*) AS n FROM {name}") == [{"n": 1}]
     assert agreed(engine, f"SELECT * FROM {name} WHERE order_id = 3") == []
     assert [row["order_id"] for row in agreed(engine, f"SELECT * FROM {name} LIMIT 5")] == [2]
+
+
+def test_a_few_rows_with_fine_times(engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
+    """In 96 bits, of which pyarrow made the year 2554."""
+    judge.create(engine_warehouse, "native.fine", {"t": "TIMESTAMP(9)"})
+    judge.put(engine_warehouse, "native.fine", [("+I", [-1])])
+    answer = ask(engine, "SELECT t FROM native.fine LIMIT 1")
+    assert [each.scan for each in answer.readings] == ["native"]
+    assert answer.rows == [{"t": dt.datetime(1969, 12, 31, 23, 59, 59, 999999)}]
 
 
 def test_columns_that_are_called_like_ours_hold_their_own_values(
