@@ -46,6 +46,8 @@ GRID: list[BindingType] = [
         id="grid.columns",
     ),
     hidden("grid.whole_column", "w", "whole_column", "the column as wide as its values, or as before"),
-    Binding("o", "sort", "sort", tooltip="sort by the next column", id="grid.sort"),
+    Binding(
+        "o", "sort", "sort", tooltip="sort by the next column, or by the one under the cursor", id="grid.sort"
+    ),
     hidden("grid.reverse", "O", "reverse", "sort the other way"),
 ]

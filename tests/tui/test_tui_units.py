@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.cells import cut, fit, width_of, wrap
 from core.quoting import quoted_if_needed
-from core.spark.protocol import Finished
+from core.spark.protocol import Finished, StageProgress
 from core.table.layout import TablePath
 from tui.dialogs.plan_text import by_keys
 from tui.formats import format_value, whole_text
@@ -40,6 +40,12 @@ def test_values_of_every_kind_become_one_clean_line() -> None:
     assert whole_text(True) == "true"
     assert whole_text({"a": [1, None]}) == '{"a":[1,null]}'
     assert whole_text(b"\x00\xff") == "00 ff"
+
+
+def test_how_far_a_statement_is_stays_on_one_line_beside_the_tables_of_a_small_terminal() -> None:
+    result = QueryResult("SELECT 1", 0, 0.0)
+    result.take(StageProgress(12, 200, ""))
+    assert line_width(result.status(107.1, "running")[0]) <= 60
 
 
 def test_a_huge_cell_costs_no_more_than_a_long_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.cells import cut
 from core.figures import counted, seconds
 from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
 from core.text import clean_text
@@ -79,7 +80,7 @@ class QueryResult:
     @property
     def title(self) -> str:
         """The statement on one line, as the bottom line and the log have room for it."""
-        return " ".join(self.statement.split())[:_IN_SHORT]
+        return cut(" ".join(self.statement.split()), _IN_SHORT)
 
     @property
     def in_short(self) -> str:
@@ -90,6 +91,12 @@ class QueryResult:
             first = "first " if self.end.truncated else ""
             return f"{first}{counted(self.end.rows, 'row')}, {seconds(self.end.seconds)}"
         return "running"
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, for the list of jobs."""
+        message = "" if self.end is None else self.end.message
+        return (self.in_short != "cancelled" and message) or self.in_short
 
     @property
     def ink(self) -> str:

@@ -24,7 +24,7 @@ from tui.records.location_history import LocationHistory, keep_place
 from tui.records.marks import Mark, marked_words
 from tui.records.row_actions import DELETING, tabs_of
 from tui.screens.beginning import Beginning
-from tui.screens.browse_keys import BROWSE, FIRST_ON, NEVER_WAIT, OF_A_TABLE, is_for_rows, why_not_here
+from tui.screens.browse_keys import BROWSE, FIRST_ON, NEVER_WAIT, OF_A_TABLE, heard_elsewhere, is_for_rows
 from tui.screens.difference_lookup import DifferenceLookup
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.row_dialogs import RowDialogs
@@ -295,8 +295,8 @@ class BrowseScreen(Screen[None]):
             return False
         return self.target is not None if action in OF_A_TABLE else True
 
-    def on_key(self, event: events.Key) -> None:
-        if why := why_not_here(self, event.key, self.tabs.current):
+    async def on_key(self, event: events.Key) -> None:
+        if why := await heard_elsewhere(self, event.key, self.tabs.current):
             self.say(why, "warn")
 
     async def action_tab(self, number: int) -> None:

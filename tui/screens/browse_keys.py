@@ -60,6 +60,10 @@ ACTION_KEYS = {
 }
 
 
+# The query pane's keys that are none of the tables'.
+_BESIDE = ("query.run", "query.history", "query.export", "sheet.")
+
+
 def _plans(id_: str, action: str, description: str, what: str, *, show: bool = True) -> Binding:
     return Binding(ACTION_KEYS[action], f"act('{action}')", description, tooltip=what, show=show, id=id_)
 
@@ -132,6 +136,23 @@ BROWSE: list[BindingType] = [
 def is_for_rows(binding: str) -> bool:
     """Whether the key with this id is for a row, of the tree or of a tab."""
     return binding not in NOT_FOR_ROWS and binding.startswith((*FOR_ROWS, "tables."))
+
+
+async def heard_elsewhere(screen: Screen[Any], pressed: str, tab: Tab) -> str:
+    """Of a key that nothing with the focus hears: why it does nothing, empty where that is not known.
+
+    The query pane's own are done from the tables beside it: its statement is in view.
+    """
+    if tab is not Tab.QUERY or not (panes := screen.query("#query")) or panes.first().has_focus_within:
+        return why_not_here(screen, pressed, tab)
+    for node in panes.first().walk_children(with_self=True):
+        bindings = node._bindings.copy()
+        bindings.apply_keymap(screen.app._keymap)
+        for binding in bindings.key_to_bindings.get(pressed, ()):
+            if node.display and (binding.id or "").startswith(_BESIDE):
+                await screen.app.run_action(binding.action, node)
+                return ""
+    return why_not_here(screen, pressed, tab)
 
 
 def why_not_here(screen: Screen[Any], pressed: str, tab: Tab) -> str:

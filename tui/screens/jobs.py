@@ -124,5 +124,5 @@ def _values(job: Job) -> tuple[str, str, str, str]:
 
 
 def told_of(job: Job) -> str:
-    """How far it is, or how it ended."""
-    return clean_text(job.how_far() if job.end is None else job.end[0])
+    """How far it is, or how it ended: without its title, which stands before it."""
+    return clean_text(job.how_far() if job.end is None else job.end[0].removeprefix(f"{job.title}: "))

@@ -58,6 +58,11 @@ def repair_statement(known: Known) -> str:
     )
 
 
+# In the place of the words of the step "repair", once the statement is there.
+WRITTEN = (
+    "The INSERT writes all rows with the right prices to {1.branch}: {0[query.run]} runs it, in some seconds."
+)
+
 STEPS = (
     Step(
         "history",

@@ -19,7 +19,7 @@ from tui.named_keys import key
 from tui.panes.record_pane import RecordPane
 from tui.remembered.state import TourState
 from tui.session import Session, Target
-from tui.tour.steps import FAULTY, GOOD, STEPS, TABLE, Known, Seen, Step, repair_statement
+from tui.tour.steps import FAULTY, GOOD, STEPS, TABLE, WRITTEN, Known, Seen, Step, repair_statement
 from tui.tour.tour_bar import TourBar
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import Slot
@@ -177,7 +177,7 @@ class Tour:
         step, last = STEPS[self._step], self._step == len(STEPS) - 1
         skip = "" if last else f"{self._keys['tour.next']} {self._offered_by(step)}   "
         title = f"Tour {self._step + 1} of {len(STEPS)}: {step.title}"
-        text = step.text.format(self._keys, self._known)
+        text = (WRITTEN if self._has_written else step.text).format(self._keys, self._known)
         self._show().tell(
             title, text, f"{skip}{self._keys['tour.leave']} {'closes' if last else 'leaves'} it"
         )

@@ -10,7 +10,8 @@ from tui.theme import Line
 from tui.widgets.grid.scroll_lines import wrap_line
 from tui.widgets.lines import Lines
 
-_BAR = 20
+# With the time, the tasks and the key that cancels it is one line beside the tables of a small terminal.
+_BAR = 10
 _MOST_LINES = 6
 _INDENT, _NARROWEST = 2, 20
 
@@ -47,7 +48,7 @@ class QueryStatus(Lines):
 
 
 def bar(done: int, total: int) -> str:
-    """`████░░░░ 4/8`"""
+    """`█████░░░░░ 4/8`"""
     filled = _BAR * done // total if total else 0
     return f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{total}"
 

@@ -16,7 +16,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql_functions
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import CalendarIntervalType, StructType, VariantType, YearMonthIntervalType
+from pyspark.sql.types import (
+    ArrayType,
+    CalendarIntervalType,
+    DataType,
+    MapType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+    VariantType,
+    YearMonthIntervalType,
+)
 
 from core.spark.arrow import in_zone, ipc_stream
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
@@ -45,13 +56,36 @@ def presentable(frame: DataFrame) -> DataFrame:
     columns = []
     for index, field in enumerate(fields):
         column = sql_functions.col(f"c{index}")
-        text = column.cast("string") if isinstance(field.dataType, _AS_TEXT) else column
-        columns.append(text.alias(field.name))
+        shown = _shown_as(field.dataType)
+        column = column if shown == field.dataType else column.cast(shown)
+        columns.append(column.alias(field.name))
     return named.select(*columns)
 
 
 def is_presentable(types: StructType) -> bool:
-    return not any(isinstance(field.dataType, _AS_TEXT) for field in types.fields)
+    return all(_shown_as(field.dataType) == field.dataType for field in types.fields)
+
+
+def _shown_as(kind: DataType) -> DataType:
+    """The type itself if it is presentable, else the one that it becomes."""
+    return StringType() if isinstance(kind, _AS_TEXT) else _without_void(kind)
+
+
+def _without_void(kind: DataType) -> DataType:
+    """`array()` holds nothing that is never null: Arrow has no such type."""
+    match kind:
+        case ArrayType():
+            return ArrayType(_item(kind.elementType), kind.containsNull)
+        case MapType():
+            return MapType(_item(kind.keyType), _item(kind.valueType), kind.valueContainsNull)
+        case StructType():
+            fields = (StructField(each.name, _item(each.dataType), each.nullable) for each in kind.fields)
+            return StructType(list(fields))
+    return kind
+
+
+def _item(kind: DataType) -> DataType:
+    return StringType() if isinstance(kind, NullType) else _without_void(kind)
 
 
 def columns_of(types: StructType) -> Columns:

@@ -47,6 +47,14 @@ def test_an_error_is_a_sentence_with_its_place(engine: Engine, sql: str, sentenc
     assert sql[failure.position :].startswith(place)
 
 
+def test_empty_arrays_and_maps_of_no_type_are_rows_like_others(engine: Engine) -> None:
+    answer = ask(
+        engine, "SELECT array() AS a, map() AS m, named_struct('x', array(), 'y', 1) AS s, NULL AS n"
+    )
+    assert isinstance(answer.end, Finished), answer.end
+    assert answer.rows == [{"a": [], "m": [], "s": {"x": [], "y": 1}, "n": None}]
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -46,6 +46,35 @@ async def test_a_limit_is_said_honestly(engine_warehouse: Path, engine: Engine) 
         await console.sees("500 of 500", "row 500")
 
 
+async def test_rows_are_sorted_by_the_column_under_the_cursor(engine_warehouse: Path, engine: Engine) -> None:
+    async with asking(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, "SELECT id, id % 5 AS fifth, 9 - id AS back FROM range(9)")
+        await console.sees("✓ 9 rows")
+        await console.press("escape", "l", "o")
+        await console.sees("▼fifth")
+        assert pane.grid.order.column == 1
+        await console.press("l", "o")
+        assert pane.grid.order.column == 2
+        await console.press("o")
+        assert pane.grid.order.column is None
+
+
+async def test_the_keys_of_a_query_work_from_the_tables_beside_it(
+    engine_warehouse: Path, engine: Engine
+) -> None:
+    async with asking(engine_warehouse, engine) as (console, pane):
+        await run(console, pane, "SELECT 41 + 1 AS answer")
+        await console.sees("✓ 1 row", "42")
+        first = pane.result
+        await console.press("escape", "escape")
+        assert not pane.has_focus_within
+        await console.press("ctrl+r")
+        await console.until(lambda: pane.result is not first and not pane.running, "a second answer")
+        # What is typed next is text, not keys for the tables.
+        await console.burst("ctrl+t", "s", "x")
+        assert (len(pane.sheets), pane.editor.text) == (2, "sx")
+
+
 async def test_an_error_points_at_its_place(engine_warehouse: Path, engine: Engine) -> None:
     async with asking(engine_warehouse, engine) as (
         console,
@@ -61,6 +90,10 @@ async def test_an_error_points_at_its_place(engine_warehouse: Path, engine: Engi
         assert lines[caret - 1][lines[caret].index("^") :].startswith("price > 1")
         await run(console, pane, "SELECT * FROM shop.orders FOR SYSTEM_TIME BETWEEN 1 AND 2")
         await console.sees("✗", "period")
+        await run(console, pane, "SELECT 1 / (id - 3) AS share FROM range(5)")
+        await console.sees("✗ Division by zero", "share")
+        # Nobody knows whether there are any.
+        assert "No rows" not in console.text
 
 
 async def test_values_of_all_kinds_are_told_apart(engine_warehouse: Path, engine: Engine) -> None:

@@ -100,7 +100,7 @@ async def test_a_change_is_cancelled_from_the_list(warehouse: Path) -> None:
         await console.press("x")
         await console.sees("cancelling, ")
         store.open()
-        await console.sees("! stopped", "create-savepoint shop.orders: Cancelled")
+        await console.sees("! stopped", "create-savepoint shop.orders", "Cancelled")
         assert {path.name for path in (warehouse / "shop.db/orders/tag").iterdir()} == {"tag-v2"}
 
 
@@ -114,6 +114,7 @@ async def test_a_statement_that_ends_on_another_tab_is_told_of(
         await console.press("escape", "1")
         await console.sees("[1 Snapshots", "✓ SELECT reflect('java", ": 1 row")
         await console.press("J")
-        await console.sees("✓ done", "SELECT reflect('java")
+        await console.sees("✓ done", "SELECT reflect('", "1 row, ")
+        assert ": 1 row" not in console.text.partition("─ Jobs ")[2].partition("╰")[0]
         await console.press("enter")
         await console.sees("[6 ", "1 row")

@@ -41,7 +41,8 @@ class SheetExports:
             return
         what = f"The {counted(len(result.rows), 'row')} of the result, not sorted or filtered."
         if result.is_cut:
-            what = f"All rows, more than the {len(result.rows):,} shown: the statement runs again."
+            shown = f"{len(result.rows):,}"
+            what = f"All rows, more than the {shown} shown, not sorted or filtered: the statement runs again."
         await self._app.push_screen(ExportScreen(what), partial(self._export_to, result, database))
 
     def _export_to(self, result: QueryResult, database: str | None, path: Path | None) -> None:

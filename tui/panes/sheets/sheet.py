@@ -15,7 +15,7 @@ from textual.message import Message
 from core.config import state_directory
 from core.errors import PaimarkError
 from core.spark.arrow import read_batch
-from core.spark.protocol import Batch, Event, Failed
+from core.spark.protocol import Batch, Event, Failed, Finished
 from core.statements.run import action_called
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
@@ -254,7 +254,7 @@ class QuerySheet(Vertical):
         if result.explained is not None:
             self.grid.show(result.plan_rows, _PLAN_COLUMNS)
         elif result.columns:
-            note = "" if result.running else "No rows."
+            note = "No rows." if isinstance(result.end, Finished) else ""
             self.grid.show(result.rows, result.columns, note=note, is_cut=result.is_cut)
         if result.end is not None:
             self._ended(result)
@@ -265,7 +265,7 @@ class QuerySheet(Vertical):
         short = result.title
         ran = QueryExecution(int(time.time() * 1000), result.statement.strip(), result.in_short)
         add_to_history(state_directory() / "history.jsonl", ran)
-        self._job.end(f"{short}: {result.in_short}", result.ink)
+        self._job.end(f"{short}: {result.outcome}", result.ink)
         if not isinstance(end, Failed):
             # The keys stay where they are: somebody may be typing the next statement.
             self.post_message(LogLineAdded(f"{short}: {result.in_short}", "good"))

@@ -138,7 +138,11 @@ class Columns:
         return f"{column.title} is {self.width(index)} wide: {change} changes it"
 
     def after(self, index: int | None) -> int | None:
-        """The next column with a title; None past the last. After None comes the first."""
+        """The column to sort by after another, None for none: the next one with a title, from the first on.
+
+        Where the cursor is on a column it is that one, and none where that is sorted by already."""
+        if (chosen := self.under_cursor) is not None:
+            return None if chosen == index else chosen
         titled = [each for each in self.shown if self.all[each].title]
         place = titled.index(index) + 1 if index in titled else 0
         return titled[place] if place < len(titled) else None

@@ -285,7 +285,7 @@ class RecordGrid(Widget, can_focus=True):
         self._arrange()
 
     def action_sort(self) -> None:
-        """The next column with a title after the sorted one; past the last, the source's own order again."""
+        """By another column; past the last, the source's own order again."""
         self.sort_by(self.shown_columns.after(self.order.column))
 
     def sort_by(self, column: int | None, *, descending: bool | None = None) -> None:
