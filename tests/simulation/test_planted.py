@@ -28,6 +28,7 @@ STORIES = {
     "no-barrier-for-open-sessions": stories.an_open_session_reads_a_replaced_main,
     "main-does-not-know-what-a-branch-keeps": stories.a_branch_keeps_what_main_expires,
     "a-savepoint-without-its-tag-stays-so": stories.another_engine_rolls_main_back_past_a_savepoint,
+    "a-rollback-counts-that-was-taken-back": stories.another_engine_takes_a_rollback_of_a_merge_back,
     "engines-make-tags-of-branches": stories.a_job_on_a_branch_makes_tags_by_itself,
     "a-branch-stands-on-a-tag-of-engines": stories.an_engine_deletes_the_tag_that_a_branch_stands_on,
 }

@@ -13,7 +13,8 @@ import msgspec
 
 from core.storage.files import Files, read_if_there
 from core.table.layout import Root, TablePath
-from core.table.records import Point, Record
+from core.table.lineage.lineage import Lineage
+from core.table.records import Point, Record, Snapshot
 
 
 class MergeEvent(Record, frozen=True, kw_only=True):
@@ -73,10 +74,24 @@ def merged(files: Files, main: Root, branch: str) -> Merged | None:
                     return Merged(then, then, is_taken_back=True)
                 before = Merged(event.base_head, event.base_main, is_taken_back=True)
         elif event.kind == "rollback":
-            until, then = event.to, event.then
+            if not _is_given_up(files, main, event.main):
+                until, then = event.to, event.then
         elif event.branch == branch and event.head is not None:
             return Merged(event.head, event.main)
     return before
+
+
+def _is_given_up(files: Files, main: Root, commit: Point) -> bool:
+    """Whether another engine rolled main back past a commit: main has what that took back again.
+
+    One that has expired is not given up: its id was passed, and is nobody else's.
+    """
+    lineage = Lineage(files, main)
+    if commit.id > (lineage.latest_id() or 0):
+        return True
+    path = main.snapshot(commit.id)
+    [data] = files.read_many([path])
+    return data is not None and not commit.is_lost and not commit.is_of(Snapshot.from_json(data, path))
 
 
 def move(files: Files, main: Root, to: Root, after: int, until: float = math.inf) -> None:

@@ -59,6 +59,11 @@ def _yes(*arguments: object, **named: object) -> bool:
     return True
 
 
+def _no(*arguments: object, **named: object) -> bool:
+    """What is not seen."""
+    return False
+
+
 _EXPIRY_OFF = {name: value for name, value in RETENTION_OFF.items() if name.startswith("snapshot.")}
 _Change = tuple[str, object]
 # What it was called where it was found; where it is planted.
@@ -85,6 +90,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("core.actions.roots.shared_snapshots._tag_in_main", _nothing),
     ),
     "a-savepoint-without-its-tag-stays-so": (("core.actions.recover.unprotected", _empty),),
+    "a-rollback-counts-that-was-taken-back": (("core.actions.merge.history._is_given_up", _no),),
     "engines-make-tags-of-branches": (("core.actions.roots.branch_files.RETENTION_OFF", _EXPIRY_OFF),),
     "a-branch-stands-on-a-tag-of-engines": (("core.actions.branches.create_branch.holds_for_good", _yes),),
 }

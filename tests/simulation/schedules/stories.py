@@ -11,6 +11,7 @@ from random import Random
 from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import schema_json
+from tests.simulation.judging import view
 from tests.simulation.schedules.bench import Bench
 from tests.simulation.stock.reader import StockReader
 from tests.simulation.world import TABLE
@@ -79,6 +80,18 @@ def an_engine_deletes_the_tag_that_a_branch_stands_on(bench: Bench) -> None:
     bench.write(None, "overwrite")
     bench.expire()
     bench.maintenance().delete_own_tags()
+
+
+def another_engine_takes_a_rollback_of_a_merge_back(bench: Bench) -> None:
+    """Main has what was merged again: nothing is merged twice."""
+    _branch(bench)
+    bench.act("merge-branch", name="b", on_conflict="branch")
+    merged = max(view.snapshots(bench.world.store, TABLE.root()))
+    bench.act("rollback", to=f"snapshot.{_OLDER + 1}")
+    bench.world.stock_may_drop = TABLE.root()
+    bench.maintenance().roll_back(merged)
+    bench.world.stock_may_drop = None
+    bench.act("merge-branch", name="b", on_conflict="branch")
 
 
 def told(story: Callable[[Bench], None]) -> None:
