@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
+from io import RawIOBase
 from typing import Any
 
 # The library's other client, the asynchronous one, can stop for ever when it is collected.
@@ -121,8 +122,14 @@ class HdfsClient:
     def _write(self, path: str, data: bytes) -> None:
         # Nobody else has this name: what is there was made by a request whose answer was lost.
         options = WriteOptions(create_parent=True, overwrite=True)
-        with self._client.create(path, options) as writer:
-            writer.write(data)
+        writer = self._client.create(path, options)
+        try:
+            with writer:
+                writer.write(data)
+        finally:
+            # The library leaves it open to Python, which would end it again when it lets go of it, and from
+            # 3.13 on prints what that fails with.
+            RawIOBase.close(writer)
 
     def _rename(self, written: str, path: str, data: bytes, *, overwrite: bool) -> None:
         try:
