@@ -24,6 +24,7 @@ from core.spark.engine.session_state import EngineSession
 from core.spark.engine.statement import Job, Runner
 from core.spark.engine.views import empty_frame
 from core.spark.idle_work.warm_up import WarmUp
+from core.spark.job_tag import bearing
 from core.spark.launch.session import Spark
 from core.spark.launch.session_settings import WARM_UP, check_setting
 from core.spark.launch.workers import kill_workers
@@ -102,8 +103,7 @@ class Classic:
 
     @contextmanager
     def tagged(self, job: Job) -> Iterator[None]:
-        self.session.views.queries.tag(job.tag)
-        with self.progress.reporting(job.tag, job.tell):
+        with bearing(job.tag), self.progress.reporting(job.tag, job.tell):
             yield
 
     def interrupt(self, job: Job, seconds: float) -> None:
@@ -123,6 +123,7 @@ class Classic:
         return process.poll() is not None
 
     def rewrite(self, job: Job, order: Ask | Write) -> Iterator[Told]:
+        self.session.views.queries.tag()
         if isinstance(order, Write):
             self.session.require_writable()
             yield Told(snapshot=rewrite.write(self.session, order))
@@ -158,6 +159,7 @@ class Classic:
         if key is not None and (kept := views.queries.plans.get(key)) is not None:
             job.tell_readings([name for place, name in enumerate(job.named) if place in kept.unread])
             job.tell(kept.columns)
+            views.queries.tag()
             return self._tell(job, kept, again=True)[0]
         number, said = job.asked or self._ask(job, "show" if shows else "look")
         # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
@@ -196,7 +198,7 @@ class Classic:
 
     def _tell(self, job: Job, plan: KeptPlan, *, again: bool = False) -> tuple[tuple[int, bool], bool]:
         """Tell the rows of a plan; also whether they were few."""
-        asked = Asked(self.session.views.queries.java, plan.number, again, plan.schema)
+        asked = Asked(self.session.views.queries, plan.number, again, plan.schema)
         rows = self.results.few(asked) if plan.is_small else None
         if rows is not None:
             return tell_rows(rows, job.tell, job.order.limit, plan.most), True

@@ -42,9 +42,9 @@ import scala.reflect.ClassTag$;
  * Queries from a text to a frame, in few calls: one from Python takes longer than most of what it asks for.
  *
  * <p>One query is at hand at a time. Plans of earlier ones stay under their numbers until they are to be
- * forgotten. As a function it gives the frame of a number; the second argument is whether it ran before.
+ * forgotten.
  */
-public class Queries implements BiFunction {
+public class Queries {
     /** Nodes that give the same rows whenever they are run on the same rows. */
     private static final HashSet LASTING =
             new HashSet(Arrays.asList(new Object[] {
@@ -81,11 +81,13 @@ public class Queries implements BiFunction {
         this.prefix = prefix;
     }
 
-    /** What this thread does from now on bears the tag, and no other. */
+    /** What this thread does from now on bears the tag, null for none, and no other. */
     public void tag(String tag) {
         SparkContext context = session.sparkContext();
         context.clearJobTags();
-        context.addJobTag(tag);
+        if (tag != null) {
+            context.addJobTag(tag);
+        }
     }
 
     /**
@@ -93,10 +95,12 @@ public class Queries implements BiFunction {
      * and {@code how} it may be asked. {@code limit} is how many rows will be shown, negative for all.
      *
      * <p>{@code views} are lists {@code [name, place, schema]} in JSON of our tables in it. {@code kept} are the
-     * numbers, of JSON too, that may be asked for again.
+     * numbers, of JSON too, that may be asked for again. This thread bears the {@code tag} from now on.
      */
-    public synchronized String asked(String text, String how, int limit, String views, long number, String kept)
+    public synchronized String asked(
+            String text, String how, int limit, String views, long number, String kept, String tag)
             throws Exception {
+        tag(tag);
         settle(json.readTree(kept));
         LogicalPlan parsed = session.sessionState().sqlParser().parsePlan(text);
         ObjectNode said = json.createObjectNode();
@@ -169,15 +173,28 @@ public class Queries implements BiFunction {
         return frame().queryExecution().explainString(mode);
     }
 
-    public synchronized Object apply(Object asked, Object ranBefore) {
-        Long wanted = Long.valueOf(((Number) asked).longValue());
-        if (((Boolean) ranBefore).booleanValue()) {
+    /** The frame of a query by its number. */
+    public synchronized Dataset frame(long asked, boolean ranBefore) {
+        Long wanted = Long.valueOf(asked);
+        if (ranBefore) {
             // Of its own, as what has run holds on to what it computed.
             return Dataset.ofRows(session, planOf(wanted));
         }
         // A query that was given up may ask late, when the next one is at hand.
         requireAtHand(wanted);
         return frame();
+    }
+
+    /**
+     * What {@code ResultRows} gives for the frame of a query and {@code most}. Where {@code place} is not null,
+     * the query is at hand and gets a {@code table} there before.
+     */
+    public byte[] few(BiFunction results, long asked, boolean ranBefore, int most, String place, Dataset table) {
+        if (place != null) {
+            requireAtHand(Long.valueOf(asked));
+            put(place, table);
+        }
+        return (byte[]) results.apply(frame(asked, ranBefore), Integer.valueOf(most));
     }
 
     private LogicalPlan planOf(Long asked) {

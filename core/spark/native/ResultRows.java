@@ -45,7 +45,7 @@ import scala.runtime.AbstractFunction2;
  *
  * <p>Compiled where Spark runs, as {@code Scans} is; executors get the classes in a jar.
  */
-public class ResultRows {
+public class ResultRows implements BiFunction {
     private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
 
     /** All rows of a small result, one frame after the other, in the order of partitions. */
@@ -60,9 +60,10 @@ public class ResultRows {
         });
     }
 
-    /** The same of a query as {@code Queries} has it, null where it may be of more rows than {@code most}. */
-    public byte[] few(BiFunction queries, long number, boolean ranBefore, int most) {
-        Dataset frame = (Dataset) queries.apply(Long.valueOf(number), Boolean.valueOf(ranBefore));
+    /** The same of a frame that {@code Queries} has; null where there may be more rows than the number given. */
+    public Object apply(Object found, Object mostRows) {
+        Dataset frame = (Dataset) found;
+        int most = ((Number) mostRows).intValue();
         LogicalPlan plan = frame.queryExecution().analyzed();
         if (plan instanceof LocalRelation) {
             // There is nothing to optimise, and nothing to run.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -98,13 +98,23 @@ def tell_columns(frame: DataFrame, tell: Callable[[Columns], None]) -> None:
     tell(columns_of(frame.schema))
 
 
+class HasQueries(Protocol):
+    """`core.spark.engine.planned.queries`, as the rows are asked for there."""
+
+    def few(self, results: Any, number: int, before: bool, most: int) -> bytes | None: ...
+
+    def tell_tables(self) -> None: ...
+
+    def many(self, number: int, before: bool) -> Any: ...
+
+
 class Asked(NamedTuple):
-    """A query that `queries`, in Java, have by its number, and whether it ran `before`.
+    """A query that `queries` have by its number, and whether it ran `before`.
 
     `schema` begins a stream of its rows.
     """
 
-    queries: Any
+    queries: HasQueries
     number: int
     before: bool
     schema: bytes
@@ -133,12 +143,13 @@ class Results:
 
     def few(self, query: Asked) -> Iterator[SentBatch] | None:
         """All rows of a query, None where they may be more than are worth collecting."""
-        frames = self._java.few(query.queries, query.number, query.before, SMALL_RESULT)
+        frames = query.queries.few(self._java, query.number, query.before, SMALL_RESULT)
         return None if frames is None else _batches(query.schema, frames)
 
     def many(self, query: Asked, tag: str, most: int | None) -> Generator[SentBatch]:
         """The rows of a query as `streamed` has them."""
-        frame = partial(query.queries.apply, query.number, query.before)
+        query.queries.tell_tables()
+        frame = partial(query.queries.many, query.number, query.before)
         return self._handed_in(query.schema, frame, tag, most)
 
     def streamed(self, frame: DataFrame, tag: str, most: int | None = None) -> Generator[SentBatch]:

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from core.spark.engine.planned.kept_plans import KeptPlans
 from core.spark.engine.plans import VIEW_KEY, Node
+from core.spark.job_tag import job_tag
 from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.summaries.frames import classes
 from core.spark.protocol import StageProgress
@@ -64,11 +65,13 @@ class Queries:
         self._session = session
         self._prefix = prefix
         self._asked = 0
+        # The tables of the query at hand that Java has not been told of, as it has them, by their places.
+        self._untold: dict[str, Any] = {}
         self.plans = KeptPlans()
 
-    def tag(self, tag: str) -> None:
-        """What this thread has Spark do from now on bears it, and no other."""
-        self.java.tag(tag)
+    def tag(self) -> None:
+        """What this thread has Spark do from now on bears the statement's tag, as it does from `asked` on."""
+        self.java.tag(job_tag())
 
     def progress(self, tag: str) -> StageProgress | None:
         """Of the jobs that bear the tag. From any thread."""
@@ -80,10 +83,12 @@ class Queries:
     def asked(self, text: str, how: How, stand_ins: Iterable[StandIn], limit: int | None) -> tuple[int, Said]:
         """Its number, and what Spark says. `limit` is how many rows will be shown, None for all."""
         self._asked += 1
+        self._untold.clear()
         views = msgspec.json.encode(list(stand_ins)).decode()
         numbers = msgspec.json.encode(self.plans.numbers).decode()
         most = -1 if limit is None else limit
-        return self._asked, _said.decode(self.java.asked(text, how, most, views, self._asked, numbers))
+        said = self.java.asked(text, how, most, views, self._asked, numbers, job_tag())
+        return self._asked, _said.decode(said)
 
     def take(self, frame: DataFrame) -> Said:
         """Put a frame in the place of the one at hand."""
@@ -91,14 +96,36 @@ class Queries:
 
     def put(self, place: str, table: DataFrame) -> None:
         """The rows of one of the tables of the query at hand."""
-        self.java.put(place, table._jdf)
+        self._untold[place] = table._jdf
 
     def frame(self) -> DataFrame:
         """The query at hand, with its tables."""
+        self.tell_tables()
         return DataFrame(self.java.frame(), self._session)
+
+    def few(self, results: Any, number: int, before: bool, most: int) -> bytes | None:
+        """What `ResultRows` in Java gives for query `number`, which may have run `before`.
+
+        None where its rows may be more than `most`.
+        """
+        # All but one, which goes along: most queries have no more.
+        place, table = self._untold.popitem() if self._untold else (None, None)
+        self.tell_tables()
+        found: bytes | None = self.java.few(results, number, before, most, place, table)
+        return found
+
+    def many(self, number: int, before: bool) -> Any:
+        """Query `number` as Java has it, which may have run `before`. From any thread, its tables told."""
+        return self.java.frame(number, before)
+
+    def tell_tables(self) -> None:
+        """Let Java have the tables that were put."""
+        while self._untold:
+            self.java.put(*self._untold.popitem())
 
     def explained(self) -> str:
         """What Spark says of the query at hand, as an EXPLAIN has asked."""
+        self.tell_tables()
         return str(self.java.explained())
 
     @cached_property

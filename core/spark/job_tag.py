@@ -1,0 +1,28 @@
+"""The tag that Spark's jobs of a statement bear: by it they are counted, and ended when it is cancelled.
+
+Java keeps tags by thread, and has a thread of its own for each of ours. So a call into Java that may start
+a job brings the tag along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_tag: ContextVar[str | None] = ContextVar("job_tag", default=None)
+
+
+@contextmanager
+def bearing(tag: str) -> Iterator[None]:
+    """While inside, also in threads that run in a copy of this context, `job_tag` is `tag`."""
+    before = _tag.set(tag)
+    try:
+        yield
+    finally:
+        _tag.reset(before)
+
+
+def job_tag() -> str | None:
+    """Of the statement that runs here; None outside of one."""
+    return _tag.get()
