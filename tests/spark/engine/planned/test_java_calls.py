@@ -47,7 +47,12 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def counting(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Counting]:
-    words = ["-m", "tests.spark.engine.calls_child", str(warehouse), str(tmp_path_factory.mktemp("scratch"))]
+    words = [
+        "-m",
+        "tests.spark.engine.planned.calls_child",
+        str(warehouse),
+        str(tmp_path_factory.mktemp("scratch")),
+    ]
     with subprocess.Popen(
         [sys.executable, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as child:

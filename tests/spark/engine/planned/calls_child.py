@@ -1,4 +1,4 @@
-"""A Spark of its own that counts: `python -m tests.spark.engine.calls_child WAREHOUSE SCRATCH`.
+"""A Spark of its own that counts: `python -m tests.spark.engine.planned.calls_child WAREHOUSE SCRATCH`.
 
 For each statement in, a JSON string a line, one line out: how it ended, how many calls into Java it took,
 and how many of Spark's jobs bear its tag.
