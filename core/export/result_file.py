@@ -65,7 +65,9 @@ class ResultFile:
 
     def abandon(self) -> None:
         """Leave nothing behind. After `close` it does nothing."""
-        self._out.close()
+        # What a full disk did not take is tried once more.
+        with suppress(OSError):
+            self._out.close()
         with suppress(FileNotFoundError):
             self._temporary.unlink()
 

@@ -14,6 +14,7 @@ import pytest
 
 from core.errors import Refused, Unavailable
 from core.export.result_file import ResultFile
+from tests.full_disk import no_file_over
 
 ROWS = pa.table(
     {
@@ -107,3 +108,17 @@ def test_a_type_the_format_lacks_is_refused_in_one_sentence_and_leaves_nothing(t
 def test_a_directory_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="No such file or directory"):
         ResultFile(tmp_path / "nowhere" / "out.csv", ROWS.schema)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet", "arrow"])
+def test_a_disk_that_is_full_is_one_sentence_and_leaves_nothing(tmp_path: Path, ending: str) -> None:
+    """Also what its buffer still holds, which is tried once more as it is closed."""
+    many = pa.table({"n": pa.array(range(20_000), pa.int64())})
+    with no_file_over(4096), pytest.raises(Unavailable, match=f"out.{ending} can't be written"):
+        sink = ResultFile(tmp_path / f"out.{ending}", many.schema)
+        try:
+            sink.write(many)
+            sink.close()
+        finally:
+            sink.abandon()
+    assert not list(tmp_path.iterdir())

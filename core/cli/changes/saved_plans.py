@@ -28,12 +28,23 @@ def save_plan(path: Path, warehouse: str, plan: Plan) -> None:
     data = msgspec.json.format(msgspec.json.encode(SavedPlan(warehouse=warehouse, plan=plan)))
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(data + b"\n")
     except FileExistsError as error:
         raise Refused(f"{path} exists already", "Choose another file for the plan.") from error
     except OSError as error:
-        raise Refused(f"The plan can't be written to {path}: {error.strerror or error}", "") from error
+        raise _not_written(path, error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(data + b"\n")
+    except OSError as error:
+        # Half a plan is none, and would be in the way of the next one.
+        path.unlink(missing_ok=True)
+        raise _not_written(path, error) from error
+
+
+def _not_written(path: Path, error: OSError) -> Refused:
+    return Refused(
+        f"The plan can't be written to {path}: {error.strerror or error}", "Choose another file for the plan."
+    )
 
 
 def load_plan(path: Path) -> SavedPlan:

@@ -46,8 +46,6 @@ class EngineProcess:
     """`ready` is set when Spark has started, `answers` counts statements ended, `ended`: all is gone."""
 
     def __init__(self, log_path: Path) -> None:
-        self.scratch = make_scratch()
-        self._channel, theirs = socket.socketpair()
         self._sending = threading.Lock()
         self._ending = threading.Lock()
         self._changed = threading.Condition()
@@ -59,15 +57,19 @@ class EngineProcess:
         self.prefetched = ""
         self.ended = False
         self.last_words: Died | None = None
-        with theirs, _open_log(log_path) as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "core.spark.engine.engine", str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
+        # The log comes first: without one nothing is left behind.
+        with _open_log(log_path) as log:
+            self.scratch = make_scratch()
+            self._channel, theirs = socket.socketpair()
+            with theirs:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "core.spark.engine.engine", str(theirs.fileno())],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
         self._reader = threading.Thread(target=self._read, name="engine reader", daemon=True)
         self._reader.start()
 
@@ -170,9 +172,9 @@ class EngineProcess:
 
 
 def _open_log(path: Path) -> IO[bytes]:
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    too_large = path.exists() and path.stat().st_size > _LARGEST_LOG
     try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        too_large = path.exists() and path.stat().st_size > _LARGEST_LOG
         # A pipe that nobody reads is not waited for; a device takes what nobody wants to keep.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | (os.O_TRUNC * too_large)
         return os.fdopen(os.open(path, flags, 0o600), "wb")

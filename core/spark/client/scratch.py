@@ -7,13 +7,21 @@ import tempfile
 import time
 from pathlib import Path
 
+from core.errors import Unavailable
+
 _TRIES = 20
 _BETWEEN_SECONDS = 0.05
 
 
 def make_scratch() -> Path:
-    """A new directory that only this user can look into."""
-    return Path(tempfile.mkdtemp(prefix="paimark-engine-"))
+    """A new directory that only this user can look into. Raises `Unavailable` where none can be made."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="paimark-engine-"))
+    except OSError as error:
+        raise Unavailable(
+            f"There is no place for temporary files: {error.strerror or error}",
+            "Point TMPDIR at a directory that can be written.",
+        ) from error
 
 
 def remove_scratch(path: Path) -> None:

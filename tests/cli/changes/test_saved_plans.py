@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import Paimark
+from tests.full_disk import no_file_over
 
 
 @pytest.fixture
@@ -48,6 +49,16 @@ def test_a_file_is_never_overwritten(paimark: Paimark, warehouse: Path, saved: P
     words = ("create-tag", "shop.orders", "--name", "other", "--plan-out", str(saved))
     ran = paimark("--warehouse", str(warehouse), *words)
     assert ran.code == 1 and "exists already" in ran.err
+
+
+def test_half_a_plan_is_not_left_behind(paimark: Paimark, warehouse: Path, tmp_path: Path) -> None:
+    """It would be in the way of the next one."""
+    file = tmp_path / "tag.plan"
+    words = ("create-tag", "shop.orders", "--name", "kept", "--plan-out", str(file))
+    with no_file_over(100):
+        ran = paimark("--warehouse", str(warehouse), *words)
+    assert ran.code == 1 and "can't be written to" in ran.err
+    assert not file.exists()
 
 
 def test_what_is_no_plan_is_said(paimark: Paimark, warehouse: Path, saved: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -295,6 +296,24 @@ def test_without_java_there_is_one_sentence(engine_warehouse: Path, warehouse: P
     assert "half done" not in refused.value.message
     assert planned(acting, "recover").empty
     engine.close()
+
+
+def test_no_place_for_the_log_or_for_files_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home that can't be written, and no directory for temporary files; nothing is left behind."""
+    (tmp_path / "home").write_bytes(b"")
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    with pytest.raises(Unavailable, match=r"log .* can't be written") as told:
+        Engine(Settings("/w"), tmp_path / "home" / "paimark" / "engine.log").start()
+    assert "XDG_STATE_HOME" in told.value.hint
+    assert not list(scratch.iterdir())
+    scratch.rmdir()
+    with pytest.raises(Unavailable, match="no place for temporary files") as told:
+        Engine(Settings("/w"), tmp_path / "engine.log").start()
+    assert "TMPDIR" in told.value.hint
 
 
 def test_killing_workers_ends_only_workers(engine: Engine) -> None:
