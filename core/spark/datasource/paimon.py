@@ -23,7 +23,9 @@ from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.unlike.aggregates import as_stock, require_merged_alike
+from core.spark.datasource.unlike.cut_bounds import loosen_cut_bounds
 from core.spark.datasource.unlike.held_columns import require_names_kept
+from core.spark.datasource.unlike.partition_directories import require_directories_found
 from core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
 from core.table.definition.kind_signs import ignored_deletes, merge_engine
 
@@ -67,6 +69,7 @@ def condition_columns(table: Any) -> dict[str, str]:
 
 def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
     """The pieces to read, in pypaimon's order. Raises `Refused` where it would misread a column."""
+    loosen_cut_bounds()
     splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
     if scan.only is not None:
         names = frozenset(scan.only)
@@ -86,6 +89,7 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
     table = open_table(scan)
     wanted = [field for field in table.fields if scan.columns is None or field.name in scan.columns]
     require_deletes_done(scan, table, splits)
+    require_directories_found(scan.name, table, splits)
     if not all(split.raw_convertible for split in splits):
         require_merged_alike(scan.name, wanted, table.primary_keys, table.table_schema.options)
     older: dict[int, list[Any]] = {}

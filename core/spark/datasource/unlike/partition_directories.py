@@ -1,0 +1,34 @@
+"""Partitions by floating-point numbers and bytes: directories are named as the writer's Java prints values.
+
+pypaimon takes 0.0 and -0.0 for one partition, writes NaN otherwise, and Java has no name for bytes that
+it would find again. Rows are never wrong by that, but a file would be called lost that is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from core.errors import Refused
+from core.spark.datasource.field_types import type_name
+
+_UNSURE = frozenset({"FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES"})
+
+
+def require_directories_found(name: str, table: Any, splits: Iterable[Any]) -> None:
+    """Raises `Refused` naming a partition column of such a type where files are not found.
+
+    `table` is pypaimon's. Of other tables no store is asked.
+    """
+    kinds = {field.name: str(field.type) for field in table.fields}
+    unsure = [column for column in table.partition_keys if type_name(kinds[column]) in _UNSURE]
+    if not unsure:
+        return
+    for file in (file for split in splits for file in split.files):
+        if not table.file_io.exists(file.file_path):
+            columns = ", ".join(f"{column}, which is {kinds[column]}" for column in unsure)
+            raise Refused(
+                f"{name} is partitioned by {columns}: the directory of {file.file_name} is not the one that "
+                "its partition is looked for in here",
+                "Names of such directories are the writer's Java's: a stock engine may find them.",
+            )
