@@ -86,6 +86,8 @@ class PlanDialog(Dialog[Outcome | None]):
         self._told: list[Line] = []
         self._above: list[Line] = []
         self._timer: Timer | None = None
+        # Until its first plan is begun.
+        self._is_new = change is None
         self._outcome: Outcome | None = None
         self._change = change
         # Of the plan that is being made.
@@ -144,6 +146,7 @@ class PlanDialog(Dialog[Outcome | None]):
     # Planning
 
     def action_plan(self) -> None:
+        self._is_new = False
         if self._state in ("applying", "done"):
             return
         if problem := self._fields.problem:
@@ -301,8 +304,8 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def waits_for(self, binding: str) -> str:
         """Until what a key must wait. None that agrees does: nobody has seen yet to what."""
-        is_for_plan = self._state == "planning" and binding == "dialog.conflicts"
-        return "the plan is there" if is_for_plan else ""
+        is_coming = self._state == "planning" or (self._is_new and not self._fields.problem)
+        return "the plan is there" if is_coming and binding == "dialog.conflicts" else ""
 
     async def action_conflicts(self) -> None:
         if (branch := self._compared) is not None:

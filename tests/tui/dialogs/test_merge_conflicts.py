@@ -53,6 +53,15 @@ async def test_what_the_looking_waits_for_is_said_and_it_can_be_cancelled(wareho
         await console.sees("Merge what branch fix", "▸[ Cancel ]")
 
 
+async def test_the_key_of_the_conflicts_waits_for_the_plan(warehouse: Path) -> None:
+    in_conflict(warehouse, "shop.orders")
+    async with planning_merge("shop.orders", warehouse) as console:
+        await console.press("escape")
+        await console.loses("type fix to confirm")
+        await console.burst("m", "v")
+        await console.sees("conflicts of branch fix with main")
+
+
 async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied(
     engine_warehouse: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
