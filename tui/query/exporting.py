@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,10 +65,12 @@ class Exporting:
     def _work(
         self, export: Export, result: QueryResult, database: str | None, report: ThreadReport[str]
     ) -> None:
-        batches: Iterable[Any] = result.rows.batches
+        names, types = result.names, result.types
         if isinstance(result.end, Finished) and result.end.truncated:
-            batches = batches_of(self._room.run(result.asked, database, None), export.hear)
-        count = write_file(export.path, batches, result.names, result.types)
+            with closing(self._room.run(result.asked, database, None)) as events:
+                count = write_file(export.path, batches_of(events, export.hear), names, types)
+        else:
+            count = write_file(export.path, result.rows.batches, names, types)
         report(f"Wrote {counted(count, 'row')} to {export.path}")
 
     def _written(self, sentence: str) -> None:

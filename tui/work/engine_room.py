@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,7 +63,7 @@ class EngineRoom:
         tell = partial(self.engine.prefetch, sql)
         threading.Thread(target=tell, name="paimark-prefetch", daemon=True).start()
 
-    def run(self, asked: str | Statement, database: str | None, limit: int | None) -> Iterator[Event]:
+    def run(self, asked: str | Statement, database: str | None, limit: int | None) -> Generator[Event]:
         """The statement's events, as the engine gives them. For a thread: it blocks."""
         from core.statements.run import run_statement
 

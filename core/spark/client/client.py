@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -114,11 +115,19 @@ class Engine:
         if not self._busy.acquire(blocking=False):
             yield Failed("Another statement is still running", "Cancel it, or wait for its end.")
             return
+        end: Event | None = None
         try:
-            yield from self._do(task)
+            with closing(self._do(task)) as events:
+                for event in events:
+                    end = event if isinstance(event, Finished | Failed) else None
+                    if end is None:
+                        yield event
         finally:
             self._busy.release()
             self._idle.used()
+        # Whoever hears the end need not ask for more for the next statement to run.
+        if end is not None:
+            yield end
 
     def prefetch(self, sql: str) -> None:
         """Say which query may come next: a running engine makes its tables ready when there is time.

@@ -188,6 +188,16 @@ def test_only_one_statement_runs_at_a_time(engine: Engine) -> None:
     assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
 
 
+def test_the_end_of_a_statement_is_heard_when_the_next_one_can_run(engine: Engine) -> None:
+    """Whoever raises at a failure never asks for what comes after it."""
+    failing = engine.run("SELECT * FROM nowhere.at_all")
+    assert any(isinstance(event, Failed) for event in failing)
+    assert state_of(engine) == "ready"
+    assert rows(engine, "SELECT 1 AS a") == [{"a": 1}]
+    failing.close()
+    assert rows(engine, "SELECT 1 AS a") == [{"a": 1}]
+
+
 @pytest.mark.parametrize("victim", ["engine", pytest.param("java", marks=pytest.mark.long)])
 def test_a_death_during_a_statement_ends_it_and_the_next_one_runs(engine: Engine, victim: str) -> None:
     with running(engine) as events:

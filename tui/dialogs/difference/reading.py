@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,13 +62,14 @@ class DifferenceReading:
         names: list[str] = []
         types: list[str] = []
 
-        def events() -> Iterator[Event]:
+        def events() -> Generator[Event]:
             for event in self._engine().run(self._difference.sql, differing=self._difference.cancels):
                 if isinstance(event, Columns):
                     names[:], types[:] = event.names, event.types
                 yield event
 
-        return write_file(path, batches_of(events(), tell), names, types)
+        with closing(events()) as found:
+            return write_file(path, batches_of(found, tell), names, types)
 
     def _run(self, sql: str) -> Iterator[Event]:
         for event in self._engine().run(sql, differing=self._difference.cancels):
