@@ -1,1 +1,1 @@
-"""Statements in the engine."""
+"""Queries as Spark plans them."""
