@@ -52,6 +52,8 @@ def _sit(settings: Settings) -> Console:
 
         leave_for_good()
         with leaving(before, session.room.close_at_once, for_good=console.next_settings is None):
+            # However it ended: a dropped line takes no text along.
+            console.browse.tabs.keep_texts()
             session.memory.save()
             session.room.close()
     return console

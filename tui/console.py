@@ -396,5 +396,5 @@ class Console(SparingApp):
         if self.session.changes:
             return f"A change is being written: {quit_key()} again leaves it to recover"
         unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
-        lost = f"{unsaved} with text not saved or run: {quit_key()} again leaves"
+        lost = f"{unsaved} with text not saved or run: {quit_key()} again leaves the text to the history"
         return lost if self.browse.tabs.unsaved_queries else ""

@@ -169,6 +169,7 @@ class QueryPane(Vertical):
     async def _shut(self, sheet: QuerySheet) -> None:
         if sheet not in self.sheets:
             return
+        sheet.keep_text()
         place = self.sheets.index(sheet)
         if len(self.sheets) == 1:
             await self.add()
@@ -192,6 +193,11 @@ class QueryPane(Vertical):
     def unsaved(self) -> int:
         """How many sheets hold text that is neither saved nor run."""
         return sum(sheet.has_unsaved for sheet in self.sheets)
+
+    def keep_texts(self) -> None:
+        """Let the history have the texts that would be lost now."""
+        for each in self.sheets:
+            each.keep_text()
 
     # The sheet in view
 

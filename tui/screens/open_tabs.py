@@ -68,6 +68,12 @@ class OpenTabs:
         # By what it has: importing it would cost the first frame.
         return sum(getattr(pane, "unsaved", 0) for pane in self.panes.values())
 
+    def keep_texts(self) -> None:
+        """Nobody comes back here: what was typed and not run goes to the history."""
+        for pane in self.panes.values():
+            if (keep := getattr(pane, "keep_texts", None)) is not None:
+                keep()
+
     def reload(self) -> None:
         for pane in self.panes.values():
             pane.reload()

@@ -31,6 +31,10 @@ async def test_queries_are_added_gone_through_and_closed(warehouse: Path) -> Non
         await console.until(lambda: len(pane.sheets) == 1)
         await console.sees("SELECT *")
         assert pane.editor.has_focus
+        # The history has the text that was closed.
+        await console.press("ctrl+o")
+        await console.sees("Statements run before", "not run")
+        await console.press("escape")
         # The last one leaves an empty one behind.
         await console.press("ctrl+g")
         await console.until(lambda: pane.editor.text == "" and len(pane.sheets) == 1)

@@ -14,6 +14,7 @@ import pytest
 
 from tests.cli.query.test_sql import below
 from tests.tui.terminal.test_terminal import Tmux, terminal_in
+from tui.query.history import read_history
 
 
 @pytest.fixture
@@ -51,3 +52,21 @@ def test_what_is_typed_while_spark_ends_is_dropped_and_ctrl_c_is_no_interruption
     terminal.sees("left with 0")
     assert terminal.text.strip() == "left with 0"
     assert (warehouse / "after").read_text() == (warehouse / "before").read_text()
+
+
+def test_a_dropped_line_takes_no_text_along(warehouse: Path, tmp_path: Path, terminal: Tmux) -> None:
+    terminal.start(sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/")
+    terminal.sees("● events", "snapshot 2", "MAIN = main")
+    terminal.keys("6")
+    terminal.sees("[6 ")
+    terminal.keys("-l", "WHERE id = 1")
+    terminal.sees("WHERE id = 1")
+    pane = int(terminal.run("display-message", "-p", "-t", "console", "#{pane_pid}"))
+    terminal.run("kill-session", "-t", "console")
+    history = tmp_path / "state" / "paimark" / "history.jsonl"
+    began = time.monotonic()
+    while not history.exists() or Path(f"/proc/{pane}").exists():
+        assert time.monotonic() - began < 30
+        time.sleep(0.05)
+    [kept] = read_history(history)
+    assert kept.sql.endswith("WHERE id = 1") and kept.outcome == "not run"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult, SuspendNotSupported
@@ -263,8 +264,7 @@ class QuerySheet(Vertical):
     def _ended(self, result: QueryResult) -> None:
         end = result.end
         short = result.title
-        ran = QueryExecution(int(time.time() * 1000), result.statement.strip(), result.in_short)
-        add_to_history(state_directory() / "history.jsonl", ran)
+        _keep(result.statement, result.in_short)
         self._job.end(f"{short}: {result.outcome}", result.ink)
         if not isinstance(end, Failed):
             # The keys stay where they are: somebody may be typing the next statement.
@@ -358,10 +358,17 @@ class QuerySheet(Vertical):
         else:
             self.desk.go_up()
 
+    def keep_text(self) -> None:
+        """Let the history have what goes with the sheet."""
+        if self.has_unsaved:
+            _keep(self.editor.text, "not run")
+        if self.result is not None and self.result.running:
+            _keep(self.result.statement, "left while it ran")
+
     async def action_history(self) -> None:
         from tui.dialogs.history import HistoryScreen
 
-        ran = read_history(state_directory() / "history.jsonl")
+        ran = read_history(_history())
 
         async def chosen(sql: str | None) -> None:
             if sql:
@@ -378,3 +385,11 @@ class QuerySheet(Vertical):
         # Going left in wide rows should not end in another pane by one key too many.
         if edge == "top":
             self.screen.set_focus(self.editor)
+
+
+def _history() -> Path:
+    return state_directory() / "history.jsonl"
+
+
+def _keep(sql: str, outcome: str) -> None:
+    add_to_history(_history(), QueryExecution(int(time.time() * 1000), sql.strip(), outcome))

@@ -38,5 +38,5 @@ class SheetText:
     def loss(self) -> str:
         """What is said before it is closed unsaved."""
         if self.file is None:
-            return "This text is neither saved nor run."
-        return f"What was changed in {self.file.name} is not saved."
+            return "This text is neither saved nor run. The history keeps it."
+        return f"What was changed in {self.file.name} is not saved. The history keeps the text."
