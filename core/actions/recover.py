@@ -126,7 +126,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         arguments={"assume": assumed},
         fingerprint=findings.fingerprint,
         steps=tuple(steps),
-        kept=("Everything else: whatever no journal or claim of an interrupted change names",),
+        kept=()
+        if findings.is_empty
+        else ("Everything else: whatever no journal or claim of an interrupted change names",),
         warnings=(
             *unwatched.alive,
             *waits,

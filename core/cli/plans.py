@@ -10,9 +10,12 @@ from core.figures import counted, size
 _MANY = 40
 
 
-def say_plan(plan: Plan, say: Callable[[str], object], *, with_steps: bool = True) -> None:
+def say_plan(
+    plan: Plan, say: Callable[[str], object], *, with_summary: bool = True, with_steps: bool = True
+) -> None:
     """The summary, each step, what is kept and freed, warnings and refusals: a line each."""
-    say(plan.summary)
+    if with_summary:
+        say(plan.summary)
     if with_steps:
         _say_steps(plan, say)
     for kept in plan.kept:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from functools import partial
 
-from core.errors import NotFound
+from core.errors import NotFound, UsageError
 from core.storage.files import Denied, Files, read_if_there
 from core.storage.parallel import each_of
 from core.table.layout import DATABASE_SUFFIX, TablePath
 from core.table.lineage.main_branch import branch_names
-from core.table.names import is_safe_name, near_names, parse_table_name
+from core.table.names import alone, is_safe_name, near_names, parse_table_name
 
 __all__ = [
     "database_directory",
@@ -19,6 +21,11 @@ __all__ = [
     "table_exists",
     "tables",
 ]
+
+_LISTED = "`paimark tables` lists those there are."
+# A hint looks into as many databases, and tells as many tables.
+_DATABASES = 50
+_FEW = 3
 
 
 def databases(files: Files) -> list[str]:
@@ -36,7 +43,7 @@ def database_directory(database: str) -> str:
 def require_database(files: Files, name: str) -> None:
     """Raises `NotFound`, with names spelled like it as the hint."""
     if name not in (known := databases(files)):
-        raise NotFound(f"There is no database {name}", near_names(name, known))
+        raise NotFound(f"There is no database {name}", near_names(name, known) or _LISTED)
 
 
 def tables(files: Files, database: str) -> list[TablePath]:
@@ -85,14 +92,39 @@ def table_exists(files: Files, table: TablePath) -> bool:
 
 def find_table(files: Files, name: str) -> TablePath:
     """The table that `db.t` names. Raises `NotFound`, with names spelled like it as the hint."""
-    table = parse_table_name(name)
+    try:
+        table = parse_table_name(name)
+    except UsageError as error:
+        if is_safe_name(plain := name.strip().strip("`")) and (others := _elsewhere(files, plain)):
+            raise UsageError(error.message, f"Did you mean {others}?") from error
+        raise
     if not table_exists(files, table):
-        known = tables(files, table.database)
-        hint = near_names(table.name, [each.name for each in known])
-        raise NotFound(
-            f"There is no table {table.full_name}", hint or "`paimark tables` lists those there are."
-        )
+        raise NotFound(f"There is no table {table.full_name}", _hint(files, table))
     return table
+
+
+def _hint(files: Files, table: TablePath) -> str:
+    known = [each.name for each in tables(files, table.database)]
+    before = re.split("[:@]", table.name)[0]
+    if before in known:
+        return alone(TablePath(table.database, before).full_name)
+    if others := _elsewhere(files, table.name):
+        return f"Did you mean {others}?"
+    return near_names(table.name, known) or _LISTED
+
+
+def _elsewhere(files: Files, name: str) -> str:
+    """The tables of that name in any database, as `a.t or b.t`; empty without any."""
+    there = each_of(partial(_named, files, name), databases(files)[:_DATABASES])
+    return " or ".join([each for each in there if each][:_FEW])
+
+
+def _named(files: Files, name: str, database: str) -> str:
+    table = TablePath(database, name)
+    try:
+        return table.full_name if table_exists(files, table) else ""
+    except Denied:
+        return ""
 
 
 def _has_roots(files: Files, table: TablePath) -> bool:

@@ -14,6 +14,10 @@ from core.table.layout import MAIN, TablePath
 _HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 _BRANCH_PART = "branch_"
+# What stands between a table and a branch or version of it, in places and in SQL.
+_BEHIND = str.maketrans(":$", "@@")
+# As many names as a hint tells.
+_FEW = 10
 
 
 class SystemName(NamedTuple):
@@ -49,11 +53,17 @@ def parse_table_name(text: str) -> TablePath:
     """`db.t`, each part plain or in backticks. Raises `UsageError` for all else, and for system tables."""
     parts = split_name(text)
     if len(parts) != 2:
-        raise UsageError(f"{text!r} is not a table name", "Write it as database.table.")
+        plain = text.translate(_BEHIND).partition("@")[0]
+        is_more = plain != text and plain.count(".") == 1
+        hint = alone(plain) if is_more else "Write it as database.table."
+        raise UsageError(f"{text!r} is not a table name", hint)
     for part in parts:
         checked_name(part, "table")
         if "$" in part or part.startswith("."):
-            raise UsageError(f"{part!r} can't be the name of a table", "Write it as database.table.")
+            hint = "Write it as database.table."
+            if part.find("$") > 0:
+                hint = alone(f"{parts[0]}.{part.partition('$')[0]}")
+            raise UsageError(f"{part!r} can't be the name of a table", hint)
     return TablePath(parts[0], parts[1])
 
 
@@ -101,11 +111,23 @@ def named_table(parts: tuple[str, ...], database: str | None) -> tuple[TablePath
     return TablePath(checked_name(parts[0], "database"), checked_name(name.table, "table")), name.branch
 
 
+def alone(table: str) -> str:
+    """The hint where a branch or a version is written behind a table's name, and can't be."""
+    return f"Write {table} alone: a branch or version of it is given apart."
+
+
 def near_names(wanted: str, names: Iterable[str]) -> str:
     """A hint naming what is spelled nearly like `wanted`; empty when nothing is."""
     known = {name.lower(): name for name in names}
     near = [known[name] for name in difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.6)]
     return f"Did you mean {' or '.join(near)}?" if near else ""
+
+
+def near_or_there(wanted: str, names: Iterable[str], nothing: str = "none") -> str:
+    """The same; where nothing is spelled like it, what there is: the first few, or the word for `nothing`."""
+    known = list(names)
+    more = f" and {len(known) - _FEW:,} more" if len(known) > _FEW else ""
+    return near_names(wanted, known) or f"It has {', '.join(known[:_FEW]) or nothing}{more}."
 
 
 def table_missing(table: TablePath) -> NotFound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -72,6 +73,29 @@ def test_unknown_names_come_with_what_is_like_them(files: Files) -> None:
     with pytest.raises(NotFound, match=r"^There is no database shp$") as caught:
         find_table(files, "shp.orders")
     assert caught.value.hint == "Did you mean shop?"
+
+
+def test_a_table_of_another_database_is_named(files: Files, warehouse: Path) -> None:
+    """Also for who left the database out; what is spelled like it comes after what is called so."""
+    shutil.copytree(warehouse / "shop.db/orders", warehouse / "finance.db/orders")
+    shutil.copytree(warehouse / "shop.db/orders", warehouse / "shop.db/bills")
+    shutil.copytree(warehouse / "shop.db/orders", warehouse / "finance.db/bill")
+    with pytest.raises(UsageError, match=r"^'orders' is not a table name$") as told:
+        find_table(files, "orders")
+    assert told.value.hint == "Did you mean finance.orders or shop.orders?"
+    with pytest.raises(UsageError, match=r"^'nothing' is not a table name$") as told:
+        find_table(files, "nothing")
+    assert told.value.hint == "Write it as database.table."
+    with pytest.raises(NotFound, match=r"^There is no table shop\.bill$") as caught:
+        find_table(files, "shop.bill")
+    assert caught.value.hint == "Did you mean finance.bill?"
+
+
+@pytest.mark.parametrize("behind", [":fix", "@12", ":fix@savepoint.1", "$branch_fix", "$snapshots"])
+def test_a_branch_behind_the_name_is_no_part_of_it(files: Files, behind: str) -> None:
+    with pytest.raises((NotFound, UsageError)) as told:
+        find_table(files, f"shop.orders{behind}")
+    assert told.value.hint == "Write shop.orders alone: a branch or version of it is given apart."
 
 
 def test_a_database_without_tables_is_empty_and_not_missing(files: Files, warehouse: Path) -> None:

@@ -47,12 +47,13 @@ _MIN_RETAINED, _TIME_RETAINED = 10, "1 h"
 @dataclass(frozen=True)
 class Rules:
     """Snapshots that stay: the newest `at_least` ids, and of the others those of the newest `at_most` that
-    were committed at `since` (epoch ms) or later.
+    were committed at `since` (epoch ms) or later. Unless `asked` for, they are the table's own.
     """
 
     at_least: int
     at_most: int
     since: int
+    asked: bool = True
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -72,10 +73,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     where = f"{root.label} of {table.full_name}"
     resolved: dict[str, Any] = {"branch": root.branch, "first": gone[0] if gone else None, "end": end}
     if not gone:
+        held = _why_none(lineage, ids, rules, consumers, context.clock())
         return Plan(
             summary=f"No snapshot of {where} is to expire",
             arguments=resolved,
-            warnings=tuple(_why_none(lineage, ids, rules, consumers, context.clock())),
+            kept=() if held or not ids else (_kept_by(lineage, ids, rules),),
+            warnings=tuple(held),
             empty=True,
         )
     refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
@@ -248,7 +251,7 @@ def _rules(context: Context, root: Root, arguments: Mapping[str, object]) -> Rul
         at_least = _whole(options, "snapshot.num-retained.min", _MIN_RETAINED)
         at_most = _whole(options, "snapshot.num-retained.max", _FOREVER)
         kept = parse_duration(options.get("snapshot.time-retained", _TIME_RETAINED))
-        return Rules(max(1, at_least), at_most, now - kept)
+        return Rules(max(1, at_least), at_most, now - kept, asked=False)
     since = None if older is None else _time(older, now)
     if retain is None:
         return Rules(1, _FOREVER, since or 0)
@@ -334,6 +337,17 @@ def _why_none(
     if rules.at_least >= _FOREVER:
         return ["The branch's own options keep every snapshot: give --retain-last or --older-than"]
     return _limits(lineage, ids, ids[0], rules, consumers, now_ms) if ids else []
+
+
+def _kept_by(lineage: Lineage, ids: Sequence[int], rules: Rules) -> str:
+    """Which rule even the oldest snapshot stays by, with what to say for fewer."""
+    by, fewer = ("", "") if rules.asked else (" by the table's options", " (--retain-last N keeps fewer)")
+    if len(ids) == 1:
+        return "The newest snapshot: there is no other"
+    if ids[0] > ids[-1] - rules.at_least:
+        return f"The newest {counted(rules.at_least, 'snapshot')}{by}: there are {len(ids):,}{fewer}"
+    since, oldest = moment(rules.since), moment(lineage.snapshot(ids[0]).time_millis)
+    return f"What was committed since {since}{by}: the oldest is of {oldest}{fewer}"
 
 
 def _range_said(ids: Sequence[int]) -> str:

@@ -22,7 +22,7 @@ from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage.main_branch import branch_names, main_branch_name, root_exists
-from core.table.names import checked_name, near_names
+from core.table.names import checked_name, near_or_there
 
 
 def plan(context: Context, table: TablePath, name: str) -> Plan:
@@ -109,6 +109,5 @@ def _find(files: Files, table: TablePath, name: str) -> RootState:
     root = table.root(checked_name(name, "branch"))
     if not root_exists(files, root):
         known = branch_names(files, table)
-        hint = near_names(name, known) or f"It has {', '.join(known) if known else 'none'}."
-        raise Refused(f"{table.full_name} has no branch {name}", hint)
+        raise Refused(f"{table.full_name} has no branch {name}", near_or_there(name, known))
     return state(files, root)

@@ -67,7 +67,12 @@ class BranchSource:
             ),
             ("wrote EARLIEST and LATEST", [(branch.earliest_hint, hint), (branch.latest_hint, hint)]),
             (f"copied tag {self.tag_name}", [(branch.tag(name), data) for name, data in self._tags()]),
-            (f"copied schemas {newest} to 0, retention off in the newest", schemas[::-1]),
+            (
+                f"copied schemas {newest} to 0, retention off in the newest"
+                if newest
+                else "copied schema 0, retention off in it",
+                schemas[::-1],
+            ),
         ]
 
     def _tags(self) -> Iterator[tuple[str, bytes]]:

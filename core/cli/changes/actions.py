@@ -105,7 +105,9 @@ def carry_out(action: Action, context: Context, plan: Plan, options: Given) -> N
     if options.dry_run:
         _print_plan(plan, options)
     elif not plan.refusals:
-        say_plan(plan, narrator.say, with_steps=narrator.is_live)
+        # The outcome of an empty plan is its summary: nobody reads that twice.
+        told_later = plan.empty and not options.as_json
+        say_plan(plan, narrator.say, with_summary=not told_later, with_steps=narrator.is_live)
     for further in plan.refusals[1:]:
         narrate(f"refused: {further.reason}")
     if plan.refusals:

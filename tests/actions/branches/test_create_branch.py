@@ -167,6 +167,12 @@ def test_a_savepoint_that_is_still_being_made_is_not_branched_from(context: Cont
     assert plan.refusals[0].reason == "Savepoint 1 is still being made"
 
 
+def test_one_schema_is_told_as_one(context: Context) -> None:
+    said: list[str] = []
+    applied(context, planned(context, "create-branch", name="fix", tag="v2"), said)
+    assert "copied schema 0, retention off in it" in said
+
+
 def test_schemas_up_to_the_highest_in_any_data_file_are_copied(context: Context, warehouse: Path) -> None:
     """pypaimon stamps files with the schema its session had: schema 1 in files of snapshots of schema 0."""
     create_table(warehouse, "shop.wide", ORDERS_SCHEMA)

@@ -17,6 +17,7 @@ from core.actions.garbage import sweep, watch
 from core.actions.plan import Plan
 from core.actions.registry import action
 from core.errors import NotFound, PaimarkError, Refused, UsageError
+from core.figures import moment
 from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.lineage.lineage import Lineage
@@ -148,7 +149,13 @@ def test_the_tables_own_options_decide_when_nothing_is_given(context: Context, o
     now = int(time.time() * 1000)
     for number in range(1, 6):
         set_time(orders, number, now - (6 - number) * 3_600_000)
-    assert planned(context, "expire-snapshots").empty
+    plan = planned(context, "expire-snapshots")
+    assert plan.empty and plan.kept == (
+        "The newest 10 snapshots by the table's options: there are 5 (--retain-last N keeps fewer)",
+    )
+    set_options(orders, **{"snapshot.num-retained.min": "1", "snapshot.time-retained": "600 min"})
+    (kept,) = planned(context, "expire-snapshots").kept
+    assert kept.startswith("What was committed since ") and moment(now - 5 * 3_600_000) in kept
     set_options(orders, **{"snapshot.num-retained.min": "1", "snapshot.time-retained": "150 min"})
     assert planned(context, "expire-snapshots").arguments["end"] == 4
     set_options(orders, **{"snapshot.num-retained.max": "1"})
@@ -328,7 +335,7 @@ def test_a_table_without_snapshots_has_nothing_to_expire(context: Context, order
     for path in (orders / "snapshot").iterdir():
         path.unlink()
     plan = planned(context, "expire-snapshots", retain_last=1)
-    assert plan.empty
+    assert plan.empty and not plan.kept
     assert applied(context, plan).result["expired_snapshots"] == 0
 
 
@@ -351,6 +358,14 @@ def test_ids_given_twice_are_not_taken_for_one_lineage(
 def test_the_clock_of_the_machine_is_the_contexts(context: Context) -> None:
     early = replace(context, clock=lambda: 1_000_000_000_000)
     assert planned(early, "expire-snapshots", older_than="1 d").empty
+
+
+def test_what_was_asked_for_keeps_all_and_says_so(context: Context) -> None:
+    plan = planned(context, "expire-snapshots", retain_last=5)
+    assert plan.empty and plan.kept == ("The newest 5 snapshots: there are 5",)
+    done(context, "expire-snapshots", retain_last=1)
+    plan = planned(context, "expire-snapshots", older_than="1 s")
+    assert plan.empty and plan.kept == ("The newest snapshot: there is no other",)
 
 
 @pytest.mark.parametrize("dies_after", ["STEP-.*-2$", "snapshot/EARLIEST$"])

@@ -193,7 +193,9 @@ def test_an_interrupted_change_is_found_and_recovered(paimark: Paimark, warehous
     ]
     assert (row["state"], "recover shop.orders" in row["hint"]) == ("warning", True)
     assert paimark("recover", "shop.orders", "--warehouse", warehouse).code == 0
-    assert "nothing interrupted" in paimark("recover", "shop.orders", "--warehouse", warehouse).err
+    assert (
+        "nothing interrupted" in paimark("recover", "shop.orders", "--warehouse", warehouse, "--dry-run").out
+    )
 
 
 def test_doctor_names_what_is_broken_in_a_table(paimark: Paimark, warehouse: Path) -> None:
@@ -328,3 +330,15 @@ def test_an_id_is_digits(paimark: Paimark, warehouse: Path, number: str) -> None
     assert (ran.code, ran.out) == (2, "")
     assert "is not a valid integer" in ran.err
     assert tree(warehouse) == before
+
+
+def test_a_plan_of_nothing_is_said_once_and_why(paimark: Paimark, warehouse: Path) -> None:
+    ran = paimark("expire-snapshots", "shop.orders", "--warehouse", warehouse)
+    assert (ran.code, ran.out) == (0, "No snapshot of main of shop.orders is to expire\n")
+    assert ran.err.splitlines() == [
+        "  kept: The newest 10 snapshots by the table's options: there are 5 (--retain-last N keeps fewer)"
+    ]
+    ran = paimark("recover", "shop.orders", "--warehouse", warehouse)
+    assert (ran.out, ran.err) == ("shop.orders has nothing to recover\n", "")
+    ran = paimark("expire-snapshots", "shop.orders", "--warehouse", warehouse, "--output", "json")
+    assert ran.err.startswith("No snapshot of main"), "JSON has no sentence"

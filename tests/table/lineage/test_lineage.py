@@ -229,6 +229,17 @@ def test_an_unknown_tag_names_one_like_it(orders: Lineage) -> None:
     assert caught.value.hint == "Did you mean v2?"
 
 
+def test_a_tag_like_none_names_the_first_few(orders: Lineage, warehouse: Path) -> None:
+    with pytest.raises(NotFound) as caught:
+        orders.tag("nightly")
+    assert caught.value.hint == "It has v2."
+    for number in range(10, 22):
+        (warehouse / ORDERS.tag(f"a{number}")).write_bytes((warehouse / ORDERS.tag("v2")).read_bytes())
+    with pytest.raises(NotFound) as caught:
+        orders.tag("nightly")
+    assert caught.value.hint == f"It has {', '.join(f'a{each}' for each in range(10, 20))} and 3 more."
+
+
 def test_a_tag_with_a_hostile_name_is_told_apart_and_breaks_nothing(orders: Lineage, warehouse: Path) -> None:
     for name in ("tag-\x1b]52;c;x\x07", "tag-a\\b", "tag-"):
         (warehouse / ORDERS.tags / name).write_bytes((warehouse / ORDERS.tag("v2")).read_bytes())
