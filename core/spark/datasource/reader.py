@@ -78,8 +78,9 @@ class PaimarkReader(DataSourceReader):
             return
         schema = to_arrow_schema(self.spark_schema)
         os.environ.setdefault(*_RUST_THREADS)
-        for batch in read_splits(self.scan, self.conditions, partition.splits):
-            yield fit_batch(batch, schema)
+        with hints_told():
+            for batch in read_splits(self.scan, self.conditions, partition.splits):
+                yield fit_batch(batch, schema)
 
 
 class _Pushing:

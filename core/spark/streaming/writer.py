@@ -57,6 +57,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         self.target = target
         self.checkpoint = checkpoint
 
+    @hints_told()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamWritten:
         from pyspark import TaskContext
 

@@ -48,6 +48,7 @@ class PaimarkWriter(DataSourceArrowWriter):
     def __init__(self, target: WriteTarget) -> None:
         self.target = target
 
+    @hints_told()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         from core.spark.writing.committing import write_rows
 
@@ -118,7 +119,10 @@ def _with_buckets(
 ) -> Iterator[pa.RecordBatch]:
     from core.spark.writing.committing import buckets_of
 
-    return buckets_of(WriteTarget.from_text(target), (batch.rename_columns(names) for batch in batches))
+    with hints_told():
+        yield from buckets_of(
+            WriteTarget.from_text(target), (batch.rename_columns(names) for batch in batches)
+        )
 
 
 def looked_up(options: Mapping[str, str], overwrite: bool) -> WriteTarget:

@@ -1,0 +1,49 @@
+"""What a task refuses comes with its hint: of what it raises, Spark hands on the words alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import LongType, StructField, StructType
+
+from core.errors import PaimarkError
+from core.spark.engine.failures import sentences
+from core.spark.source import PaimarkSource
+from core.spark.writing.write import PaimarkWriter, looked_up
+from tests.paimon import commit, create_table
+
+SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False)])
+
+
+def told(error: PaimarkError) -> tuple[str, str]:
+    """As Spark words what a Python worker raised, taken apart again."""
+    traceback = "Traceback (most recent call last):\n"
+    return sentences(f"{traceback}{type(error).__module__}.{type(error).__name__}: {error}")
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> dict[str, str]:
+    create_table(tmp_path, "shop.log", SCHEMA)
+    commit(tmp_path, "shop.log", pa.table({"id": [1]}, schema=SCHEMA))
+    return {"warehouse": str(tmp_path), "table": "shop.log"}
+
+
+def test_of_a_task_that_reads(options: dict[str, str], tmp_path: Path) -> None:
+    (data,) = tmp_path.rglob("data-*")
+    data.write_bytes(b"no file of any format" * 20)
+    source = PaimarkSource(options)
+    reader = source.reader(StructType([StructField("id", LongType())]))
+    (part,) = reader.partitions()
+    with pytest.raises(PaimarkError) as raised:
+        list(reader.read(part))
+    message, hint = told(raised.value)
+    assert message.startswith("Files of shop.log can't be read") and hint.endswith("See `paimark verify`.")
+
+
+def test_of_a_task_that_writes(options: dict[str, str]) -> None:
+    nulls = pa.RecordBatch.from_pydict({"id": pa.array([None], pa.int64())})
+    with pytest.raises(PaimarkError) as raised:
+        PaimarkWriter(looked_up(options, False)).write(iter([nulls]))
+    assert told(raised.value) == ("Column id may not be null", "Give every row a value.")
