@@ -178,6 +178,10 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
     Raises `UsageError` when no warehouse was named anywhere.
     """
     keep_secrets(flags.warehouse or "", flags.options, flags.spark_conf)
+    # A script's variable that is not set must not lead to another warehouse than the one meant.
+    for word in ("warehouse", "context"):
+        if (given := getattr(flags, word)) is not None and not given.strip():
+            raise UsageError(f"--{word} is empty", "Is the variable set that it comes from?")
     path = config_path(environment)
     config = read_config(path)
     named_warehouse = flags.warehouse or (None if flags.context else environment.get("PAIMARK_WAREHOUSE"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,9 @@ GLOBAL_OPTIONS: tuple[click.Option, ...] = (
 )
 
 
+_EVERYWHERE = "Everywhere, before or after the command (given twice, the later counts)"
+
+
 class GlobalCommand(click.Command):
     """A command that takes the global options too."""
 
@@ -103,6 +107,23 @@ class GlobalCommand(click.Command):
         super().__init__(*args, **settings)
         self.params.extend(GLOBAL_OPTIONS)
         self._makes_plans = makes_plans
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            self._require_once(ctx, args)
+        return super().parse_args(ctx, args)
+
+    def _require_once(self, ctx: click.Context, args: list[str]) -> None:
+        """Of an option of its own that is given twice click would take the last, and nobody would hear of it.
+
+        Raises `UsageError`. Of a global one the later word is meant to win: an alias may have the first.
+        """
+        _, _, asked = self.make_parser(ctx).parse_args(list(args))
+        for param, times in Counter(asked).items():
+            if not isinstance(param, click.Option) or param in GLOBAL_OPTIONS:
+                continue
+            if times > 1 and not (param.multiple or param.is_flag):
+                raise UsageError(f"{param.opts[0]} is given {times} times", "Leave one of them.")
 
     def invoke(self, ctx: click.Context) -> Any:
         if given(ctx).plan_out is not None and not self._makes_plans:
@@ -120,7 +141,7 @@ class GlobalCommand(click.Command):
 def write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
     """The command's own options first, then the global ones under their own title."""
     own = [param for param in command.get_params(ctx) if param not in GLOBAL_OPTIONS]
-    for title, params in (("Options", own), ("Everywhere, before or after the command", GLOBAL_OPTIONS)):
+    for title, params in (("Options", own), (_EVERYWHERE, GLOBAL_OPTIONS)):
         records = [param.get_help_record(ctx) for param in params if isinstance(param, click.Option)]
         if rows := [record for record in records if record]:
             with formatter.section(title):

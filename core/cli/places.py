@@ -42,7 +42,9 @@ def go_to(word: str, flags: Flags) -> None:
 
 
 def meaning_of(word: str) -> Meaning:
-    """Raises `UsageError` for a config file that can't be read."""
+    """Raises `UsageError` for a config file that can't be read, and for a word of blanks."""
+    if not word.strip():
+        raise UsageError("The warehouse's name is empty", "Is the variable set that it comes from?")
     if "://" in word:
         return _in_uri(word)
     if _is_directory(word):

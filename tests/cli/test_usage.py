@@ -75,6 +75,29 @@ def test_the_later_word_wins(paimark: Paimark, warehouse: Path) -> None:
     assert len(ran.rows) == 2
 
 
+def test_an_option_of_its_own_is_given_once(paimark: Paimark, warehouse: Path) -> None:
+    """Click takes the last, and nobody hears of the first."""
+    here = ("--warehouse", warehouse)
+    ran = paimark("snapshots", "shop.orders", "--limit", "1", *here, "--limit", "2")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, "paimark: --limit is given 2 times")
+    ran = paimark("verify", "shop.orders", "--read-data", "1%", *here, "--read-data", "2%")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, "paimark: --read-data is given 2 times")
+    assert "the later counts" in paimark("snapshots", "--help").out
+
+
+@pytest.mark.parametrize("words", [["--warehouse", ""], ["--context", " "]])
+def test_an_empty_name_never_means_another_warehouse(
+    paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    """A script's variable that is not set: what it deletes would be of the default warehouse."""
+    monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))
+    ran = paimark("tables", *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{words[0]} is empty" in ran.err
+    ran = paimark("")
+    assert ran.code == 2 and "name is empty" in ran.err
+
+
 def test_the_environment_names_the_warehouse(
     paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

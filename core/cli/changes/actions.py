@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, cast
@@ -156,17 +156,9 @@ def _option(argument: Argument) -> click.Option:
         }
     elif argument.kind == "flag":
         settings["is_flag"] = True
-    else:
-        default = [] if argument.default is None else [argument.default]
-        settings |= {"multiple": True, "default": default, "callback": _only_one}
+    elif argument.default is not None:
+        settings["default"] = argument.default
     return click.Option([f"--{argument.name.replace('_', '-')}", _parameter(argument)], **settings)
-
-
-def _only_one(ctx: click.Context, param: click.Parameter, values: Sequence[object]) -> object:
-    """Click would take the last, and nobody would hear of the others."""
-    if len(values) > 1:
-        raise UsageError(f"{param.opts[0]} is given {len(values)} times", "Leave one of them.")
-    return values[0] if values else None
 
 
 def _type(argument: Argument) -> WholeNumber | None:
