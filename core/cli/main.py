@@ -11,8 +11,7 @@ import os
 import sys
 from typing import NoReturn
 
-from core.errors import PaimarkError, UsageError, shortened
-
+# Nothing else is imported here: ctrl+c while that is done is a sentence too.
 INTERRUPTED = 130
 # What a full disk, a dead one and a lost terminal say to whoever writes to a stream.
 _STREAM_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENXIO, errno.EFBIG)
@@ -20,16 +19,23 @@ _STREAM_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENXIO, errno.EFBI
 
 def main() -> NoReturn:
     """The `paimark` script."""
-    _open_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # A sign that the terminal's encoding lacks must not stop the rest.
-            stream.reconfigure(errors="replace")
-    sys.exit(run(sys.argv[1:]))
+    try:
+        _open_closed_streams()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                # A sign that the terminal's encoding lacks must not stop the rest.
+                stream.reconfigure(errors="replace")
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        print("paimark: Interrupted", file=sys.stderr)
+        code = INTERRUPTED
+    sys.exit(code)
 
 
 def run(words: list[str]) -> int:
     """Run one command. Codes: 0 done, 1 refused or failed, 2 usage, 3 not available, 130 interrupted."""
+    from core.errors import PaimarkError
+
     try:
         code = _dispatch(words)
         sys.stdout.flush()
@@ -67,8 +73,9 @@ def _open_closed_streams() -> None:
 
 
 def _give_up_stdout() -> None:
-    """Python flushes it once more as it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    from core.cli.output import give_up
+
+    give_up(sys.stdout)
 
 
 def _own_fault(error: Exception) -> int:
@@ -98,6 +105,7 @@ def _click(words: list[str]) -> int:
     import click
 
     from core.cli.root import invoke, root
+    from core.errors import UsageError
 
     if "_PAIMARK_COMPLETE" in os.environ:
         root.main(words, prog_name="paimark")
@@ -118,14 +126,14 @@ def _click(words: list[str]) -> int:
 
 
 def _complain(message: str, hint: str, code: int, error: BaseException) -> int:
+    from core.cli.output import narrate, tell
     from core.redaction import redacted
-    from core.text import clean_text
 
     if os.environ.get("PAIMARK_DEBUG"):
         import traceback
 
-        print(redacted("".join(traceback.format_exception(error))), file=sys.stderr, end="")
-    print(f"paimark: {clean_text(shortened(redacted(message)))}", file=sys.stderr)
+        tell(redacted("".join(traceback.format_exception(error))))
+    narrate(f"paimark: {message}")
     if hint:
-        print(f"  {clean_text(shortened(redacted(hint)))}", file=sys.stderr)
+        narrate(f"  {hint}")
     return code

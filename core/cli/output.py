@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from core.cli.options import Given
 from core.cli.table_rows import TableRows
@@ -28,7 +30,22 @@ def row_writer(given: Given, names: Sequence[str], *, null: str = "") -> JsonRow
 
 def narrate(line: str) -> None:
     """One line to stderr."""
-    print(clean_text(shortened(redacted(line))), file=sys.stderr, flush=True)
+    tell(f"{clean_text(shortened(redacted(line)))}\n")
+
+
+def tell(text: str) -> None:
+    """As it is to stderr. What nobody hears ends no work: where that has gone, it is given up."""
+    try:
+        print(text, end="", file=sys.stderr, flush=True)
+    except OSError:
+        give_up(sys.stderr)
+
+
+def give_up(stream: TextIO) -> None:
+    """From here on it leads nowhere: Python flushes it once more as it ends."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def local_time(epoch_ms: object) -> object:

@@ -19,7 +19,7 @@ from core.cli.changes.saved_plans import save_plan
 from core.cli.options import Given, GlobalCommand, WholeNumber, given
 from core.cli.output import narrate
 from core.cli.plans import say_plan
-from core.cli.query.answering import open_engine
+from core.cli.query.answering import ended_by_signals, open_engine
 from core.cli.query.narrator import Narrator
 from core.errors import Refused, UsageError
 from core.export.json_rows import json_text
@@ -78,7 +78,7 @@ def run_action(action: Action, options: Given, table_name: str, arguments: dict[
     settings = options.settings()
     if action.danger != "safe" and not options.dry_run and options.plan_out is None:
         require_writable(settings)
-    with closing(open_engine(settings)) as engine:
+    with ended_by_signals(), closing(open_engine(settings)) as engine:
         _plan_and_apply(action, options, table_name, arguments, engine)
 
 

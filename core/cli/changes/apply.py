@@ -13,7 +13,7 @@ from core.cli.asking import require_writable
 from core.cli.changes.actions import carry_out
 from core.cli.changes.saved_plans import load_plan
 from core.cli.options import GlobalCommand, given
-from core.cli.query.answering import open_engine
+from core.cli.query.answering import ended_by_signals, open_engine
 from core.errors import Refused
 
 
@@ -26,7 +26,7 @@ def apply(ctx: click.Context, file: Path) -> None:
     settings = options.settings()
     if not options.dry_run:
         require_writable(settings)
-    with closing(open_engine(settings)) as engine:
+    with ended_by_signals(), closing(open_engine(settings)) as engine:
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         if context.files.uri != saved.warehouse:
             raise Refused(

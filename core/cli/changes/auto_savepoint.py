@@ -18,6 +18,7 @@ from core.cli.asking import require_writable
 from core.cli.options import Given, GlobalCommand, given
 from core.cli.output import narrate, row_writer
 from core.cli.plans import say_plan
+from core.cli.query.answering import ended_by_signals
 from core.errors import PaimarkError, Refused, UsageError
 from core.export.json_rows import json_text
 from core.figures import counted
@@ -62,10 +63,12 @@ def auto_savepoint(
     context = open_context(settings.warehouse, settings.options, settings.read_only)
     if watch:
         _watch(context, table, options)
-    elif table is None:
-        _all_once(context, options)
-    else:
-        _one_once(context, find_table(context.files, table), branch, options)
+        return
+    with ended_by_signals():
+        if table is None:
+            _all_once(context, options)
+        else:
+            _one_once(context, find_table(context.files, table), branch, options)
 
 
 def _one_once(context: Context, table: TablePath, branch: str | None, options: Given) -> None:

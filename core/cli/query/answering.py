@@ -99,13 +99,21 @@ def result_path(out: str | None) -> Path | None:
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """A polite kill ends the engine too, as ctrl+c does."""
+    """A polite kill, or a terminal that has gone, is as ctrl+c: changes are taken back, the engine ends.
+
+    What is ignored (`nohup`) stays so. A shell that ends says it twice: the second time interrupts nothing.
+    """
 
     def interrupt(number: int, frame: FrameType | None) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = {each: signal.signal(each, interrupt) for each in (signal.SIGTERM, signal.SIGHUP)}
+    both = (signal.SIGTERM, signal.SIGHUP)
+    before = {each: handler for each in both if (handler := signal.getsignal(each)) != signal.SIG_IGN}
     try:
+        for each in before:
+            signal.signal(each, interrupt)
         yield
     finally:
         for each, handler in before.items():

@@ -7,8 +7,7 @@ import sys
 
 from core.actions.context import Counting, Remark
 from core.cells import cut
-from core.errors import shortened
-from core.redaction import redacted
+from core.cli.output import narrate, tell
 from core.text import clean_text
 
 _INDENT = "  "
@@ -23,12 +22,12 @@ class Narrator:
 
     def say(self, line: str) -> None:
         self.clear()
-        print(clean_text(shortened(redacted(line))), file=sys.stderr, flush=True)
+        narrate(line)
 
     def wait(self, line: str) -> None:
         if self.is_live:
             width = shutil.get_terminal_size().columns - 1
-            print(f"\r\x1b[K{cut(clean_text(line), width)}", end="", file=sys.stderr, flush=True)
+            tell(f"\r\x1b[K{cut(clean_text(line), width)}")
             self._drawn = True
 
     def step(self, line: str) -> None:
@@ -43,7 +42,7 @@ class Narrator:
     def clear(self) -> None:
         """Take the waiting line away."""
         if self._drawn:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            tell("\r\x1b[K")
             self._drawn = False
 
     def point(self, text: str, position: int) -> None:
