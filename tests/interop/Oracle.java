@@ -157,6 +157,9 @@ public final class Oracle {
             case "delete-branch":
                 fileStoreTable().deleteBranch(text("branch"));
                 return null;
+            case "fast-forward":
+                fileStoreTable().fastForward(text("branch"));
+                return null;
             default:
                 throw new IllegalArgumentException("no command " + text("command"));
         }

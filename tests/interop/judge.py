@@ -204,6 +204,10 @@ class Judge:
     def delete_branch(self, warehouse: Path, table: str, branch: str) -> None:
         self._ask("delete-branch", warehouse, table, branch=branch)
 
+    def fast_forward(self, warehouse: Path, table: str, branch: str) -> None:
+        """Main becomes the branch from where that begins on, with its definitions and tags."""
+        self._ask("fast-forward", warehouse, table, branch=branch)
+
     def create_if_not_exists(self, warehouse: Path, table: str) -> None:
         """A table of one column, unless there is a table of the name."""
         self._ask("create-if-not-exists", warehouse, table)

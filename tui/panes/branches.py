@@ -12,15 +12,18 @@ from textual.binding import Binding, BindingType
 from core.errors import PaimarkError
 from core.figures import counted
 from core.storage.files import Files
+from core.table.definition.retention import retention_options
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage import branches
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
+from core.table.lineage.unheld_forks import Unheld
 from core.table.records import Snapshot
 from tui.named_keys import key
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import snapshot_facts
 from tui.records.record_key import RecordKey
+from tui.records.row_actions import PROTECTING, RowAction, RowActions
 from tui.records.sources import GridColumn, Records
 from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
@@ -28,17 +31,28 @@ from tui.work.background import ThreadReport
 
 
 def _health(known: branches.BranchRow) -> str:
-    if known.health == "exposed":
-        return f"stock expiry here can destroy savepoints: {key('act.protect', 'P')} protects it"
+    """In words, with the key that mends it."""
+    protects = key("act.protect", "P")
+    match known.health:
+        case "exposed":
+            return f"stock expiry here can destroy savepoints: {protects} protects it"
+        case "unheld":
+            return f"stock expiry on main can take its files: {protects} tags what they share"
+        case "endless":
+            return f"a branch's options came here, and nothing expires: {protects} takes them out"
     return "its schema can't be read" if known.health == "unreadable" else ""
 
 
 @dataclass(frozen=True, slots=True)
 class BranchLine:
-    """The row of one branch, and its newest snapshot. `problem` says why that is not known."""
+    """The row of one branch, and its newest snapshot. `problem` says why that is not known.
+
+    `unheld` is what main should hold for it.
+    """
 
     root: Root
     known: branches.BranchRow
+    unheld: Unheld | None = None
     newest: Snapshot | None = None
     problem: str = ""
 
@@ -82,8 +96,8 @@ class BranchesPane(RecordPane[BranchRows]):
         opened = self.session.open(Target(target.table))
         seen = branches_seen(self.session.files, opened)
         rows = [
-            _branch_row(self.session, target.table, opened.root, known)
-            for known in branches.branch_rows(self.session.files, target.table)
+            _branch_row(self.session, target.table, opened.root, state)
+            for state in branches.branch_states(self.session.files, target.table)
         ]
         viewed = self.session.open(target)
         report(PaneRows(viewed, Records(rows, _values, _key), (opened.root, seen)))
@@ -117,6 +131,20 @@ class BranchesPane(RecordPane[BranchRows]):
         row = self.rows.records[index]
         return RowVersion(branch=MAIN if row.is_main else row.name)
 
+    def row_actions(self, name: str) -> RowActions | None:
+        """What protects the branch, where that is not to switch its own expiry off."""
+        if name != PROTECTING or self.grid.index is None:
+            return None
+        row = self.rows.records[self.grid.index]
+        if row.known.health == "endless":
+            return RowActions([RowAction(name, {"unset": retention_options()}, row.name)])
+        if row.known.health != "unheld" or row.unheld is None:
+            return None
+        if not row.unheld.in_main:
+            return RowActions([], "Main has lost that snapshot, too: expire main with this console alone")
+        tag = {"name": row.unheld.tag_name, "snapshot": str(row.unheld.snapshot.id)}
+        return RowActions([RowAction("create-tag", tag, row.name)])
+
     async def action_view(self) -> None:
         """Show the snapshots, savepoints, tags and schema of this branch."""
         if self.grid.index is None:
@@ -134,13 +162,14 @@ def branches_seen(files: Files, main: Opened) -> Hashable:
     return tuple(names), tuple(files.read_many(hints))
 
 
-def _branch_row(session: Session, table: TablePath, main: Root, known: branches.BranchRow) -> BranchLine:
+def _branch_row(session: Session, table: TablePath, main: Root, state: branches.BranchState) -> BranchLine:
+    known, unheld = state
     root = main if known.is_main else table.root(known.branch_name)
     try:
-        return BranchLine(root, known, Lineage(session.files, root).latest())
+        return BranchLine(root, known, unheld, Lineage(session.files, root).latest())
     except PaimarkError as error:
         # One unreadable branch must not hide the others.
-        return BranchLine(root, known, problem=error.message)
+        return BranchLine(root, known, unheld, problem=error.message)
 
 
 def _key(row: BranchLine) -> RecordKey:

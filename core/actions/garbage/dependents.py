@@ -14,7 +14,7 @@ from typing import NamedTuple
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.layout import Root, TablePath
+from core.table.layout import TablePath
 from core.table.lineage.forks import Side, find_fork
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.manifests.files import data_manifests, live_facts
@@ -38,22 +38,6 @@ def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str])
     answers = list(each_of(partial(_dependence, main, tag), sides))
     untold = [each for each in answers if isinstance(each, _Untold)]
     return [each for each in answers if isinstance(each, str)] + _sharing(files, table, tag, untold)
-
-
-def unprotected_fork(files: Files, main: Root, branch: Root) -> tuple[str, Tag] | None:
-    """The tag that a branch was made from, by name, where no tag of main holds its commit any more.
-
-    Other engines delete it without a look at branches, and roll main back past it. Raises `Corrupt`.
-    """
-    if main.branch is not None or branch == main:
-        return None
-    side = Side(files, branch)
-    first = min(side.known_ids, default=0)
-    made_from = next(((name, tag) for name, tag in side.tags.items() if tag.id == first), None)
-    if made_from is None:
-        return None
-    held = Side(files, main).tags.values()
-    return None if any(is_same_commit(each, made_from[1]) for each in held) else made_from
 
 
 class _Untold(NamedTuple):

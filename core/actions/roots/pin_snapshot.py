@@ -21,8 +21,10 @@ from core.storage.files import Files, read_if_there
 from core.table.definition.retention import retention_off
 from core.table.layout import Root, TablePath
 from core.table.lineage.branches import branch_health
+from core.table.lineage.forks import Side, find_fork
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root, root_exists
+from core.table.lineage.main_branch import branch_root, main_root, root_exists
+from core.table.lineage.unheld_forks import unheld_fork
 from core.table.manifests.files import NeededNames, each_needed_file, missing_names, needed_names
 from core.table.records import Snapshot
 
@@ -121,11 +123,22 @@ def slow_check_warning(context: Context, chosen: ChosenSnapshot) -> list[str]:
 
 def stock_expiry_warnings(files: Files, root: Root) -> list[str]:
     """Warnings before something on this root is to be kept. Raises `Corrupt`."""
-    if branch_health(files, root) == "ok":
+    if root.branch is None or branch_health(files, root) == "ok":
         return []
     return [
         f"Stock expiry on branch {root.branch} can destroy savepoints: its schema lacks {retention_off()}"
     ]
+
+
+def expiry_warnings(files: Files, chosen: ChosenSnapshot) -> list[str]:
+    """Warnings before a snapshot is to be kept: what stock expiry can do to it. Raises `Corrupt`."""
+    root = chosen.root
+    main, branch = Side(files, main_root(files, root.table)), Side(files, root)
+    unheld = None if main.root == root else unheld_fork(main, branch, find_fork(main, branch))
+    # A tag of what both have goes to main as well.
+    if unheld is None or (unheld.in_main and unheld.snapshot.id == chosen.snapshot.id):
+        return stock_expiry_warnings(files, root)
+    return [*stock_expiry_warnings(files, root), unheld.danger(f"branch {root.label}")]
 
 
 def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:

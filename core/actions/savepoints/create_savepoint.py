@@ -14,9 +14,9 @@ from core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
     choose_as_planned,
+    expiry_warnings,
     keep,
     slow_check_warning,
-    stock_expiry_warnings,
 )
 from core.figures import counted
 from core.table.catalog import parse_table_name
@@ -150,7 +150,7 @@ def _warnings(context: Context, chosen: ChosenSnapshot) -> list[str]:
     for each in SavepointManager(files, root.table).of_root(root):
         if each.saved_snapshot_id == chosen.snapshot.id:
             warnings.append(f"Savepoint {each.id} keeps the same snapshot already")
-    return warnings + stock_expiry_warnings(files, root)
+    return warnings + expiry_warnings(files, chosen)
 
 
 def _nothing_to_save(context: Context, root: Root) -> Plan:

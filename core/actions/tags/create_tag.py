@@ -22,11 +22,11 @@ from core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
     choose_as_planned,
+    expiry_warnings,
     keep,
     prune_gone,
     require_whole,
     slow_check_warning,
-    stock_expiry_warnings,
 )
 from core.actions.roots.shared_snapshots import hold_with_main
 from core.durations import parse_duration
@@ -193,4 +193,4 @@ def _warnings(
         warnings.append(
             f"The table's tag.default-time-retained ({default}) is not applied: the tag stays for good"
         )
-    return warnings + stock_expiry_warnings(context.files, root)
+    return warnings + (expiry_warnings(context.files, chosen) if chosen else [])

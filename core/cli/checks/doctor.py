@@ -12,11 +12,11 @@ import click
 from core.actions import recover
 from core.actions.branches.create_branch import root_being_made
 from core.actions.context import Context, open_context
-from core.actions.garbage.dependents import unprotected_fork
 from core.actions.roots.guard_tags import mismatches
 from core.actions.roots.pin_snapshot import stock_expiry_warnings
 from core.actions.roots.stray_commits import stray_commits
 from core.actions.savepoints.auto_savepoint import schedule
+from core.cli.checks.doctor_forks import fork_verdicts
 from core.cli.checks.doctor_readers import on_paper, one_file
 from core.cli.checks.doctor_spark import cluster_has, cluster_needs
 from core.cli.checks.doctor_store import conditions, writers_at_once
@@ -39,7 +39,6 @@ from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.manifests import apart
-from core.table.records import is_same_commit
 from core.table.savepoints import SavepointManager
 from core.verify import verify
 from core.verify.lists import missing_lists
@@ -230,21 +229,8 @@ def _of_root(context: Context, root: Root) -> list[Finding]:
 
 
 def _fork(files: Files, root: Root) -> Iterator[Finding]:
-    """A branch whose tag on main another engine deleted."""
-    main = main_root(files, root.table)
-    if (lost := unprotected_fork(files, main, root)) is None:
-        return
-    name, tag = lost
-    detail = (
-        f"Main lost tag {name}, which it was made from: a stock expiry on main can take files that it needs"
-    )
-    lineage = Lineage(files, main)
-    if lineage.has_snapshot(tag.id) and is_same_commit(lineage.snapshot(tag.id), tag):
-        words = shell_line([root.table.full_name, "--name", name, "--snapshot", str(tag.id)])
-        hint = f"Run: paimark create-tag {words}"
-    else:
-        hint = "Main has lost that snapshot, too: expire main with `paimark expire-snapshots` alone."
-    yield Finding(f"branch {root.label}", "warning", detail, hint)
+    for verdict in fork_verdicts(files, root):
+        yield Finding(f"branch {root.label}", *verdict)
 
 
 def _root(context: Context, root: Root) -> Iterator[Finding]:

@@ -31,3 +31,8 @@ def is_retention_off(options: Mapping[str, str]) -> bool:
 def retention_off() -> str:
     """The options as an alteration of a schema takes them."""
     return ", ".join(f"'{option}' = '{value}'" for option, value in RETENTION_OFF.items())
+
+
+def retention_options() -> str:
+    """Their names, as an alteration of a schema takes them that leaves all to what is usual."""
+    return ", ".join(f"'{option}'" for option in RETENTION_OFF)

@@ -14,17 +14,19 @@ from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names, main_root
+from core.table.lineage.unheld_forks import Unheld, unheld_fork
 
-# `exposed`: stock expiry on the root can destroy savepoints.
-BranchHealth = Literal["ok", "exposed"]
+# `exposed`: stock expiry on the root can destroy savepoints. `endless`: main has the options that keep stock
+# engines from it, as after a fast-forward of another engine from a branch: nothing of main ever expires.
+BranchHealth = Literal["ok", "exposed", "endless"]
 
 
 def branch_health(files: Files, root: Root) -> BranchHealth:
     """Raises `Corrupt` where the newest schema can't be read."""
-    if root.branch is None:
-        return "ok"
     schema = Lineage(files, root).latest_schema()
-    return "ok" if schema is None or is_retention_off(schema.options) else "exposed"
+    if schema is None or is_retention_off(schema.options) == (root.branch is not None):
+        return "ok"
+    return "endless" if root.branch is None else "exposed"
 
 
 class BranchRow(NamedTuple):
@@ -32,7 +34,7 @@ class BranchRow(NamedTuple):
 
     `created_from` is the tag that the root began with: the one whose snapshot is its first. `ahead` and
     `behind` count the commits of branch and main since the fork; None for main, and where they can't be told.
-    `health` is `ok`, `exposed` where stock expiry on the branch can destroy savepoints, or `unreadable`.
+    `health` is that of its options, `unreadable`, or `unheld` where stock expiry on main can take its files.
     """
 
     branch_name: str
@@ -47,30 +49,43 @@ class BranchRow(NamedTuple):
     health: str = "ok"
 
 
+class BranchState(NamedTuple):
+    """A row, and what it is of which the health is `unheld`."""
+
+    row: BranchRow
+    unheld: Unheld | None
+
+
 def branch_rows(files: Files, table: TablePath) -> Iterator[BranchRow]:
     """Main first, then the other branches by name. Raises `NotFound` when the table is gone."""
+    return (state.row for state in branch_states(files, table))
+
+
+def branch_states(files: Files, table: TablePath) -> Iterator[BranchState]:
+    """As `branch_rows`."""
     main = Side(files, main_root(files, table))
-    yield _row(main, None)
+    yield _state(main, None)
     others = [table.root(name) for name in branch_names(files, table) if name != main.root.branch]
     if others:
-        rows = each_of(partial(_row_if_there, files, main.read()), others)
-        yield from (row for row in rows if row is not None)
+        states = each_of(partial(_state_if_there, files, main.read()), others)
+        yield from (state for state in states if state is not None)
 
 
-def _row_if_there(files: Files, main: Side, root: Root) -> BranchRow | None:
+def _state_if_there(files: Files, main: Side, root: Root) -> BranchState | None:
     try:
-        return _row(Side(files, root), main)
+        return _state(Side(files, root), main)
     except NotFound:
         # Deleted since it was listed.
         return None
 
 
-def _row(side: Side, main: Side | None) -> BranchRow:
+def _state(side: Side, main: Side | None) -> BranchState:
     """`main` is None for main itself."""
     root, lineage = side.root, side.lineage
     earliest = lineage.earliest_id()
-    fork = _fork(main, side) if main else None
-    return BranchRow(
+    fork, unheld = _fork(main, side) if main else (None, None)
+    health = _health(lineage.files, root)
+    row = BranchRow(
         root.label,
         _create_time(lineage.files, root),
         main is None,
@@ -80,16 +95,18 @@ def _row(side: Side, main: Side | None) -> BranchRow:
         fork.snapshot_id if fork else None,
         fork.ahead if fork else None,
         fork.behind if fork else None,
-        _health(lineage.files, root),
+        "unheld" if health == "ok" and unheld else health,
     )
+    return BranchState(row, unheld)
 
 
-def _fork(main: Side, branch: Side) -> Fork | None:
+def _fork(main: Side, branch: Side) -> tuple[Fork | None, Unheld | None]:
     try:
-        return find_fork(main, branch)
+        fork = find_fork(main, branch)
+        return fork, unheld_fork(main, branch, fork)
     except Corrupt:
         # A half-written snapshot must not hide the branch.
-        return None
+        return None, None
 
 
 def _health(files: Files, root: Root) -> str:

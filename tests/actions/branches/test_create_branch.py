@@ -21,7 +21,8 @@ from core.actions.roots.savepoint_claim import Claim
 from core.cli.checks import doctor
 from core.cli.options import Given
 from core.errors import NotFound, Refused, Unavailable
-from core.table.definition.retention import RETENTION_OFF
+from core.table.definition.retention import RETENTION_OFF, retention_options
+from core.table.lineage.branches import branch_rows
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
 from core.verify import verify
@@ -37,6 +38,7 @@ from tests.actions.acting import (
 )
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table, read_rows
+from tests.table.branches import fast_forward
 
 NEVER = "2147483647"
 
@@ -290,6 +292,52 @@ def test_a_branch_whose_tag_main_lost_is_told(context: Context, warehouse: Path,
     for path in (orders / "tag/tag-v2", *(orders / f"snapshot/snapshot-{number}" for number in (2, 3, 4, 5))):
         path.unlink()
     assert told()[0][1].startswith("Main has lost that snapshot, too")
+
+
+def test_what_a_fast_forward_of_another_engine_leaves_is_told(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """No tag holds what main and the branch are by then, and the branch's options keep main from expiring."""
+
+    def told() -> list[tuple[str, str]]:
+        findings = doctor._table(Given(warehouse=str(warehouse)), "shop.orders")
+        return [(each.detail.partition(":")[0], each.hint) for each in findings if each.state == "warning"]
+
+    def warned(action: str, **arguments: object) -> bool:
+        return "no tag of main holds it" in "".join(planned(context, action, ORDERS, **arguments).warnings)
+
+    def job_commits() -> None:
+        rows = {"order_id": [1], "customer": ["by a job"], "price": [0.5]}
+        commit(warehouse, "shop.orders$branch_b", pa.table(rows, schema=ORDERS_SCHEMA))
+
+    done(context, "create-branch", name="b", tag="v2")
+    job_commits()
+    fast_forward(orders, "b")
+    assert told() == [
+        (
+            "Stock engines expire nothing of it",
+            "Tag first what branches share with it, where that is told. Then run: "
+            f'paimark alter-branch-schema shop.orders --unset "{retention_options()}"',
+        ),
+        (
+            "Main shares snapshot 3 with it, and no tag of main holds it",
+            "Run: paimark create-tag shop.orders --name shared-3 --snapshot 3",
+        ),
+    ]
+    assert {row.branch_name: row.health for row in branch_rows(context.files, ORDERS)} == {
+        "main": "endless",
+        "b": "unheld",
+    }
+    assert not warned("create-savepoint", branch="b"), "its tag goes to main, too"
+    job_commits()
+    assert warned("create-savepoint", branch="b")
+    assert warned("create-tag", branch="b", name="new")
+    assert not warned("create-savepoint")
+    done(context, "create-tag", name="shared-3", snapshot=3)
+    done(context, "alter-branch-schema", unset=retention_options())
+    assert told() == []
+    assert not warned("create-savepoint", branch="b")
+    assert {row.health for row in branch_rows(context.files, ORDERS)} == {"ok"}
 
 
 def test_a_failure_after_a_job_wrote_to_it_leaves_the_jobs_rows(

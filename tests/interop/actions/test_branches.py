@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from core.actions.registry import action
 from core.storage.local import LocalFiles
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
+from tests.cli.command import Paimark
 from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge, JudgeError, Row, comparable
 from tests.interop.ours import act
@@ -162,3 +164,27 @@ def hours_apart(warehouse: Path, root: Root) -> None:
     for path in (warehouse / root.snapshots).glob("snapshot-*"):
         snapshot = json.loads(path.read_text())
         path.write_text(json.dumps({**snapshot, "timeMillis": now + 2 * 3_600_000 * snapshot["id"]}))
+
+
+def test_after_a_stock_fast_forward_doctor_tells_what_keeps_the_branch(
+    judge: Judge, warehouse: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It leaves no tag of what main and the branch are by then, and brings the branch's options to main."""
+    table, paimark = "shop.orders", Paimark(capsys)
+    branch = f"{table}$branch_b"
+    act(warehouse, "create-savepoint", table)
+    act(warehouse, "create-branch", table, name="b", tag="savepoint.1")
+    judge.write(warehouse, branch, judge.read(warehouse, table)[:3])
+    rows = judge.read(warehouse, branch)
+    judge.fast_forward(warehouse, table, "b")
+    for danger in ("Main shares snapshot", "Stock engines expire nothing"):
+        found = paimark("doctor", table, "--warehouse", warehouse, "--output", "json").rows
+        [told] = [each for each in found if each["detail"].startswith(danger)]
+        words = shlex.split(told["hint"].partition("paimark ")[2])
+        assert paimark(*words, "--warehouse", warehouse).code == 0, told
+    judge.write(warehouse, table, rows)
+    judge.compact(warehouse, table)
+    judge.expire(warehouse, table)
+    assert judge.read(warehouse, branch) == comparable(read_rows(warehouse, branch)) == rows
+    assert judge.read(warehouse, table, tag="savepoint.1")
+    assert "warning" not in paimark("doctor", table, "--warehouse", warehouse).out

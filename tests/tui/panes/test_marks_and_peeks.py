@@ -15,7 +15,7 @@ from core.table.layout import TablePath
 from core.travel.wanted import Wanted
 from tests.conftest import ORDERS
 from tests.paimon import commit, open_table
-from tests.table.branches import create_branch
+from tests.table.branches import create_branch, fast_forward
 from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
 from tui.records.location_history import LocationHistory
@@ -224,6 +224,34 @@ async def test_health_is_said_in_words(warehouse: Path) -> None:
         await console.loses("! exposed")
     written = msgspec.json.decode((orders / "branch/branch-elsewhere/schema/schema-1").read_bytes())
     assert written["options"]["snapshot.num-retained.min"] == "2147483647"
+
+
+async def test_what_a_fast_forward_of_another_engine_leaves_is_mended_by_a_key(warehouse: Path) -> None:
+    """First what both have by then is tagged, then main expires again."""
+    act(warehouse, "create-branch", name="b", tag="v2")
+    orders = warehouse / "shop.db/orders"
+    fast_forward(orders, "b")
+    async with at_events(warehouse, (160, 40)) as console:
+        await console.press("j", "3")
+        await console.sees("! endless", "nothing expires: P takes them out")
+        await console.press("P")
+        await console.sees("alter-branch-schema · shop.orders", "[ Apply ]", "unset")
+        await console.press("a")
+        await console.sees("✓ done")
+        await console.press("escape", "r")
+        await console.loses("! endless")
+        (orders / "tag/tag-v2").unlink()
+        await console.press("r")
+        await console.sees("! unheld")
+        await console.press("j")
+        await console.sees("stock expiry on main can take its files: P tags what they share")
+        await console.press("P")
+        await console.sees("create-tag · shop.orders", "[ Apply ]", "v2")
+        await console.press("a")
+        await console.sees("✓ done")
+        await console.press("escape", "r")
+        await console.loses("! unheld")
+    assert (orders / "tag/tag-v2").exists()
 
 
 async def test_the_next_savepoint_is_announced(warehouse: Path) -> None:

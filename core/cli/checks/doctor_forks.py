@@ -1,0 +1,47 @@
+"""What main's next stock expiry would take of a branch, and whether there is any such expiry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.shell import shell_line
+from core.storage.files import Files
+from core.table.definition.retention import retention_off, retention_options
+from core.table.layout import Root
+from core.table.lineage.branches import branch_health
+from core.table.lineage.forks import Side, find_fork
+from core.table.lineage.main_branch import main_root
+from core.table.lineage.unheld_forks import Unheld, unheld_fork
+
+Verdict = tuple[str, str, str]
+
+
+def fork_verdicts(files: Files, root: Root) -> Iterator[Verdict]:
+    """State, detail and hint of each finding. Raises `Corrupt` and `NotFound`."""
+    main = main_root(files, root.table)
+    if root == main:
+        yield from _endless(files, root)
+        return
+    sides = Side(files, main), Side(files, root)
+    if unheld := unheld_fork(*sides, find_fork(*sides)):
+        yield "warning", unheld.danger("it"), _mend(root, unheld)
+
+
+def _endless(files: Files, main: Root) -> Iterator[Verdict]:
+    if branch_health(files, main) == "endless":
+        command = shell_line(
+            ["paimark", "alter-branch-schema", main.table.full_name, "--unset", retention_options()]
+        )
+        yield (
+            "warning",
+            f"Stock engines expire nothing of it: {retention_off()} came from a branch, as by a fast-forward",
+            f"Tag first what branches share with it, where that is told. Then run: {command}",
+        )
+
+
+def _mend(root: Root, unheld: Unheld) -> str:
+    if not unheld.in_main:
+        return "Main has lost that snapshot, too: expire main with `paimark expire-snapshots` alone."
+    name, number = unheld.tag_name, str(unheld.snapshot.id)
+    words = shell_line([root.table.full_name, "--name", name, "--snapshot", number])
+    return f"Run: paimark create-tag {words}"

@@ -1,0 +1,58 @@
+"""What a branch shares with main, where no tag of main holds it: main's next stock expiry takes files of it.
+
+Other engines delete the tag that a branch was made from without a look at branches, and roll main back past
+it. A fast-forward of theirs makes main and the branch one, and tags nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from core.table.lineage.forks import Fork, Side
+from core.table.records import Snapshot, is_same_commit
+
+
+class Unheld(NamedTuple):
+    """`tag` is the one that the branch was made from, where main lost it; None where they grew together.
+
+    `in_main` says whether main has the snapshot still, so that it can be tagged.
+    """
+
+    snapshot: Snapshot
+    tag: str | None
+    in_main: bool
+
+    def danger(self, branch: str) -> str:
+        """For people, who know the branch as `branch`."""
+        lost = f"Main lost tag {self.tag}, which {branch} was made from"
+        if self.tag is None:
+            lost = f"Main shares snapshot {self.snapshot.id} with {branch}, and no tag of main holds it"
+        return f"{lost}: a stock expiry on main can take files that {branch} needs"
+
+    @property
+    def tag_name(self) -> str:
+        """Of the tag by which main can hold it."""
+        return self.tag or f"shared-{self.snapshot.id}"
+
+
+def unheld_fork(main: Side, branch: Side, fork: Fork) -> Unheld | None:
+    """None while a branch is main: stock expiry looks at the table directory's tags. Raises `Corrupt`."""
+    if main.root.branch is not None or branch.root == main.root:
+        return None
+    first = min(branch.known_ids, default=0)
+    made_from = next((name for name, tag in branch.tags.items() if tag.id == first), None)
+    if made_from is not None and not _holds(main, branch.tags[made_from]):
+        return _unheld(main, branch.tags[made_from], made_from)
+    shared = branch.record(fork.snapshot_id) if fork.is_proven and fork.snapshot_id else None
+    return None if shared is None or _holds(main, shared) else _unheld(main, shared, None)
+
+
+def _holds(main: Side, snapshot: Snapshot) -> bool:
+    return any(is_same_commit(tag, snapshot) for tag in main.tags.values())
+
+
+def _unheld(main: Side, snapshot: Snapshot, tag: str | None) -> Unheld:
+    path = main.root.snapshot(snapshot.id)
+    [data] = main.lineage.files.read_many([path])
+    in_main = data is not None and is_same_commit(Snapshot.from_json(data, path), snapshot)
+    return Unheld(snapshot, tag, in_main)
