@@ -20,6 +20,7 @@ POINTS = {
         "merge: die after write 17, others commit and all that is old expires"
     ),
     "expiry-passes-a-commit-that-is-being-made": "merge: die after write 16, others commit and main expires",
+    "a-rollback-makes-an-archive-somebodys": "pointer: die after write 16, main is rolled back",
     "a-moved-root-loses-what-came-late": "branch is retired: die after write 10, others commit",
 }
 STORIES = {
@@ -28,6 +29,9 @@ STORIES = {
     "no-barrier-for-open-sessions": stories.an_open_session_reads_a_replaced_main,
     "main-does-not-know-what-a-branch-keeps": stories.a_branch_keeps_what_main_expires,
     "a-savepoint-without-its-tag-stays-so": stories.another_engine_rolls_main_back_past_a_savepoint,
+    "a-tag-that-main-lost-makes-an-archive-somebodys": (
+        stories.an_engine_deletes_its_tag_while_an_undo_stands_still
+    ),
     "a-rollback-counts-that-was-taken-back": stories.another_engine_takes_a_rollback_of_a_merge_back,
     "engines-make-tags-of-branches": stories.a_job_on_a_branch_makes_tags_by_itself,
     "a-branch-stands-on-a-tag-of-engines": stories.an_engine_deletes_the_tag_that_a_branch_stands_on,

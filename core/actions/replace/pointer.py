@@ -5,7 +5,7 @@ Before the main-branch file names the branch, everything is taken back; from the
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from core.actions.change.journal import Hold
@@ -71,6 +71,7 @@ class Replacement(Record, frozen=True, kw_only=True):
     tag_digests: tuple[str, ...] = ()
     drops_previous: bool = False
     main_head: int = 0
+    main_head_digest: str = ""
     main_tags: tuple[str, ...] = ()
     shared: int = 0
 
@@ -104,6 +105,7 @@ def replacement_of(
         tag_digests=tuple(_digests(files, [takeover.main.root.tag(name) for name in takeover.tags])),
         drops_previous=drops_previous,
         main_head=takeover.main.head.snapshot.id if takeover.main.head else 0,
+        main_head_digest=fingerprint(takeover.main.head.data) if takeover.main.head else "",
         shared=(takeover.fork.snapshot_id or 0) if takeover.fork.is_proven else 0,
         main_tags=tuple(Lineage(files, takeover.main.root).tag_names()),
     )
@@ -183,12 +185,18 @@ def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:
     return snapshot is not None and is_same_commit(Snapshot.from_json(snapshot, path), tag)
 
 
-def take_back(files: Files, table: TablePath, replacement: Replacement, progress: Progress) -> None:
-    """Remove what `prepare` added, as far as it came."""
+def take_back(
+    files: Files,
+    table: TablePath,
+    replacement: Replacement,
+    progress: Progress,
+    goes: Callable[[bool], bool],
+) -> None:
+    """Remove what `prepare` added, as far as it came; `goes` is as of `take_back_copy`, for the archive."""
     between = sides(table, replacement)
     branch = between.branch
     if between.archive is not None:
-        take_back_copy(files, between.archive, between.main, progress)
+        take_back_copy(files, between.archive, between.main, progress, goes)
     if (
         replacement.older
         and replacement.earliest_hint is not None

@@ -7,6 +7,7 @@ it everything is finished.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Self
 
 from core.actions.change import journal
@@ -35,8 +36,10 @@ from core.actions.replace.pointer import (
     take_back,
 )
 from core.actions.replace.takeover import survey_takeover
+from core.actions.replace.untouched import is_whole_copy, nothing_came
 from core.actions.roots.barrier import put_barrier
 from core.actions.roots.stray_commits import stray_commits
+from core.actions.savepoints.unprotected import protect_without
 from core.errors import UsageError
 from core.figures import counted
 from core.table.layout import SNAPSHOT_PREFIX, TablePath
@@ -47,6 +50,7 @@ ACTION = REPLACEMENT
 POINTER = "pointer"
 _CLEARING = "the table directory is being cleared"
 _COMPARED = "the previous main was compared with what the plan saw of it"
+_GOES = "the archive goes"
 _CLEARED = "left guards and a notice to stock engines in the table directory"
 
 
@@ -156,8 +160,24 @@ class ReplaceMain(Change[Replacement]):
                 drop_root(self.work.context, hold, between.archive, progress)
 
     def take_back(self, hold: Hold) -> None:
-        take_back(self.work.files, self.work.table, self.state, self.work.progress)
+        work = self.work
+        take_back(work.files, work.table, self.state, work.progress, partial(self._goes, hold))
         self._release()
+
+    def _goes(self, hold: Hold, is_less: bool) -> bool:
+        """Whether the archive goes, also where main lost some of it. Half gone, that can't be told again."""
+        files, between = self.work.files, self._sides
+        if between.archive is None:
+            return False
+        if not is_less:
+            if not nothing_came(files, between.archive, between.main, self.state):
+                return False
+            if _GOES not in hold.steps and not is_whole_copy(files, between.archive, self.state):
+                return False
+            protect_without(files, between.archive, self.work.progress)
+        if _GOES not in hold.steps:
+            hold.note(_GOES)
+        return True
 
     def _release(self) -> None:
         """Let expiry pass again. Idempotent."""

@@ -6,7 +6,7 @@ table. Snapshots are written oldest first and the hints after them, as a writer 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
@@ -121,11 +121,14 @@ def remove_copied(
     return different
 
 
-def has_more(files: Files, root: Root, head: int, target: Root) -> bool:
-    """Whether somebody committed to a root after snapshot `head`, or made a tag that `target` lacks."""
+def has_more(files: Files, root: Root, head: int, target: Root, known: Collection[str] = ()) -> bool:
+    """Whether somebody committed to a root after snapshot `head`, or made a tag that `target` lacks.
+
+    Tags of the names `known` were there before.
+    """
     if _has_later(files, root, head):
         return True
-    return bool(_tags_besides(files, root, target))
+    return not set(known).issuperset(_tags_besides(files, root, target))
 
 
 def _has_later(files: Files, root: Root, head: int) -> bool:
@@ -166,17 +169,27 @@ def remove_root(files: Files, root: Root) -> None:
     files.prune(root.directory)
 
 
-def take_back_copy(files: Files, copy: Root, source: Root, progress: Progress) -> None:
-    """Remove a copy of a root that nobody was told of, unless somebody has written to it: then it stays."""
+def take_back_copy(
+    files: Files,
+    copy: Root,
+    source: Root,
+    progress: Progress,
+    goes: Callable[[bool], bool] = bool,
+) -> None:
+    """Remove a copy of a root that nobody was told of, unless somebody has written to it: then it stays.
+
+    `goes` decides; it is told whether the source has all of it.
+    """
     ids = numbered(files.names(source.snapshots), SNAPSHOT_PREFIX)
     shared = sorted(set(ids).intersection(numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)))
     names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in shared]
     is_same = len(list(same_files(files, source, copy, names))) == len(names)
     is_all = not _has_later(files, copy, max(ids, default=0))
-    if is_same and is_all and _are_engines(files, copy, _tags_besides(files, copy, source)):
+    is_less = is_same and is_all and _are_engines(files, copy, _tags_besides(files, copy, source))
+    if goes(is_less):
         remove_root(files, copy)
     else:
-        progress(Remark(f"branch {copy.label} stays, for somebody wrote to it just then"))
+        progress(Remark(f"branch {copy.label} stays: it has commits or tags that {source.label} lacks"))
 
 
 def _put(files: Files, replacing: bool, pair: tuple[str, bytes]) -> None:

@@ -33,13 +33,17 @@ class Unprotected(NamedTuple):
         return self.root.tag(savepoint_tag(self.savepoint.id))
 
 
-def unprotected(files: Files, table: TablePath) -> list[Unprotected]:
-    """Unprotected savepoints of which every file is there. Raises `Corrupt` when a root can't be read."""
+def unprotected(files: Files, table: TablePath, going: Root | None = None) -> list[Unprotected]:
+    """Unprotected savepoints of which every file is there. Raises `Corrupt` when a root can't be read.
+
+    Those among them that only a root holds which is `going`.
+    """
     manager = SavepointManager(files, table)
     ids = set(manager.ids())
     if not ids:
         return []
-    ids.difference_update(*each_of(partial(tagged_savepoints, files), all_roots(files, table)))
+    roots = [root for root in all_roots(files, table) if root != going]
+    ids.difference_update(*each_of(partial(tagged_savepoints, files), roots))
     lacking = []
     for savepoint in (each for each in manager.all() if each.id in ids):
         home, snapshot = _root_of(files, table, savepoint), _snapshot_of(files, table, savepoint)
@@ -59,6 +63,12 @@ def warning(files: Files, each: Unprotected) -> str | None:
         f"Savepoint {each.savepoint.id} may be of a history that {each.root.label} was rolled back from: "
         f"beside its tag a stock expiry can take files of older tags ({older}). {INSTEAD}"
     )
+
+
+def protect_without(files: Files, going: Root, progress: Progress) -> None:
+    """Before a root goes: main holds the savepoints again that nobody else would. Idempotent."""
+    for each in unprotected(files, going.table, going):
+        protect(files, each, progress)
 
 
 def protect(files: Files, each: Unprotected, progress: Progress) -> None:

@@ -29,6 +29,7 @@ from core.actions.replace.takeover import unreadable_refusals
 from core.actions.roots.root_files import has_more, remove_root, root_files
 from core.actions.roots.root_state import RootState, state
 from core.actions.roots.stray_commits import stray_commits
+from core.actions.savepoints.unprotected import protect_without
 from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment
@@ -39,6 +40,7 @@ from core.table.lineage.main_branch import main_branch_name
 from core.table.reading import numbered
 
 _RESTORED = "took the guards out of the table directory"
+_GOES = "the archive goes"
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ class UndoReplacement(Change[UndoState]):
             clear_table_directory(files, table, table.root(entry.previous), None)
             return
         merge_history.hand_on(files, archive, table.root())
-        has_late = has_more(files, archive, self.state.head, table.root())
+        has_late = self._has_late(hold, archive)
         if _RESTORED not in hold.steps:
             drop_guards(files, table, archive)
             hold.note(_RESTORED)
@@ -149,7 +151,24 @@ class UndoReplacement(Change[UndoState]):
         if has_late:
             self.work.progress(Remark(f"branch {archive.label} stays, for somebody wrote to it just then"))
         else:
+            protect_without(files, archive, self.work.progress)
             remove_root(files, archive)
+
+    def _has_late(self, hold: Hold, archive: Root) -> bool:
+        """Whether the archive got what the table directory has not.
+
+        That is noted before the barrier goes: then other engines roll back what is main, and delete its tags.
+        """
+        files, own, head = self.work.files, self.work.table.root(), self.state.head
+        known = self._known_tags(hold)
+        if known is None and not has_more(files, archive, head, own):
+            known = list(Lineage(files, archive).tag_names())
+            hold.note(_GOES, {"tags": known})
+        return known is None or has_more(files, archive, head, own, known)
+
+    def _known_tags(self, hold: Hold) -> list[str] | None:
+        noted = hold.journaled.data_of(_GOES)
+        return None if noted is None else list(noted["tags"])
 
     def take_back(self, hold: Hold) -> None:
         if self._archive is not None:

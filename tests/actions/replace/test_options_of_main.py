@@ -17,22 +17,25 @@ from tests.paimon import open_table
 ACTION = "replace-main-branch"
 
 
-@pytest.mark.parametrize(("tag", "stays"), [("2026-05-01", False), ("mine", True)])
-def test_an_archive_that_is_taken_back_does_not_stay_for_a_tag_that_engines_deleted(
+@pytest.mark.parametrize(("tag", "stays"), [("2026-05-01", False), ("mine", False), ("made there", True)])
+def test_an_archive_that_is_taken_back_does_not_stay_for_what_main_lost(
     context: Context, warehouse: Path, orders: Path, tag: str, stays: bool
 ) -> None:
-    """It would be a branch with a tag whose files are gone. A tag that somebody may have made there stays."""
-    open_table(warehouse, "shop.orders").create_tag(tag, 3)
+    """It would be a branch with a tag whose files are gone. A tag that somebody made there stays."""
+    if not stays:
+        open_table(warehouse, "shop.orders").create_tag(tag, 3)
     branched(context)
+    plan = planned(context, ACTION, name="fix")
+    archive = orders / f"branch/branch-{plan.arguments['archive']}"
 
     def an_engine_commits() -> None:
         add(context, "shop.orders", 200)
-        (orders / f"tag/tag-{tag}").unlink()
+        if stays:
+            (archive / f"tag/tag-{tag}").write_bytes((orders / "snapshot/snapshot-3").read_bytes())
+        else:
+            (orders / f"tag/tag-{tag}").unlink()
 
-    plan = planned(context, ACTION, name="fix")
-    files = Meanwhile(
-        context.files, "branch-" + str(plan.arguments["archive"]) + "/snapshot/LATEST", an_engine_commits
-    )
+    files = Meanwhile(context.files, f"{archive.name}/snapshot/LATEST", an_engine_commits)
     with pytest.raises(Refused, match="moved since the plan was made"):
         applied(context_on(warehouse, files), plan)
 

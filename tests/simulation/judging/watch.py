@@ -33,6 +33,8 @@ class Watch:
         self.overwritten: dict[Identity, int] = {}
         # Commits that went with what somebody deleted.
         self.dropped: set[Identity] = set()
+        # Commits that somebody rolled main back from: copies of that main which nobody was told of go, too.
+        self.rolled_back: set[Identity] = set()
         self.last_writer: dict[Key, Operation | None] = {}
         # Who stands for the senders of requests that come late.
         self._late: set[Actor] = set()
@@ -161,7 +163,14 @@ class Watch:
     ) -> None:
         """A root's newest commit is no longer in it: somebody else must have it, or it was to go."""
         commit = self._world.commits[before]
+        if self._world.stock_may_drop == root:
+            self.rolled_back.update(self._world.ancestors(before))
         if before in self.overwritten or self._is_held(before):
+            return
+        if before in self.rolled_back and (root.branch or "").startswith("main-"):
+            self.dropped.update(self._world.ancestors(before))
+            # Who rolled main back deleted none of its files.
+            self._world.has_leaked = True
             return
         if operation is not None and operation.may_drop(root) and operation.must_spare(root):
             raise Violation(

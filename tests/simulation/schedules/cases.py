@@ -143,6 +143,12 @@ CASES = (
     Case("undo of a rollback", "undo", {}, (_act("rollback", to="fork"),)),
     Case("undo of a truncation", "undo", {}, (_act("rollback", to="fork", truncate=True),)),
     Case("undo of a pointer", "undo", {}, (*_POINTED, _commits("b"))),
+    Case(
+        "undo of a pointer, a savepoint of the newest",
+        "undo",
+        {},
+        (*_BRANCH, _act("create-savepoint"), _act("replace-main-branch", name="b")),
+    ),
     Case("undo of a retirement", "undo", {}, (*_BRANCH, _act("delete-branch", name="b", keep=True))),
     Case("column", "alter-branch-schema", {"add": "c INT"}),
     Case("column of a branch", "alter-branch-schema", {"add": "c INT", "branch": "b"}, _BRANCH),

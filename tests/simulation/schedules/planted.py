@@ -92,6 +92,12 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     "a-savepoint-without-its-tag-stays-so": (("core.actions.recover.unprotected", _empty),),
     "a-rollback-counts-that-was-taken-back": (("core.actions.merge.history._is_given_up", _no),),
     "engines-make-tags-of-branches": (("core.actions.roots.branch_files.RETENTION_OFF", _EXPIRY_OFF),),
+    "a-rollback-makes-an-archive-somebodys": (
+        ("core.actions.replace.replace_main_branch.is_whole_copy", _no),
+    ),
+    "a-tag-that-main-lost-makes-an-archive-somebodys": (
+        ("core.actions.undo.replacement.UndoReplacement._known_tags", _nothing),
+    ),
     "a-branch-stands-on-a-tag-of-engines": (("core.actions.branches.create_branch.holds_for_good", _yes),),
 }
 

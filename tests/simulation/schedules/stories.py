@@ -17,6 +17,8 @@ from tests.simulation.stock.reader import StockReader
 from tests.simulation.world import TABLE
 
 _OLDER = 3
+# The write of an undo before its finish, of these tables.
+_MAIN_IS_BACK = 20
 
 
 def a_tag_goes_that_a_branch_stands_on(bench: Bench) -> None:
@@ -80,6 +82,18 @@ def an_engine_deletes_the_tag_that_a_branch_stands_on(bench: Bench) -> None:
     bench.write(None, "overwrite")
     bench.expire()
     bench.maintenance().delete_own_tags()
+
+
+def an_engine_deletes_its_tag_while_an_undo_stands_still(bench: Bench) -> None:
+    """The archive of a main that is main again: what of it main lost goes with it."""
+    bench.maintenance().create_tag("2026-05-01", _OLDER + 1)
+    bench.write(None, "overwrite")
+    _branch(bench)
+    bench.act("replace-main-branch", name="b")
+    bench.dies(_MAIN_IS_BACK, "die after", "undo")
+    bench.write(None, "overwrite")
+    bench.maintenance().delete_own_tags()
+    bench.expire()
 
 
 def another_engine_takes_a_rollback_of_a_merge_back(bench: Bench) -> None:
