@@ -15,6 +15,7 @@ from core.storage.remote_errors import unavailable
 _S3 = frozenset({"s3", "s3a", "s3n"})
 _GOOGLE = frozenset({"gs", "gcs"})
 _AZURE = frozenset({"abfs", "abfss", "az"})
+_WITH_BUCKETS = _S3 | _GOOGLE | _AZURE | {"oss"}
 _WHOLE_AZURE = "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"
 _PACKAGES = {
     **dict.fromkeys(_GOOGLE, "paimark[gcs]"),
@@ -22,7 +23,7 @@ _PACKAGES = {
     "oss": "paimark[oss]",
 }
 # The part before the @ of other addresses is for their clients.
-_WITHOUT_PASSWORDS = _S3 | _GOOGLE | _AZURE | {"oss", "hdfs"}
+_WITHOUT_PASSWORDS = _WITH_BUCKETS | {"hdfs"}
 
 
 def open_remote(uri: str, options: Mapping[str, str]) -> Files:
@@ -32,7 +33,9 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     uri = f"{scheme}://{location}"
     shown = without_secrets(uri).rstrip("/")
     if not shown.partition("://")[2]:
-        raise UsageError(f"{shown}// names no bucket or directory", "Write it as s3://bucket/path.")
+        raise UsageError(f"{shown}// names no bucket or directory", _written(scheme))
+    if location.startswith("/") and scheme in _WITH_BUCKETS:
+        raise UsageError(f"{shown} names no bucket", _written(scheme))
     _require_no_passwords(uri)
     if scheme in _S3:
         from core.storage.s3 import S3Files, s3_arguments
@@ -48,6 +51,14 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     address = f"abfs://{location}" if scheme in _AZURE else uri
     filesystem, root = _connect(address, arguments, _PACKAGES.get(scheme, ""), shown)
     return kind(filesystem, root, shown)
+
+
+def _written(scheme: str) -> str:
+    """The hint how an address is written."""
+    if scheme in _AZURE:
+        return f"Write it as {_WHOLE_AZURE}."
+    where = "namenode:8020" if scheme == "hdfs" else "bucket"
+    return f"Write it as {scheme}://{where}/path."
 
 
 def _other(

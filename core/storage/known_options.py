@@ -26,6 +26,8 @@ _S3_NAMES = frozenset(
 )
 # Who reads HDFS, where no ticket of `kinit` says so.
 PRINCIPAL, KEYTAB = "security.kerberos.login.principal", "security.kerberos.login.keytab"
+# Where Hadoop's own files are, where HADOOP_CONF_DIR does not say so.
+CONF_DIR = "hdfs.conf-dir"
 # As pypaimon and the clients spell them.
 SPELLED = (
     *("s3.endpoint", "s3.access-key", "s3.secret-key", "s3.region", "s3.path.style.access"),
@@ -39,7 +41,7 @@ SPELLED = (
     *("fs.gs.auth.type", "fs.gs.auth.service.account.json.keyfile"),
     *("fs.azure.abfs.endpoint", "fs.azure.always.use.https"),
     *("fs.azure.account.hns.enabled", "fs.azure.fns.account.service.type"),
-    *("hdfs.conf-dir", "hdfs.client.impl", "hdfs.client.fallback-to-pyarrow"),
+    *(CONF_DIR, "hdfs.client.impl", "hdfs.client.fallback-to-pyarrow"),
     *(PRINCIPAL, KEYTAB),
     *("security.kerberos.login.use-ticket-cache", "security.principal", "security.keytab"),
     *("cache-enabled", "cache.expire-after-write", "cache.blob-index.max-size"),

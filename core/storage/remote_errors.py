@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import time
 from collections.abc import Mapping
@@ -30,6 +31,9 @@ _GSS = re.compile(
     r"(?:No credentials were supplied, or the credentials were unavailable or inaccessible"
     r"|Unspecified GSS failure\. +Minor code may provide more information): (?=\S)"
 )
+# What says the same as the words behind it, and what a library prints of its own insides.
+_ERRNO = re.compile(r"^\[Errno -?\d+\] ")
+_INSIDES = re.compile(r": \[DatanodeInfoProto \{.*", re.DOTALL)
 _SKEWED = "RequestTimeTooSkewed"
 # Of what clients call a permission that is missing, the words of S3 that are about one file.
 _DENIED = ("", "AccessDenied", "AllAccessDisabled", "403")
@@ -55,6 +59,11 @@ _HINTS = (
         " `s3.session-token`",
     ),
     _Hint("profilenotfound", "Give AWS_PROFILE the name of a profile of ~/.aws/config, or unset it"),
+    _Hint(
+        "permanentredirect authorizationheadermalformed illegallocationconstraint",
+        "Give the region of the bucket, and its endpoint",
+        s3=": `--option s3.region=...`, `s3.endpoint`",
+    ),
     _Hint("timetooskewed clockskew", "Set this machine's clock: a store takes no request of another time"),
     # What a NameNode does to who does not speak of Kerberos.
     _Hint(
@@ -63,6 +72,10 @@ _HINTS = (
     ),
     _Hint(
         "findkdc contactanykdc", "Look whether krb5.conf (KRB5_CONFIG) names the realm's KDC, and it answers"
+    ),
+    _Hint(
+        "alldatanodesfailed",
+        "No DataNode gave it: look whether they run, and whether HADOOP_CONF_DIR has their settings",
     ),
     _Hint(
         "failedtocompletefile",
@@ -138,6 +151,7 @@ def unavailable(uri: str, error: BaseException) -> Unavailable:
     if of_hdfs := _OF_HDFS.match(said):
         kind = of_hdfs[0].replace(" ", "")
         said = said[of_hdfs.end() :].removesuffix('")').replace("\\n", " ").replace('\\"', '"')
+    said = _INSIDES.sub("", _ERRNO.sub("", said))
     text = _QUERY.sub("", _GSS.sub("Kerberos: ", " ".join(said.split())))
     reason = "".join(each for each in text if each.isprintable()).rstrip(".")
     if not reason:
@@ -176,5 +190,13 @@ def hint_for(uri: str, reason: str) -> str:
     for hint in _HINTS:
         if any(word in plain for word in hint.words.split()):
             more = hint.s3 if uri.startswith("s3") else hint.hdfs if uri.startswith("hdfs") else ""
-            return f"{hint.text}{more}."
+            return f"{hint.text}{more}.{_missing_configuration(f'{hint.text}{more}')}"
     return "Try again in a moment."
+
+
+def _missing_configuration(hint: str) -> str:
+    """Where the hint names Hadoop's configuration, and that is not where it is said to be."""
+    directory = os.environ.get("HADOOP_CONF_DIR", "")
+    if "HADOOP_CONF_DIR" not in hint or not directory or os.path.isdir(directory):
+        return ""
+    return f" HADOOP_CONF_DIR={directory} is no directory."

@@ -7,12 +7,14 @@ import subprocess
 import sys
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from threading import Event
 
 import pytest
 
 from core.errors import Unavailable, UsageError
 from core.storage.open import open_files
+from core.storage.remote_errors import unavailable
 from tests.storage.hadoop.namenode_proxy import namenode_proxy
 
 POINTER = "shop.db/orders/branch/MAIN-BRANCH"
@@ -113,6 +115,25 @@ def test_a_namenode_that_is_not_there_is_given_up(place: str) -> None:
     with pytest.raises(Unavailable, match=rf"^hdfs://{place}/warehouse can't be used") as caught:
         open_files(f"hdfs://{place}/warehouse").entries("")
     assert "s3" not in caught.value.hint
+
+
+def test_a_configuration_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the option it is a wrong word; the variable may be meant for other programs."""
+    nowhere = tmp_path / "conf"
+    with pytest.raises(UsageError, match=f"hdfs.conf-dir={nowhere} is no directory"):
+        open_files("hdfs://no-such-host.invalid/warehouse", {"hdfs.conf-dir": str(nowhere)})
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(nowhere))
+    with pytest.raises(Unavailable) as caught:
+        open_files("hdfs://no-such-host.invalid/warehouse").entries("")
+    assert caught.value.hint.endswith(f"HADOOP_CONF_DIR={nowhere} is no directory.")
+    assert "[Errno" not in caught.value.message
+
+
+def test_what_the_library_prints_of_itself_is_left_out() -> None:
+    inside = 'DatanodeInfoProto { id: DatanodeIdProto { ip_addr: "127.0.0.1", xfer_port: 9866 } }'
+    told = unavailable("hdfs://lake/w", RuntimeError(f"All DataNodes failed: [{inside}]"))
+    assert told.message == "hdfs://lake/w can't be used: All DataNodes failed"
+    assert "look whether they run" in told.hint
 
 
 @pytest.mark.parametrize("uri", ["hdfs:///warehouse", "hdfs://a b/warehouse", "hdfs://"])

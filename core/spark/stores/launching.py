@@ -14,12 +14,11 @@ from core.spark.stores.jars.kept import fetched
 from core.spark.stores.jars.lists import JarSet, jar_sets
 from core.spark.stores.named import named_files, named_packages
 from core.spark.stores.settings import hadoop_settings
-from core.storage.known_options import KEYTAB, PRINCIPAL
+from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 
 # Spark's own list of what it shows to nobody lacks Azure's keys.
 _SECRETS = "(?i)secret|password|passphrase|token|access[.]?key|account[.]?key|credential"
 _JARS = "spark.jars"
-_CONF_DIR = "hdfs.conf-dir"
 _KERBEROS = {PRINCIPAL: "spark.kerberos.principal", KEYTAB: "spark.kerberos.keytab"}
 
 
@@ -43,7 +42,7 @@ def prepared(
         given = hadoop_settings(store, options).given
         more |= {f"spark.hadoop.{name}": value for name, value in given.items()}
         more |= {name: options[option] for option, name in _KERBEROS.items() if option in options}
-        if directory := options.get(_CONF_DIR):
+        if directory := options.get(CONF_DIR):
             environment["HADOOP_CONF_DIR"] = directory
     jars = [
         jar

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from core.errors import Unavailable, UsageError
-from core.storage.known_options import KEYTAB, PRINCIPAL
+from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 from core.storage.paths import checked
 from core.storage.remote import RemoteFiles
 
@@ -55,6 +55,12 @@ def open_hdfs(location: str, shown: str, options: Mapping[str, str]) -> HdfsFile
     Raises `Unavailable` without the library, and `UsageError`.
     """
     login = _login(options)
+    configuration = options.get(CONF_DIR)
+    if configuration is not None and not os.path.isdir(configuration):
+        raise UsageError(
+            f"{CONF_DIR}={configuration} is no directory",
+            "It is the one with core-site.xml and hdfs-site.xml.",
+        )
     host, slash, path = location.partition("/")
     try:
         from core.storage.hadoop.hdfs_client import HdfsClient

@@ -19,14 +19,13 @@ from typing import Any
 from hdfs_native import Client, FileStatus, WriteOptions
 
 from core.figures import size
-from core.storage.known_options import KEYTAB, PRINCIPAL
+from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 from core.storage.limits import require_small
 
 _CONNECT_SECONDS = 5.0
 # The NameNodes of a name service that are not there are given up in about ten seconds.
 _PATIENCE = {"dfs.client.failover.max.attempts": "4", "dfs.client.failover.sleep.base.millis": "300"}
 _DEFAULT_PORT = 8020
-_CONF_DIR = "hdfs.conf-dir"
 _PREFIX = "hdfs.config."
 _HADOOPS_OWN = ("dfs.", "fs.", "hadoop.", "ipc.", "io.")
 # Until a block that was just written is reported: 3 seconds.
@@ -158,7 +157,7 @@ def _connected(host: str, options: Mapping[str, str]) -> Client:
     return Client(
         f"hdfs://{host}" if host else None,
         {**_PATIENCE, **_settings(options)},
-        options.get(_CONF_DIR),
+        options.get(CONF_DIR),
         kerberos_principal=options.get(PRINCIPAL),
         kerberos_keytab=options.get(KEYTAB),
     )

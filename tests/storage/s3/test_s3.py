@@ -14,6 +14,7 @@ from core.errors import Corrupt, NotFound, Unavailable, UsageError
 from core.storage.files import Files
 from core.storage.open import open_files, options_for_others, require_conditions
 from core.storage.s3 import s3_arguments
+from tests.storage.pretending import Fault, PretendingServer
 from tests.storage.stores import BUCKET, Proxy, S3Server
 
 
@@ -145,6 +146,22 @@ def test_missing_credentials_are_asked_for(
     assert "s3.access-key" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("status", "code", "words"),
+    [
+        (301, "PermanentRedirect", "The bucket must be addressed using the specified endpoint"),
+        (400, "AuthorizationHeaderMalformed", "The region 'us-east-1' is wrong; expecting 'eu-west-1'"),
+    ],
+)
+def test_a_bucket_of_another_region_is_said(status: int, code: str, words: str, address: str) -> None:
+    with PretendingServer("keeps") as server:
+        server.fault = lambda method, key: Fault(status, code, words) if method == "GET" else None
+        with pytest.raises(Unavailable) as told:
+            open_files(address, server.options()).read("t/a")
+    assert told.value.message == f"{address} can't be used: {words}"
+    assert told.value.hint.startswith("Give the region of the bucket") and "s3.region" in told.value.hint
+
+
 def test_a_profile_that_is_not_there_is_named(
     s3: S3Server, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,10 +247,20 @@ def test_a_time_limit_that_is_no_number_is_a_usage_error() -> None:
         open_files("s3://lake/x", {"s3.connection.timeout": "soon"})
 
 
-@pytest.mark.parametrize("uri", ["foo://bucket/x", "s3://", "s3:///"])
-def test_an_address_that_names_no_store_is_a_usage_error(uri: str) -> None:
-    with pytest.raises(UsageError):
+@pytest.mark.parametrize(
+    ("uri", "hint"),
+    [
+        ("foo://bucket/x", "Use a path, or s3://, hdfs://, gs:// or abfs://."),
+        ("s3://", "Write it as s3://bucket/path."),
+        ("s3:///", "Write it as s3://bucket/path."),
+        ("s3:///warehouse", "Write it as s3://bucket/path."),
+        ("hdfs://", "Write it as hdfs://namenode:8020/path."),
+    ],
+)
+def test_an_address_that_names_no_store_is_a_usage_error(uri: str, hint: str) -> None:
+    with pytest.raises(UsageError) as told:
         open_files(uri)
+    assert told.value.hint == hint
 
 
 def test_an_object_larger_than_metadata_can_be_is_damaged_and_never_read(
