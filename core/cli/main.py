@@ -88,6 +88,9 @@ def _own_fault(error: Exception) -> int:
 
 
 def _dispatch(words: list[str]) -> int:
+    if "_PAIMARK_COMPLETE" in os.environ:
+        # A shell asks what may follow: the words are in its environment.
+        return _click(words)
     if not words or (len(words) == 1 and "/" in words[0] and not words[0].startswith("-")):
         from core.cli.launch import open_console
         from core.config import Flags, load_settings

@@ -211,6 +211,26 @@ def test_the_console_says_so_where_what_it_draws_would_go_to_a_file(warehouse: P
     assert "needs a terminal" in (tmp_path / "err").read_text()
 
 
+def test_a_shell_completes_commands_and_their_options(tmp_path: Path) -> None:
+    """The shell calls the program without any word: they are in its environment."""
+
+    def follows(*words: str) -> list[str]:
+        asked = {
+            "_PAIMARK_COMPLETE": "bash_complete",
+            "COMP_WORDS": " ".join(["paimark", *words]),
+            "COMP_CWORD": str(len(words)),
+        }
+        ran = program(environment=asked)
+        assert (ran.code, ran.err) == (0, "")
+        return [line.partition(",")[2] for line in ran.out.splitlines()]
+
+    assert follows("create-s") == ["create-savepoint"]
+    assert follows("snapshots", "--li") == ["--limit"]
+    assert follows("snapshots", "--limit", "1", "--out") == ["--output"]
+    ran = program(environment={"_PAIMARK_COMPLETE": "zsh_source"})
+    assert ran.code == 0 and "_PAIMARK_COMPLETE=zsh_complete" in ran.out
+
+
 def test_the_program_prints_its_version(warehouse: Path) -> None:
     ran = program("--version")
     assert ran.code == 0

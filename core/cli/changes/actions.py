@@ -94,6 +94,9 @@ def _plan_and_apply(
     if options.plan_out is not None and not plan.refusals:
         say_plan(plan, narrate)
         save_plan(options.plan_out, context.files.uri, plan)
+        if options.as_json:
+            facts = {"action": plan.action, "table": plan.table, "file": str(options.plan_out)}
+            click.echo(redacted(json_text([facts])))
         narrate(f"To apply it: paimark apply {shlex.quote(str(options.plan_out))}")
         return
     carry_out(action, context, plan, options)

@@ -51,6 +51,13 @@ def test_a_file_is_never_overwritten(paimark: Paimark, warehouse: Path, saved: P
     assert ran.code == 1 and "exists already" in ran.err
 
 
+def test_where_it_is_comes_as_json_too(paimark: Paimark, warehouse: Path, tmp_path: Path) -> None:
+    file = str(tmp_path / "tag.plan")
+    words = ("create-tag", "shop.orders", "--name", "kept", "--plan-out", file, "--output", "json")
+    ran = paimark("--warehouse", str(warehouse), *words)
+    assert ran.rows == [{"action": "create-tag", "table": "shop.orders", "file": file}]
+
+
 def test_half_a_plan_is_not_left_behind(paimark: Paimark, warehouse: Path, tmp_path: Path) -> None:
     """It would be in the way of the next one."""
     file = tmp_path / "tag.plan"
