@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from core.errors import Unavailable
+from core.spark.client.other_spark import without_other_spark
 from core.spark.client.scratch import make_scratch, remove_scratch
 from core.spark.protocol import (
     Batch,
@@ -59,6 +60,10 @@ class EngineProcess:
         self.last_words: Died | None = None
         # The log comes first: without one nothing is left behind.
         with _open_log(log_path) as log:
+            environment, others = without_other_spark()
+            for each in others:
+                log.write(f"paimark: {each} of PYTHONPATH is another Spark, and left aside\n".encode())
+            log.flush()
             self.scratch = make_scratch()
             self._channel, theirs = socket.socketpair()
             with theirs:
@@ -67,6 +72,7 @@ class EngineProcess:
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
+                    env=environment,
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )
