@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from core.table.layout import BARRIER_ID
 from tests.simulation.actors.deterministic import deterministic
-from tests.simulation.actors.scheduler import Fate
+from tests.simulation.actors.scheduler import Actor, Fate
 from tests.simulation.actors.server import Server
 from tests.simulation.judging import view
 from tests.simulation.memory import StoreKind
 from tests.simulation.schedules.bench import Bench
 from tests.simulation.schedules.cases import Case
+from tests.simulation.stock.orphans import OrphanCleaning
 from tests.simulation.world import TABLE, Violation
 
 LATE: tuple[Fate, ...] = ("late", "die late")
@@ -87,6 +88,11 @@ def _rolls_back(bench: Bench) -> None:
     bench.world.stock_may_drop = None
 
 
+def _cleans_orphans(bench: Bench) -> None:
+    """Days later: what nobody refers to goes, whoever wrote it."""
+    bench.alone(lambda: OrphanCleaning(bench.world, Actor("cleaner")).clean())
+
+
 def _another(bench: Bench) -> None:
     """Others of our actions start: those that need no hold of the table, and one that does."""
     bench.alone(lambda: bench.act("create-savepoint"))
@@ -106,6 +112,7 @@ MEANWHILE: dict[str, Callable[[Bench], object]] = {
     "others commit and all that is old expires": _commits_and_expires_all,
     "tags and branches are made": _names,
     "main is rolled back": _rolls_back,
+    "orphans are removed": _cleans_orphans,
     "others of our actions start": _another,
     "a recovery dies half-way": _recovery_dies,
 }
