@@ -14,8 +14,11 @@ from core.actions.change.operations import Undoable
 from core.actions.merge import history as merge_history
 from core.actions.plan import Step
 from core.actions.replace.takeover import moved
+from core.actions.roots.barrier import put_before_removal
+from core.actions.roots.pause import wait_for_readers
 from core.actions.roots.root_files import (
     PARTS,
+    SNAPSHOTS,
     Swap,
     copy_files,
     part_of,
@@ -27,7 +30,8 @@ from core.actions.roots.root_files import (
 from core.actions.roots.root_state import state
 from core.errors import Refused
 from core.storage.files import Files
-from core.table.layout import Root
+from core.table.layout import BARRIER, SNAPSHOT_PREFIX, Root
+from core.table.reading import numbered
 
 # A job that commits faster than this many copies is told of, and stopped by nobody.
 _ROUNDS = 20
@@ -64,8 +68,16 @@ class RootMove(Change[Undoable]):
 
     def finish(self, hold: Hold) -> None:
         merge_history.rename(self.work.files, self.source, self.target)
+        self._wait()
         move_rest(self.work.files, self.source, self.target, self.swap())
         self.work.progress(f"{self.source.label} is {self.target.label} now")
+
+    def _wait(self) -> None:
+        """Until nobody reads the snapshots under the old name any more who knows of no other."""
+        files, source = self.work.files, self.source
+        if ids := numbered(files.names(source.snapshots), SNAPSHOT_PREFIX):
+            put_before_removal(files, source, self.target.label)
+            wait_for_readers(self.work.context, len(ids), "snapshots", self.work.progress)
 
     def take_back(self, hold: Hold) -> None:
         take_back_copy(self.work.files, self.target, self.source, self.work.progress)
@@ -81,7 +93,7 @@ def move_rest(files: Files, source: Root, target: Root, swap: Swap | None) -> No
     Raises `Refused` when a job goes on writing there, or wrote another snapshot of an id: the rest stays.
     """
     for _ in range(_ROUNDS):
-        names = list(root_files(files, source))
+        names = [name for name in root_files(files, source) if name != f"{SNAPSHOTS}/{BARRIER}"]
         if not names:
             remove_root(files, source)
             return

@@ -58,6 +58,8 @@ def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, finger
             f"Ids {keep.id + 1} to {cut.head} will be given again. Sessions that are open remember snapshots "
             "by id: stop every job that writes to main first, and start it anew afterwards, or what it "
             "commits can bring back rows from before the truncation",
+            "Let no stock remove_orphan_files run meanwhile: one that listed the branches before takes what "
+            f"branch {cut.archive.label} needs",
             f"The definition of the table stays as it is now, though snapshot {keep.id} had "
             f"schema {keep.schema_id}",
         ),

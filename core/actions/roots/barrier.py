@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from core.storage.files import Files
-from core.table.layout import BARRIER_ID, TablePath
+from core.table.layout import BARRIER_ID, Root, TablePath
 
 _HINT = str(BARRIER_ID).encode()
 
@@ -38,6 +38,17 @@ def put_barrier(files: Files, table: TablePath, main: str) -> None:
         files.replace(path, notice(main))
     if latest != _HINT:
         files.replace(hint, _HINT)
+
+
+def put_before_removal(files: Files, root: Root, moved_to: str) -> None:
+    """Before a branch is removed that has another name by now. It goes with it. Idempotent.
+
+    A stock orphan cleaning that lists its snapshots from now on fails. It may not know of the other name, and
+    would take for nobody's what it finds no snapshot of.
+    """
+    word = re.sub(r"\W", "_", moved_to)
+    text = f"THIS_BRANCH_IS_{word}_NOW: `paimark recover` removes what is left of it.\n"
+    files.create(root.snapshot(BARRIER_ID), text.encode())
 
 
 def remove_barrier(files: Files, table: TablePath, latest: bytes | None) -> None:

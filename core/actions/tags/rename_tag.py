@@ -7,7 +7,6 @@ yet. So the old one stays for as long as that may take.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Self
 
@@ -22,9 +21,9 @@ from core.actions.names import name_refusal
 from core.actions.plan import Plan, Step, raise_first
 from core.actions.roots import guard_tags
 from core.actions.roots.as_made import holds
+from core.actions.roots.pause import seconds_of, wait_for_readers
 from core.actions.roots.pin_snapshot import prune_gone
 from core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings
-from core.cancelling import check_cancelled
 from core.errors import Corrupt, NotFound, Refused
 from core.table.layout import Root, TablePath
 from core.table.lineage.main_branch import root_exists
@@ -33,9 +32,6 @@ from core.table.records import Tag, is_same_commit
 
 ACTION = "rename-tag"
 DELETED = "the tag of the old name is gone"
-# So many tags are surely read in the time of one wait.
-_READ_IN_A_WAIT = 100
-_STEP_SECONDS = 0.5
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -44,7 +40,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     branch = text_argument(arguments, "branch")
     renaming = find_tag(context.files, table, name, to, branch)
     root, number = renaming.root, renaming.tag.id
-    for_both = f"they stay for {_wait_of(context, root):g} s: somebody may be reading the tags"
+    seconds = seconds_of(context, len(context.files.names(root.tags)))
+    for_both = f"they stay for {seconds:g} s: somebody may be reading the tags"
     return Plan(
         summary=f"Rename tag {name} of {root.label} of {table.full_name} to {to}",
         arguments={"tag_name": name, "new_name": to, "branch": branch},
@@ -228,13 +225,9 @@ class RenameTag(Change[RenameState]):
         return there is not None and is_same_commit(there, self._tag)
 
     def _wait(self) -> None:
-        seconds = _wait_of(self.work.context, self._root)
-        if seconds:
-            self.work.progress(f"waiting {seconds:g} s, in case somebody has just listed the tags")
-        until = time.monotonic() + seconds
-        while (left := until - time.monotonic()) > 0:
-            time.sleep(min(left, _STEP_SECONDS))
-            check_cancelled()
+        """Both names stay so long."""
+        work = self.work
+        wait_for_readers(work.context, len(work.files.names(self._root.tags)), "tags", work.progress)
 
 
 def _as_planned(work: Work) -> TagToRename:
@@ -248,8 +241,3 @@ def _as_planned(work: Work) -> TagToRename:
     require_unmoved(work.table, work.plan, renaming.fingerprint if renaming else "")
     assert renaming is not None
     return renaming
-
-
-def _wait_of(context: Context, root: Root) -> float:
-    """For how many seconds both names stay: so long whoever listed the tags before may be reading them."""
-    return context.verify_wait * (1 + len(context.files.names(root.tags)) // _READ_IN_A_WAIT)

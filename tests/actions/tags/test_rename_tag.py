@@ -67,7 +67,7 @@ def test_the_old_name_stays_until_the_new_one_has_been_there_for_long_enough(
     """Who listed the tags before reads the old one, and knows nothing of the new one."""
     there: list[set[str]] = []
     monkeypatch.setattr(
-        "core.actions.tags.rename_tag.time.sleep",
+        "core.actions.roots.pause.time.sleep",
         lambda _: there.append({path.name for path in (orders / "tag").iterdir()}),
     )
     plan = planned(replace(context, verify_wait=0.01), RENAME, name="v2", to="new")

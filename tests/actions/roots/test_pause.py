@@ -1,0 +1,40 @@
+"""A stock orphan cleaning reads the snapshots that it listed one by one, and leaves out what went."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core.actions.context import Context
+from core.table.layout import BARRIER
+from tests.actions.acting import ORDERS, applied, done, planned
+
+MOVES: dict[str, tuple[str, dict[str, object], str, list[str]]] = {
+    "pointer": ("replace-main-branch", {"name": "b"}, "", ["snapshot-1", "snapshot-2", "snapshot-5"]),
+    "retirement": ("delete-branch", {"name": "b", "keep": True}, "branch/branch-b/", ["snapshot-2"]),
+    "undo of a retirement": ("undo", {}, "branch/branch-retired-*/", ["snapshot-2"]),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_what_is_moved_stays_behind_a_barrier_until_it_is_read(
+    context: Context, orders: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Who lists it from then on fails. Who listed it before does not know where it is, and can read on."""
+    action, arguments, root, moved = MOVES[name]
+    done(context, "create-branch", name="b", tag="v2")
+    if action == "undo":
+        done(context, "delete-branch", name="b", keep=True)
+    there: list[set[str]] = []
+    monkeypatch.setattr(
+        "core.actions.roots.pause.time.sleep",
+        lambda _: there.append({path.name for path in orders.glob(f"{root}snapshot/*")}),
+    )
+    waiting = replace(context, verify_wait=0.01)
+    applied(waiting, planned(waiting, action, ORDERS, **arguments))
+    assert there and all(names >= {BARRIER, *moved} for names in there)
+    left = {path.name for path in orders.glob(f"{root}snapshot/*")}
+    assert not left.intersection(moved)
+    assert (BARRIER in left) == (name == "pointer")
