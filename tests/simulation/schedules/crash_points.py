@@ -21,6 +21,11 @@ LATE: tuple[Fate, ...] = ("late", "die late")
 # Ways that are known to go wrong, and are left out until they are mended: a case and what happens meanwhile.
 KNOWN_FAULTS = frozenset(
     {
+        ("branch goes", "main is fast-forwarded"),
+        ("merged branch goes", "main is fast-forwarded"),
+        ("branch is retired", "main is fast-forwarded"),
+        ("expiry of a branch", "main is fast-forwarded"),
+        ("pointer", "main is fast-forwarded"),
         ("undo of a truncation", "others commit and main expires"),
         ("undo of a truncation", "others commit and all that is old expires"),
         ("undo of a pointer", "tags and branches are made"),
@@ -88,6 +93,16 @@ def _rolls_back(bench: Bench) -> None:
     bench.world.stock_may_drop = None
 
 
+def _fast_forwards(bench: Bench) -> None:
+    """Main to branch b, by a stock engine: the table directory is main to it until the barrier stands."""
+    store, root = bench.world.store, TABLE.root()
+    if view.head(store, TABLE.root("b")) is None or root.snapshot(BARRIER_ID) in store.files:
+        return
+    bench.world.stock_may_drop = root
+    bench.alone(lambda: bench.maintenance().fast_forward("b"))
+    bench.world.stock_may_drop = None
+
+
 def _cleans_orphans(bench: Bench) -> None:
     """Days later: what nobody refers to goes, whoever wrote it."""
     bench.alone(lambda: OrphanCleaning(bench.world, Actor("cleaner")).clean())
@@ -112,6 +127,7 @@ MEANWHILE: dict[str, Callable[[Bench], object]] = {
     "others commit and all that is old expires": _commits_and_expires_all,
     "tags and branches are made": _names,
     "main is rolled back": _rolls_back,
+    "main is fast-forwarded": _fast_forwards,
     "orphans are removed": _cleans_orphans,
     "others of our actions start": _another,
     "a recovery dies half-way": _recovery_dies,

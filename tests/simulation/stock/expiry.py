@@ -78,6 +78,32 @@ class StockMaintenance(StockTable):
             if name.startswith("tag-") and self._json(path)["id"] > number:
                 self.files.delete(path)
 
+    def fast_forward(self, name: str) -> None:
+        """Main becomes the branch from where that begins on; its definitions and tags come along."""
+        branch, store = TABLE.root(name), self.files
+        first = min(StockTable(self.world, self.actor, branch).snapshot_ids(), default=None)
+        if first is None:
+            raise StockError(f"branch {name} has no snapshot")
+        schema = self._json(branch.schema(self._json(branch.snapshot(first))["schemaId"]))["id"]
+        tags = [each for each in store.names(self.root.tags) if each.startswith("tag-")]
+        going = [self.root.snapshot(each) for each in self.snapshot_ids() if each >= first]
+        ids = [each.removeprefix("schema-") for each in store.names(self.root.schemas)]
+        going += [self.root.schema(int(each)) for each in ids if each.isdigit() and int(each) >= schema]
+        paths = [f"{self.root.tags}/{each}" for each in tags]
+        going += [path for path in paths if self._json(path)["id"] >= first]
+        self.world.shares_snapshots = True
+        self.world.always_leaks = True
+        store.delete(f"{self.root.snapshots}/LATEST")
+        for path in going:
+            store.delete(path)
+        for source, target in (
+            (branch.snapshots, self.root.snapshots),
+            (branch.schemas, self.root.schemas),
+            (branch.tags, self.root.tags),
+        ):
+            for each in store.names(source):
+                store.put(f"{target}/{each}", store.read(f"{source}/{each}"))
+
     def tag_by_itself(self) -> None:
         """As a writer does after a commit, where options say so: among main's tags, whatever its branch.
 
