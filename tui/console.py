@@ -21,6 +21,7 @@ from core.cells import cut
 from core.config import Settings
 from core.figures import counted, seconds
 from tui.keymap import hidden
+from tui.keys.closing_key import ClosingKey
 from tui.keys.early_keys import EarlyKeys, Typed
 from tui.messages import Copied, LogLineAdded, StatusShown
 from tui.named_keys import quit_key
@@ -31,9 +32,11 @@ from tui.session import Session
 from tui.terminal.escape_key import apart, read_escape
 from tui.terminal.key_order import Cancellable, settled
 from tui.terminal.leaving import keep_quiet
+from tui.terminal.mouse import toggle
 from tui.terminal.sent_cells import SparingApp
 from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from tui.widgets.grid.record_grid import RecordGrid
+from tui.widgets.grid.wheel import turn_wheel
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import ThreadResult, post
 from tui.work.unexpected_errors import traceback_of
@@ -45,9 +48,6 @@ if TYPE_CHECKING:
     from tui.tour.tour_bar import TourBar
     from tui.work.jobs import Job
     from tui.work.running_change import Ended
-
-# So far the cursor goes with one click of the wheel.
-_WHEEL_ROWS = 3
 
 
 class Console(SparingApp):
@@ -89,6 +89,7 @@ class Console(SparingApp):
         # How many keys were typed; and how many it had been when somebody was asked whether to leave.
         self._typed_keys, self._asked_to_quit_at = 0, -1
         self._early = EarlyKeys()
+        self._closing_key = ClosingKey()
         self.session = session
         session.jobs.heard = self._ended_unwatched
         self.log_lines: Log = deque(maxlen=KEPT)
@@ -166,7 +167,7 @@ class Console(SparingApp):
     async def _typed(self, event: Typed) -> None:
         """Do what a key says, or keep it until that is there which it is for."""
         screen = self.screen
-        if self._early.kept(screen, event):
+        if self._closing_key.is_again(screen, event) or self._early.kept(screen, event):
             return
         was_waiting = self._early.forget() is screen
         if not was_waiting or not isinstance(event, events.Key) or event.key != "escape":
@@ -177,6 +178,8 @@ class Console(SparingApp):
         if not isinstance(event, events.Key) or not await self._acted_on(event):
             await super().on_event(event)
         await settled(focused or screen)
+        if screen not in self.screen_stack:
+            self._closing_key.closed(event)
 
     async def _acted_on(self, event: events.Key) -> bool:
         """Whether the key has a binding, by which it acted at once. Text goes to the widget that takes it."""
@@ -334,22 +337,15 @@ class Console(SparingApp):
         self.exit()
 
     def action_mouse(self) -> None:
-        from tui.terminal.mouse import toggle
-
         if self._driver is not None:
             is_on = toggle(self._driver)
             self.say("The mouse is on: the wheel moves the cursor" if is_on else "The mouse is off")
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        self._turn_wheel(event, _WHEEL_ROWS)
+        turn_wheel(self.screen, event, down=True)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        self._turn_wheel(event, -_WHEEL_ROWS)
-
-    def _turn_wheel(self, event: events.MouseEvent, rows: int) -> None:
-        widget, _ = self.screen.get_widget_at(event.screen_x, event.screen_y)
-        if isinstance(widget, RecordGrid):
-            widget.action_move(rows)
+        turn_wheel(self.screen, event, down=False)
 
     def action_suspend(self) -> None:
         from tui.terminal.lending import why_to_stay

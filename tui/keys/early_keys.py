@@ -27,16 +27,16 @@ class EarlyKeys:
 
     def kept(self, screen: Screen[object], event: Typed) -> bool:
         """Keep it, where what it is for is still being read; False where it can be done."""
-        awaited = _awaited(screen, event)
-        if not awaited:
+        reason = awaited(screen, event)
+        if not reason:
             return False
         if screen is not self._screen:
             self.forget()
-        self._screen, self._awaited = screen, self._awaited if self._keys else awaited
+        self._screen, self._awaited = screen, self._awaited if self._keys else reason
         self._keys.append(event)
         kept = counted(len(self._keys), "key")
         for bar in screen.query(KeyBar):
-            bar.say(f"{kept} kept until {awaited}: esc forgets", stays=True)
+            bar.say(f"{kept} kept until {reason}: esc forgets", stays=True)
         return True
 
     def forget(self) -> Screen[object] | None:
@@ -53,7 +53,7 @@ class EarlyKeys:
 
         None where there is no row: what was meant for one must not be done to the table, or to its newest.
         """
-        if self._screen is screen and _awaited(screen, self._keys[0]):
+        if self._screen is screen and awaited(screen, self._keys[0]):
             return []
         keys, grid = self._keys, screen.focused
         why_not = ""
@@ -66,7 +66,8 @@ class EarlyKeys:
         return [] if why_not else keys
 
 
-def _awaited(screen: Screen[object], event: Typed) -> str:
+def awaited(screen: Screen[object], event: Typed) -> str:
+    """Until what a key must wait on a screen; empty: it need not."""
     if not isinstance(screen, WaitingScreen):
         return ""
     return screen.waits_for(binding_of(screen, event.key) if isinstance(event, Key) else "")

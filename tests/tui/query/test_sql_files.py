@@ -153,3 +153,29 @@ async def test_a_query_is_saved_under_a_name_and_opened_once(warehouse: Path, fo
         await console.press("enter")
         await console.sees("[1 new.sql]", "It is open here already")
         assert len(pane.sheets) == 2
+
+
+async def test_the_key_that_closed_a_dialog_is_no_line_break_when_it_is_pressed_twice(
+    warehouse: Path, folder: Path
+) -> None:
+    (folder / "orders.sql").write_text("SELECT 1")
+    async with querying(warehouse, (120, 40)) as (console, pane):
+        await console.press("ctrl+f")
+        await console.type("~/orders.sql")
+        await console.burst("enter", "enter", "enter")
+        await console.sees("[1 orders.sql]")
+        assert pane.editor.text == "SELECT 1"
+        await console.press("2", "enter")
+        assert pane.editor.text == "2\nSELECT 1"
+        await console.press("ctrl+s")
+        await console.sees("Saved ")
+        await console.press("ctrl+t")
+        await console.type("SELECT 3")
+        await console.press("ctrl+s")
+        await console.type("new.sql")
+        await console.burst("enter", "enter")
+        await console.sees("[2 new.sql]")
+        assert pane.editor.text == "SELECT 3"
+        # Another key in between, and it is one of its own.
+        await console.burst("end", "enter")
+        assert pane.editor.text == "SELECT 3\n"
