@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from tui.work.running_change import RunningChange
 
 _LOOK_SECONDS = 0.4
+# A key that comes again sooner was pressed twice by mistake: nobody has read the step between.
+_TWICE_SECONDS = 0.4
 _HOUR_MS = 3_600_000
 _OFFER = (
     "Bad prices came into shop.orders. Ten minutes: find when, look at what changed, repair it on a "
@@ -68,6 +71,7 @@ class Tour:
         self._bar: TourBar | None = None
         self._timer: Timer | None = None
         self._has_written = False
+        self._asked_at = 0.0
         self._difference = guided.compared
         self._reading: Slot[Known] = Slot(app, "tour", self._begin, self._cannot)
         self._watching: Slot[bool] = Slot(app, "tour-repair", self._looked, lambda error: None)
@@ -149,6 +153,9 @@ class Tour:
 
     async def next(self) -> None:
         """Skip the step; where there is something to type, type it first."""
+        before, self._asked_at = self._asked_at, time.monotonic()
+        if self._asked_at - before < _TWICE_SECONDS:
+            return
         if not self.running or self._known is None:
             self._say(f"{self._keys['app.palette']} tour begins the tour")
         elif STEPS[self._step].name == "repair" and not self._has_written:

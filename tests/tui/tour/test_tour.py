@@ -59,7 +59,7 @@ async def test_each_step_waits_for_what_one_really_does_from_the_offer_to_a_repl
         await console.sees("✓ done")
         await console.press("escape")
         await console.sees("Tour 5 of 9: repair", "mine is the table as it was", "f9 writes it")
-        await console.press("f9")
+        await console.burst("f9", "f9")
         await console.sees("f9 skips", "The INSERT writes all rows with the right prices")
         written = console.app.query_one(QueryPane).editor.text
         assert written.startswith("INSERT INTO shop.`orders$branch_mine`\n")
