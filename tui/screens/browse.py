@@ -99,6 +99,10 @@ class BrowseScreen(Screen[None]):
         self.set_interval(FOLLOW_SECONDS, self.session.memory.save_soon)
         self.set_interval(_ENGINE_SECONDS, self._summary.show_engine)
 
+    def on_screen_suspend(self) -> None:
+        # What was said here is not about the dialog that opens.
+        self.key_bar.hush()
+
     def say(self, text: str, ink: str = "") -> None:
         """A sentence on the bottom line."""
         self.post_message(StatusShown(text, ink))

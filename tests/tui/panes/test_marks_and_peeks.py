@@ -310,3 +310,12 @@ async def test_savepoints_show_the_rest_behind_where_there_is_room(warehouse: Pa
         await console.press("j", "2")
         await console.sees("health", "kept by", "comment", "snapshot_time", "▾ shop")
         assert [column.title for column in console.app.browse.pane.grid.columns][:5] == list(NAMES)
+
+
+async def test_what_was_said_of_the_rows_is_not_said_below_the_dialog_that_opens(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        await console.press("space")
+        await console.sees("Marked snapshot.5")
+        await console.press("s")
+        await console.sees("create-savepoint", "Save snapshot")
+        assert "Marked" not in str(console.app.browse.key_bar.lines(80))
