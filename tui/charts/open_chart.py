@@ -21,6 +21,8 @@ async def open_chart(app: App[Any], session: Session, target: Target, pane: Pane
 
     if not isinstance(pane, QueryPane):
         await _open_over_time(app, session, target)
+    elif pane.result is not None and pane.result.running and not len(pane.result.rows):
+        say("No rows to draw yet: the statement is still running", "warn")
     elif pane.result is None or not len(pane.result.rows):
         say(f"No rows to draw yet: {run_key()} runs the statement", "warn")
     else:

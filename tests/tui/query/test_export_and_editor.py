@@ -13,9 +13,10 @@ import pytest
 
 from core.errors import Cancelled, NotFound, Refused
 from core.spark.protocol import Failed
-from tests.tui.driving import sitting
+from tests.tui.driving import querying, sitting
 from tui.dialogs.export import ExportScreen
 from tui.query.exporting import batches_of, write_file
+from tui.query.query_result import QueryResult
 from tui.terminal.external_editor import edited
 
 ROWS = pa.record_batch({"a": [1, 2], "b": ["x", None]})
@@ -61,6 +62,15 @@ async def test_the_dialog_takes_only_a_name_that_is_free(tmp_path: Path) -> None
         await console.type("json")
         await console.press("enter")
         await console.until(lambda: chosen == [tmp_path / "taken.json"])
+
+
+async def test_of_a_statement_that_runs_nobody_is_told_to_run_it(warehouse: Path) -> None:
+    async with querying(warehouse, (120, 40)) as (console, pane):
+        pane.sheet.result = QueryResult("SELECT 1", 0, 0.0)
+        await console.press("ctrl+e")
+        await console.sees("A statement is still running: ctrl+c cancels it")
+        await console.press("escape", "C")
+        await console.sees("No rows to draw yet: the statement is still running")
 
 
 def test_the_editor_gives_the_text_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
