@@ -9,6 +9,7 @@ import pytest
 
 from core.actions.context import open_context
 from core.actions.registry import action
+from core.storage.known_options import VERIFY_WAIT_OPTION
 from core.table.layout import TablePath
 
 
@@ -32,7 +33,7 @@ def many(warehouse: Path) -> Path:
 
 def act(warehouse: Path, action_name: str, /, **arguments: object) -> None:
     """An action on shop.orders, done as the command does it."""
-    context = open_context(str(warehouse), {}, read_only=False)
+    context = open_context(str(warehouse), {VERIFY_WAIT_OPTION: "1 ms"}, read_only=False)
     chosen = action(action_name)
     plan = chosen.plan(context, TablePath("shop", "orders"), arguments)
     chosen.apply(context, plan, lambda line: None)

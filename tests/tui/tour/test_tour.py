@@ -11,6 +11,7 @@ import pytest
 
 from core.config import Settings
 from core.demo.directory import MARKER
+from core.storage.known_options import VERIFY_WAIT_OPTION
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.tui.driving import Sitting, sitting
@@ -29,7 +30,9 @@ def demo(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @asynccontextmanager
 async def offered(warehouse: Path) -> AsyncIterator[Sitting]:
-    settings = Settings(str(warehouse), start="shop.orders", offers_tour=True)
+    settings = Settings(
+        str(warehouse), start="shop.orders", offers_tour=True, options={VERIFY_WAIT_OPTION: "1 ms"}
+    )
     async with sitting(warehouse, session=Session(settings)) as console:
         await console.sees("● orders", "A tour?", "enter begins it   esc looks around")
         yield console
