@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Mapping
 
@@ -39,7 +40,9 @@ class Idle:
         """Count from now."""
         with self._lock:
             self._cancel()
-            if self._seconds is not None:
+            # While Python ends, a statement that was left half-way is put away: a thread started then never
+            # runs, and the process waits for it for ever.
+            if self._seconds is not None and not sys.is_finalizing():
                 self._timer = threading.Timer(self._seconds, self._act)
                 self._timer.name, self._timer.daemon = "engine idle", True
                 self._timer.start()

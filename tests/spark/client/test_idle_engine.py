@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -30,6 +32,23 @@ def test_the_setting(conf: dict[str, str], seconds: float | None) -> None:
 def test_a_faulty_setting_is_named() -> None:
     with pytest.raises(UsageError, match=IDLE_TIMEOUT):
         idle_seconds({IDLE_TIMEOUT: "soon"})
+
+
+def test_a_statement_left_half_way_does_not_keep_the_process_from_its_end() -> None:
+    script = """
+from core.spark.client.idle import Idle
+
+def statement():
+    idle = Idle(60, print)
+    try:
+        yield
+    finally:
+        idle.used()
+
+left = statement()
+next(left)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=20)
 
 
 def test_use_puts_the_end_off() -> None:
