@@ -131,7 +131,8 @@ def _kept(takeover: Takeover, previous: str, *, drops_previous: bool) -> list[st
     if not drops_previous:
         kept.append(f"The previous main, whole, as branch {previous}")
     if moving:
-        kept.append(f"Savepoint {_listed(moving)}, of before the fork, moves along")
+        move = "move" if len(moving) > 1 else "moves"
+        kept.append(f"{_said(moving)}, of before the fork, {move} along")
     fork = takeover.fork
     if fork.snapshot_id is not None and fork.is_proven:
         went = f"{counted(fork.ahead or 0, 'commit')} of the branch and {fork.behind or 0} of main since"
@@ -184,7 +185,8 @@ def _warnings(context: Context, takeover: Takeover) -> list[str]:
         and not files.exists(branch.tag(savepoint_tag(each.id)))
     ]
     if staying:
-        warnings.append(f"Savepoint {_listed(staying)}, of after the fork, stays with the previous main")
+        stay = "stay" if len(staying) > 1 else "stays"
+        warnings.append(f"{_said(staying)}, of after the fork, {stay} with the previous main")
     return warnings
 
 
@@ -211,6 +213,10 @@ def _counted(names: Mapping[str, int]) -> str:
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return f"{', '.join(names[:_SHOWN])}{more}"
+
+
+def _said(savepoints: Sequence[str]) -> str:
+    return f"Savepoint{'s' * (len(savepoints) > 1)} {_listed(savepoints)}"
 
 
 def _savepoints(tag_names: Iterable[str]) -> list[str]:

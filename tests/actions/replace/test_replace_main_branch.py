@@ -106,6 +106,16 @@ def test_the_past_before_the_fork_moves_along_byte_for_byte(context: Context, or
     assert "Savepoint 3, of after the fork, stays with the previous main" in plan.warnings
 
 
+def test_several_savepoints_are_told_as_several(context: Context) -> None:
+    for snapshot in (1, 2, 4, 5):
+        done(context, "create-savepoint", snapshot=snapshot)
+    done(context, "create-tag", name="third", snapshot=3)
+    branched(context, tag="third")
+    plan = planned(context, ACTION, name="fix")
+    assert "Savepoints 1, 2, of before the fork, move along" in plan.kept
+    assert "Savepoints 3, 4, of after the fork, stay with the previous main" in plan.warnings
+
+
 def test_a_branch_that_expired_its_own_past_gets_tags_only(context: Context) -> None:
     fix = branched(context)
     add(context, "shop.orders$branch_fix", 101)
