@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar, overload
 
@@ -32,3 +33,22 @@ class once(Generic[T]):
             return self
         value = instance.__dict__[self._name] = self._make(instance)
         return value
+
+
+class once_for_all(once[T]):
+    """The same of what must not be there twice: who asks while another thread works it out waits for it."""
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Self: ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> T | Self:
+        if instance is None:
+            return self
+        kept = instance.__dict__
+        # Of the object, and made by one of the threads only.
+        with kept.setdefault(f"making {self._name}", threading.RLock()):
+            value: T = kept[self._name] if self._name in kept else super().__get__(instance, owner)
+            return value

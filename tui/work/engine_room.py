@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Generator, Mapping
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.config import Settings, state_directory
 from core.errors import PaimarkError
+from core.once import once_for_all
 from tui.named_keys import run_key
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class EngineRoom:
     def log_path(self) -> Path:
         return state_directory() / f"spark-{os.getpid()}.log"
 
-    @cached_property
+    @once_for_all
     def engine(self) -> Engine:
         if self._given is not None:
             return self._given

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -16,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
+from core.once import once_for_all
 from core.quoting import quoted
 from core.spark.native.columns import FileColumns
 from core.spark.native.compiled import Compiled, compiled, new_instance, send_to_executors
@@ -107,18 +107,18 @@ class Relations:
             return new_instance(self._session, "SurvivingAvro", compiler=compiler)
         return getattr(new_instance(self._session, "SurvivingRows", compiler=compiler), file_format)()
 
-    @cached_property
+    @once_for_all
     def _plain(self) -> Any:
         return _PlainFormats(self._session)
 
-    @cached_property
+    @once_for_all
     def _surviving(self) -> Compiled:
         """Formats of files with bits. Their classes go to executors."""
         compiler = compiled(self._session, "SurvivingRows")
         send_to_executors(self._session, "surviving-rows.jar", compiler)
         return compiler
 
-    @cached_property
+    @once_for_all
     def _java(self) -> Any:
         return new_instance(self._session, "Scans", self._session._jsparkSession)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -29,6 +29,7 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
+from core.once import once_for_all
 from core.spark.arrow import in_zone, ipc_stream
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
 from core.spark.native.first_rows import SMALL_RESULT
@@ -184,18 +185,18 @@ class Results:
             outlet.close()
             wait([job], _JOB_END_SECONDS)
 
-    @cached_property
+    @once_for_all
     def _java(self) -> Any:
         return new_instance(self._spark.session, "ResultRows", compiler=self._compiler)
 
-    @cached_property
+    @once_for_all
     def _relay(self) -> Any:
         session = self._spark.session
         compiler = compiled(session, "RelayedRows", self._compiler)
         send_to_executors(session, "relayed-rows.jar", compiler)
         return new_instance(session, "RelayedRows", compiler=compiler)
 
-    @cached_property
+    @once_for_all
     def _compiler(self) -> Any:
         session = self._spark.session
         compiler = compiled(session, "ResultRows")

@@ -284,13 +284,13 @@ def test_what_can_not_be_inserted_is_pointed_at(
 def test_a_row_says_what_becomes_of_it(engine: Engine, engine_warehouse: Path) -> None:
     schema = pa.schema([pa.field("id", pa.int64(), nullable=False), ("op", pa.string())])
     options = {"bucket": "1", "rowkind.field": "op"}
-    create_table(engine_warehouse, "kinds.t", schema, primary_keys=["id"], options=options)
-    inserted(engine, "INSERT INTO kinds.t VALUES (1, '+I'), (2, '+U'), (3, '-D')")
+    create_table(engine_warehouse, "told_kinds.t", schema, primary_keys=["id"], options=options)
+    inserted(engine, "INSERT INTO told_kinds.t VALUES (1, '+I'), (2, '+U'), (3, '-D')")
     for told, said in (("NULL", "a null is none of"), ("'insert'", "'insert' is none of +I, +U, -U, -D")):
-        failed = failure(engine, f"INSERT INTO kinds.t VALUES (4, '+I'), (5, {told})")
+        failed = failure(engine, f"INSERT INTO told_kinds.t VALUES (4, '+I'), (5, {told})")
         assert f"Column op says which rows are deletes, and {said}" in failed.message
-    assert {row["id"] for row in ask(engine, "SELECT id FROM kinds.t").rows} == {1, 2}
-    assert lineage_of(engine_warehouse, "kinds.t").latest_id() == 1
+    assert {row["id"] for row in ask(engine, "SELECT id FROM told_kinds.t").rows} == {1, 2}
+    assert lineage_of(engine_warehouse, "told_kinds.t").latest_id() == 1
 
 
 def test_defaults_fill_what_is_left_out_and_lengths_are_kept(engine: Engine, engine_warehouse: Path) -> None:

@@ -6,13 +6,13 @@ A call into Java takes 0.2 ms whatever it does, so a query is planned in one.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from core.once import once_for_all
 from core.spark.engine.planned.kept_plans import KeptPlans
 from core.spark.engine.plans import VIEW_KEY, Node
 from core.spark.job_tag import job_tag
@@ -128,7 +128,8 @@ class Queries:
         self.tell_tables()
         return str(self.java.explained())
 
-    @cached_property
+    # Who looks how far a statement is does so in a thread of its own, and finds the same queries there.
+    @once_for_all
     def java(self) -> Any:
         plans = compiled(self._session, "Plans", classes(self._session))
         compiler = compiled(self._session, "Queries", plans)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
@@ -17,6 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from core.cancelling import check_cancelled
+from core.once import once_for_all
 from core.spark import native
 from core.spark.launch.session_settings import LOOKUPS
 from core.spark.merging.model import MergeGroup, MergeRules
@@ -175,7 +175,7 @@ class Lookups:
             "constants": file.partition,
         }
 
-    @cached_property
+    @once_for_all
     def _java(self) -> Any:
         compiler = compiled(self._session, "Scans", None, native.__name__)
         compiler = compiled(self._session, "SurvivingRows", compiler, native.__name__)
