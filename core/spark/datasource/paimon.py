@@ -24,6 +24,7 @@ from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.unlike.aggregates import as_stock, require_merged_alike
 from core.spark.datasource.unlike.cut_bounds import loosen_cut_bounds
+from core.spark.datasource.unlike.far_times import require_near_times
 from core.spark.datasource.unlike.held_columns import require_names_kept
 from core.spark.datasource.unlike.partition_directories import require_directories_found
 from core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
@@ -179,6 +180,7 @@ def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) ->
     builder, table = _builder(scan, wanted), open_table(scan)
     condition = predicate(builder.new_predicate_builder(), wanted)
 
+    require_near_times(scan.name, table, _columns(scan, table), splits)
     padded = [field.name for field in table.fields if "CHAR" in map(type_name, atoms(field.type))]
 
     def by_python(part: list[Any]) -> Iterator[pa.RecordBatch]:

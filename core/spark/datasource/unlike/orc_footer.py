@@ -1,0 +1,194 @@
+"""What the footer of an ORC file says of its times: pyarrow reads those files and has no word for it.
+
+Source: `orc_proto.proto` of Apache ORC. A footer is a message of protocol buffers, compressed in chunks.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+# Of `PostScript`, `Footer`, `Type` and `ColumnStatistics`.
+_FOOTER_LENGTH, _COMPRESSION = 1, 2
+_TYPES, _STATISTICS = 4, 7
+_KIND, _SUBTYPES, _NAMES = 1, 2, 3
+_COUNT, _TIMES = 1, 9
+_TIME_KINDS = (9, 18)
+# Least and greatest, as seen in the writer's zone and in UTC; nanoseconds follow.
+_BOUNDS = (1, 2, 3, 4)
+_TAIL = 256
+
+
+class TimeBounds(NamedTuple):
+    """Milliseconds since 1970 that all times of a column lie between; both None where nothing is known."""
+
+    low: int | None
+    high: int | None
+
+
+_UNKNOWN = TimeBounds(None, None)
+
+
+def time_bounds(source: Any, size: int) -> dict[str, list[TimeBounds]]:
+    """By the name of a top-level column, for each column of times in it that has values.
+
+    `source` is a file open for reading, of `size` bytes. Raises `ValueError` for one that is not ORC.
+    """
+    try:
+        return _time_bounds(_footer(source, size))
+    except (IndexError, zlib.error, pa.ArrowException) as error:
+        raise ValueError(f"no footer of ORC ({error})") from error
+
+
+def _footer(source: Any, size: int) -> bytes:
+    tail = _read(source, size, min(size, _TAIL))
+    length = tail[-1]
+    script = dict(_fields(tail[-1 - length : -1]))
+    end = size - 1 - length
+    packed = _read(source, end, int(script[_FOOTER_LENGTH])) if _FOOTER_LENGTH in script else b""
+    return _unpacked(packed, int(script.get(_COMPRESSION, 0)))
+
+
+def _read(source: Any, end: int, length: int) -> bytes:
+    source.seek(max(0, end - length))
+    return bytes(source.read(length))
+
+
+def _unpacked(packed: bytes, compression: int) -> bytes:
+    if not compression:
+        return packed
+    parts = []
+    at = 0
+    while at < len(packed):
+        header = int.from_bytes(packed[at : at + 3], "little")
+        chunk = packed[at + 3 : at + 3 + (header >> 1)]
+        parts.append(chunk if header & 1 else _decompressed(chunk, compression))
+        at += 3 + (header >> 1)
+    return b"".join(parts)
+
+
+def _decompressed(chunk: bytes, compression: int) -> bytes:
+    match compression:
+        case 1:
+            return zlib.decompress(chunk, -zlib.MAX_WBITS)
+        case 2:
+            length, _ = _varint(chunk, 0)
+            return bytes(pa.decompress(chunk, length, codec="snappy", asbytes=True))
+        case 4:
+            return _lz4(chunk)
+        case 5:
+            return bytes(pa.input_stream(pa.BufferReader(chunk), compression="zstd").read())
+    raise ValueError(f"compression {compression} is not known")
+
+
+def _lz4(chunk: bytes) -> bytes:
+    """pyarrow has to be told the length, which nobody has written down."""
+    made = bytearray()
+    at = 0
+    while at < len(chunk):
+        token = chunk[at]
+        length, at = _length(chunk, at + 1, token >> 4)
+        made += chunk[at : at + length]
+        at += length
+        if at < len(chunk):
+            distance = int.from_bytes(chunk[at : at + 2], "little")
+            length, at = _length(chunk, at + 2, token & 15)
+            for _ in range(length + 4):
+                made.append(made[-distance])
+    return bytes(made)
+
+
+def _length(chunk: bytes, at: int, length: int) -> tuple[int, int]:
+    """A length that begins with four bits, and where it ends."""
+    more = 255 if length == 15 else 0
+    while more == 255:
+        more = chunk[at]
+        length, at = length + more, at + 1
+    return length, at
+
+
+def _time_bounds(footer: bytes) -> dict[str, list[TimeBounds]]:
+    types = [_fields_of(each) for number, each in _fields(footer) if number == _TYPES]
+    statistics = [each for number, each in _fields(footer) if number == _STATISTICS]
+    found: dict[str, list[TimeBounds]] = {}
+    names = [bytes(each).decode() for each in types[0].get(_NAMES, ())]
+    for name, place in zip(names, _children(types[0]), strict=True):
+        for column in _below(types, place):
+            is_time = types[column].get(_KIND, [0])[0] in _TIME_KINDS
+            if is_time and (bounds := _bounds(statistics[column])) is not None:
+                found.setdefault(name, []).append(bounds)
+    return found
+
+
+def _children(kind: dict[int, list[Any]]) -> list[int]:
+    """Ids are packed, or one by one."""
+    found: list[int] = []
+    for each in kind.get(_SUBTYPES, ()):
+        if isinstance(each, int):
+            found.append(each)
+            continue
+        at = 0
+        while at < len(each):
+            number, at = _varint(each, at)
+            found.append(number)
+    return found
+
+
+def _below(types: list[dict[int, list[Any]]], place: int) -> Iterator[int]:
+    yield place
+    for child in _children(types[place]):
+        yield from _below(types, child)
+
+
+def _bounds(statistics: bytes) -> TimeBounds | None:
+    """None where there is no value."""
+    fields = _fields_of(statistics)
+    if fields.get(_COUNT) == [0]:
+        return None
+    if _TIMES not in fields:
+        return _UNKNOWN
+    of_times = _fields_of(fields[_TIMES][0])
+    values = [(number >> 1) ^ -(number & 1) for each in _BOUNDS for number in of_times.get(each, ())]
+    return TimeBounds(min(values), max(values)) if values else _UNKNOWN
+
+
+def _fields_of(message: bytes) -> dict[int, list[Any]]:
+    found: dict[int, list[Any]] = {}
+    for number, value in _fields(message):
+        found.setdefault(number, []).append(value)
+    return found
+
+
+def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
+    """Numbers of fields with whole numbers and bytes."""
+    at = 0
+    while at < len(message):
+        tag, at = _varint(message, at)
+        match tag & 7:
+            case 0:
+                value, at = _varint(message, at)
+                yield tag >> 3, value
+            case 2:
+                length, at = _varint(message, at)
+                yield tag >> 3, message[at : at + length]
+                at += length
+            case 1:
+                at += 8
+            case 5:
+                at += 4
+            case other:
+                raise ValueError(f"no wire type {other}")
+
+
+def _varint(message: bytes, at: int) -> tuple[int, int]:
+    """A whole number and where it ends."""
+    number = shift = 0
+    while True:
+        byte = message[at]
+        number |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return number, at
