@@ -266,13 +266,11 @@ class Console(SparingApp):
     async def action_help(self) -> None:
         from tui.dialogs.help import HelpScreen
         from tui.keys.rebinding import rebound
-        from tui.screens.key_sections import key_sections
+        from tui.screens.key_sections import dialog_sections, key_sections
 
-        sections = [
-            (title, rebound(keys, self._keymap))
-            for title, keys in key_sections([*self.BINDINGS, *self._own_keys], self.browse.tabs.current)
-        ]
-        await self.push_screen(HelpScreen(sections))
+        everywhere = [*self.BINDINGS, *self._own_keys]
+        sections = dialog_sections(self.screen) or key_sections(everywhere, self.browse.tabs.current)
+        await self.push_screen(HelpScreen([(title, rebound(keys, self._keymap)) for title, keys in sections]))
 
     async def action_jobs(self) -> None:
         from tui.screens.jobs import open_jobs

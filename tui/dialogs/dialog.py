@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from core.text import clean_text
+from tui.keymap import hidden
 from tui.theme import Line
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.grid.scroll_lines import ScrollLines
@@ -40,7 +41,8 @@ class Dialog(ModalScreen[Result]):
     Dialog KeyBar { height: 1; background: $surface;}
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "close", key_display="esc", id="dialog.close")
+        Binding("escape", "close", "close", key_display="esc", id="dialog.close"),
+        hidden("dialog.keys", "question_mark", "app.help", "the keys of this dialog"),
     ]
 
     def framed(self, title: str) -> Vertical:

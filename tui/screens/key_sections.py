@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from textual.binding import BindingType
+from textual.screen import Screen
 
+from tui.dialogs.dialog import Dialog
 from tui.dialogs.help import KeySection
+from tui.keys.bindings import bindings_of
 from tui.panes.branches import BranchesPane
 from tui.panes.query import QueryPane
 from tui.panes.record_pane import RecordPane
@@ -26,6 +30,14 @@ _OF_TABS = {
     Tab.QUERY: "Query",
     Tab.TIMELINE: "Timeline",
 }
+
+
+def dialog_sections(screen: Screen[Any]) -> list[KeySection]:
+    """Of a dialog, its own keys and those of the rows that have them; of other screens nothing."""
+    if not isinstance(screen, Dialog):
+        return []
+    in_rows = isinstance(screen.focused, RecordGrid)
+    return [("Here", bindings_of(type(screen))), *([("In rows", RecordGrid.BINDINGS)] if in_rows else [])]
 
 
 def key_sections(everywhere: Sequence[BindingType], here: Tab | None = None) -> list[KeySection]:

@@ -284,6 +284,21 @@ async def test_help_begins_with_the_keys_of_the_tab_that_is_open(warehouse: Path
             await console.loses(there)
 
 
+async def test_the_key_for_help_tells_a_dialogs_own_keys_and_closes_them_again(warehouse: Path) -> None:
+    async with at_events(warehouse) as console:
+        await console.app.push_screen(ConfirmScreen("Really?", "a text"))
+        await console.press("question_mark")
+        await console.sees("Keys", "Here", "the keys of this dialog", "esc")
+        await console.loses("make a savepoint")
+        await console.press("question_mark")
+        await console.sees("Really?", "a text")
+        await console.loses("the keys of this dialog")
+        # Where text is typed it is a sign like others.
+        await console.press("escape", "slash")
+        await console.type("wh?t")
+        await console.sees("wh?t")
+
+
 async def test_a_question_about_a_long_text_can_be_read_to_its_end(warehouse: Path) -> None:
     async with at_events(warehouse) as console:
         text = "\n".join(f"line {number} of the statement" for number in range(60))
