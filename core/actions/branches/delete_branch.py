@@ -28,6 +28,7 @@ from core.actions.garbage.unreferenced import FileCount, Freed
 from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.replace.takeover import savepoints_held_alone
+from core.actions.roots.pause import cleanings_to_stop
 from core.actions.roots.root_files import root_files
 from core.actions.roots.root_state import RootState, held_by, state
 from core.errors import NotFound, Refused
@@ -69,7 +70,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         fingerprint=_seen(context, root, branch_state),
         steps=(moved,) if keeps else (*freed_steps(freed), gone, *released),
         kept=("All its snapshots, tags and files, under the new name",) if keeps else kept_by(table, freed),
-        warnings=tuple(_warnings(context, table, name, branch_state)),
+        warnings=(
+            *_warnings(context, table, name, branch_state),
+            *(cleanings_to_stop(context.files, root) if keeps else ()),
+        ),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=total,

@@ -15,7 +15,7 @@ from core.actions.merge import history as merge_history
 from core.actions.plan import Step
 from core.actions.replace.takeover import moved
 from core.actions.roots.barrier import put_before_removal
-from core.actions.roots.pause import wait_for_readers
+from core.actions.roots.pause import wait_for_cleanings
 from core.actions.roots.root_files import (
     PARTS,
     SNAPSHOTS,
@@ -75,9 +75,9 @@ class RootMove(Change[Undoable]):
     def _wait(self) -> None:
         """Until nobody reads the snapshots under the old name any more who knows of no other."""
         files, source = self.work.files, self.source
-        if ids := numbered(files.names(source.snapshots), SNAPSHOT_PREFIX):
+        if numbered(files.names(source.snapshots), SNAPSHOT_PREFIX):
             put_before_removal(files, source, self.target.label)
-            wait_for_readers(self.work.context, len(ids), "snapshots", self.work.progress)
+            wait_for_cleanings(self.work.context, source, self.work.progress)
 
     def take_back(self, hold: Hold) -> None:
         take_back_copy(self.work.files, self.target, self.source, self.work.progress)

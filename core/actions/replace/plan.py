@@ -13,6 +13,7 @@ from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step
 from core.actions.replace.checks import claim_refusals, clash_refusals, loss_refusals
 from core.actions.replace.takeover import Takeover, unreadable_refusals
 from core.actions.roots.branch_files import is_protected
+from core.actions.roots.pause import cleanings_to_stop
 from core.actions.roots.root_files import part_of, root_files
 from core.errors import Refused
 from core.figures import counted
@@ -168,6 +169,7 @@ def _warnings(context: Context, takeover: Takeover) -> list[str]:
         warnings.append("Main and the branch share no snapshot any more: nothing of main's past is copied")
     elif takeover.has_gap:
         warnings.append("The branch has expired its own past: of main's history only tags are copied")
+    warnings += cleanings_to_stop(files, main)
     if consumers := sorted(name for name in files.names(main.consumers) if name.startswith("consumer-")):
         plain = [each.removeprefix("consumer-") for each in consumers]
         warnings.append(f"Consumer {_listed(plain)} of main: its next snapshot means nothing on the branch")

@@ -38,7 +38,7 @@ from core.actions.replace.pointer import (
 from core.actions.replace.takeover import survey_takeover
 from core.actions.replace.untouched import is_whole_copy, nothing_came
 from core.actions.roots.barrier import put_barrier
-from core.actions.roots.pause import wait_for_readers
+from core.actions.roots.pause import wait_for_cleanings
 from core.actions.roots.stray_commits import stray_commits
 from core.actions.savepoints.unprotected import protect_without
 from core.errors import UsageError
@@ -145,8 +145,7 @@ class ReplaceMain(Change[Replacement]):
                 # Until the barrier stands other engines take the table directory for main, and expire there.
                 put_barrier(files, table, between.branch.label)
                 # Who listed the snapshots before it stood does not know of the archive.
-                ids = numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX)
-                wait_for_readers(self.work.context, len(ids), "snapshots", progress)
+                wait_for_cleanings(self.work.context, between.main, progress)
                 drop_expired(files, between.main, between.archive)
                 drop_expired(files, between.main, between.branch, self.state.older)
                 hold.note(_CLEARING)

@@ -9,9 +9,14 @@ import time
 
 from core.actions.context import Context, Progress
 from core.cancelling import check_cancelled
+from core.storage.files import Files
+from core.table.layout import SNAPSHOT_PREFIX, Root
+from core.table.reading import numbered
 
 # So many are surely read in the time of one wait.
 _READ_IN_A_WAIT = 100
+# For more snapshots nobody waits: that is a minute, with the table taken and somebody looking on.
+_MOST_SNAPSHOTS = 1_100
 _STEP_SECONDS = 0.5
 
 
@@ -28,3 +33,23 @@ def wait_for_readers(context: Context, count: int, what: str, progress: Progress
     while (left := until - time.monotonic()) > 0:
         time.sleep(min(left, _STEP_SECONDS))
         check_cancelled()
+
+
+def wait_for_cleanings(context: Context, root: Root, progress: Progress) -> None:
+    """A stock orphan cleaning may have listed the root's snapshots, and read them. Raises `Cancelled`."""
+    if count := len(_snapshots(context.files, root)):
+        wait_for_readers(context, min(count, _MOST_SNAPSHOTS), "snapshots", progress)
+
+
+def cleanings_to_stop(files: Files, root: Root) -> list[str]:
+    """What a plan says where `wait_for_cleanings` may be too short."""
+    if len(_snapshots(files, root)) <= _MOST_SNAPSHOTS:
+        return []
+    return [
+        f"Let no stock remove_orphan_files run meanwhile: one that has listed the snapshots of {root.label} "
+        "and not read them all would take what they need when they moved"
+    ]
+
+
+def _snapshots(files: Files, root: Root) -> list[int]:
+    return numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)

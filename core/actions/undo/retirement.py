@@ -13,6 +13,7 @@ from core.actions.context import Context
 from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.roots.json_edit import with_options
+from core.actions.roots.pause import cleanings_to_stop
 from core.actions.roots.root_files import SCHEMAS, Swap, root_files
 from core.actions.roots.root_state import RootState, state
 from core.actions.undo.undone import moved_since, undone, undone_by
@@ -43,7 +44,10 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
             ),
         ),
         kept=(_kept(entry),),
-        warnings=(f"{entry.user} retired it on {moment(entry.time)}",),
+        warnings=(
+            f"{entry.user} retired it on {moment(entry.time)}",
+            *cleanings_to_stop(context.files, now.root),
+        ),
         refusals=tuple(_refusals(context, table, entry, now)),
     )
 

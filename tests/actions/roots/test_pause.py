@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.actions.context import Context
+from core.actions.roots.pause import cleanings_to_stop, wait_for_cleanings
 from core.table.layout import BARRIER
 from tests.actions.acting import ORDERS, applied, done, planned
 
@@ -38,3 +39,19 @@ def test_what_is_moved_stays_behind_a_barrier_until_it_is_read(
     left = {path.name for path in orders.glob(f"{root}snapshot/*")}
     assert not left.intersection(moved)
     assert (BARRIER in left) == (name == "pointer")
+
+
+def test_nobody_waits_for_longer_than_a_minute_and_the_plan_says_what_that_leaves(
+    context: Context, orders: Path
+) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    warned = "Let no stock remove_orphan_files run meanwhile"
+    assert warned not in " ".join(planned(context, "delete-branch", ORDERS, name="b", keep=True).warnings)
+    snapshots = orders / "branch/branch-b/snapshot"
+    for number in range(3_000):
+        (snapshots / f"snapshot-{9_000 + number}").write_bytes((snapshots / "snapshot-2").read_bytes())
+    said: list[str] = []
+    waiting = replace(context, verify_wait=0.001)
+    wait_for_cleanings(waiting, ORDERS.root("b"), said.append)
+    assert said == ["waiting 0.012 s, in case somebody has just listed the snapshots"]
+    assert warned in " ".join(cleanings_to_stop(context.files, ORDERS.root("b")))
