@@ -127,7 +127,7 @@ def test_a_copy_that_somebody_committed_to_is_not_taken_back(
     rows = rows_of(context, ORDERS.root(copy))
     told: list[str] = []
     applied(context, planned(context, "recover"), told)
-    assert any(f"branch {copy} stays, for somebody wrote to it just then" in each for each in told)
+    assert any(f"branch {copy} stays: it has commits or tags that" in each for each in told)
     assert rows_of(context, ORDERS.root(copy)) == rows
     assert planned(context, "recover").empty
 
