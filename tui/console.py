@@ -24,7 +24,7 @@ from tui.keymap import hidden
 from tui.keys.closing_key import ClosingKey
 from tui.keys.early_keys import EarlyKeys, Typed
 from tui.messages import Copied, LogLineAdded, StatusShown
-from tui.named_keys import quit_key
+from tui.named_keys import key, quit_key
 from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
@@ -159,10 +159,10 @@ class Console(SparingApp):
         if isinstance(event, events.Paste):
             await self._typed(event)
             return
-        for key in apart(self.screen, event):
+        for typed in apart(self.screen, event):
             self._typed_keys += 1
             self._key_bar.key_pressed()
-            await self._typed(key)
+            await self._typed(typed)
 
     async def _typed(self, event: Typed) -> None:
         """Do what a key says, or keep it until that is there which it is for."""
@@ -390,5 +390,6 @@ class Console(SparingApp):
         if self.session.changes:
             return f"A change is being written: {quit_key()} again leaves it to recover"
         unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
-        lost = f"{unsaved} with text not saved or run: {quit_key()} again leaves the text to the history"
+        has_it = f"{quit_key()} again leaves, {key('query.history', 'ctrl+o')} has it"
+        lost = f"{unsaved} with text not saved or run: {has_it}"
         return lost if self.browse.tabs.unsaved_queries else ""

@@ -31,18 +31,18 @@ class Scope:
 def scopes(app: type[App[Any]], main: type[Screen[Any]]) -> list[Scope]:
     """The application's main screen with each of its panes, and each dialog. Imports all of them."""
     parts = list(_parts())
-    everywhere = bindings_of(app)
+    everywhere = _bindings_of(app)
     # A dialog takes all other keys.
     above_dialogs = [each for each in everywhere if each.priority]
-    of_widgets = [each for part in parts if _is_widget(part) for each in bindings_of(part)]
-    browsing = bindings_of(main)
-    consents = [each for part in parts for each in bindings_of(part) if each.id in CONSENTS]
+    of_widgets = [each for part in parts if _is_widget(part) for each in _bindings_of(part)]
+    browsing = _bindings_of(main)
+    consents = [each for part in parts for each in _bindings_of(part) if each.id in CONSENTS]
     found = [Scope("everywhere", (*browsing, *everywhere, *of_widgets, *consents))]
     for part in parts:
         if issubclass(part, ModalScreen):
-            found.append(Scope(_title(part), (*bindings_of(part), *above_dialogs, *of_widgets), True))
+            found.append(Scope(_title(part), (*_bindings_of(part), *above_dialogs, *of_widgets), True))
         elif not _is_widget(part) and part not in (app, main):
-            found.append(Scope(_title(part), (*bindings_of(part), *browsing, *everywhere, *of_widgets)))
+            found.append(Scope(_title(part), (*_bindings_of(part), *browsing, *everywhere, *of_widgets)))
     return found
 
 
@@ -59,7 +59,7 @@ def _below(part: type[DOMNode]) -> Iterator[type[DOMNode]]:
         yield from _below(each)
 
 
-def bindings_of(part: type[DOMNode]) -> list[Binding]:
+def _bindings_of(part: type[DOMNode]) -> list[Binding]:
     """Its own and those that it inherits from other parts of the console."""
     own = [each for each in part.__mro__ if each.__module__.startswith("tui.")]
     listed = [binding for each in own for binding in vars(each).get("BINDINGS", ())]

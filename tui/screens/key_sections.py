@@ -10,7 +10,6 @@ from textual.screen import Screen
 
 from tui.dialogs.dialog import Dialog
 from tui.dialogs.help import KeySection
-from tui.keys.bindings import bindings_of
 from tui.panes.branches import BranchesPane
 from tui.panes.query import QueryPane
 from tui.panes.record_pane import RecordPane
@@ -36,8 +35,11 @@ def dialog_sections(screen: Screen[Any]) -> list[KeySection]:
     """Of a dialog, its own keys and those of the rows that have them; of other screens nothing."""
     if not isinstance(screen, Dialog):
         return []
+    active = [each for each in screen.active_bindings.values() if each.node is screen and each.enabled]
+    # One that has several keys is there once for each; Textual's own have no id.
+    here = {each.binding.id: each.binding for each in reversed(active) if each.binding.id}
     in_rows = isinstance(screen.focused, RecordGrid)
-    return [("Here", bindings_of(type(screen))), *([("In rows", RecordGrid.BINDINGS)] if in_rows else [])]
+    return [("Here", [*reversed(here.values())]), *([("In rows", RecordGrid.BINDINGS)] if in_rows else [])]
 
 
 def key_sections(everywhere: Sequence[BindingType], here: Tab | None = None) -> list[KeySection]:

@@ -289,6 +289,7 @@ async def test_the_key_for_help_tells_a_dialogs_own_keys_and_closes_them_again(w
         await console.app.push_screen(ConfirmScreen("Really?", "a text"))
         await console.press("question_mark")
         await console.sees("Keys", "Here", "the keys of this dialog", "esc")
+        assert "Focus Next" not in console.text
         await console.loses("make a savepoint")
         await console.press("question_mark")
         await console.sees("Really?", "a text")
