@@ -92,8 +92,9 @@ class BrowseScreen(Screen[None]):
             self.app, self.session, self.rows, self.say, self.prepare_statement
         )
         self.set_focus(self.tables.grid)
-        begin = Beginning(self).take
-        for stage in self._opening.listen(lambda stage: post(self.app, lambda: begin(stage))):
+        # The thread that reads may be at it when this screen is of no app any more.
+        begin, app = Beginning(self).take, self.app
+        for stage in self._opening.listen(lambda stage: post(app, lambda: begin(stage))):
             begin(stage)
         self.set_interval(FOLLOW_SECONDS, self.follow)
         self.set_interval(FOLLOW_SECONDS, self.session.memory.save_soon)

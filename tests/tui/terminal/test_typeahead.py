@@ -393,3 +393,16 @@ async def test_keys_after_a_time_are_for_the_commit_that_it_leads_to(
         await console.type("newest")
         await console.press("enter")
         await console.sees("Tag snapshot 5 of main of shop.orders as newest")
+
+
+async def test_nothing_is_said_of_what_is_read_when_the_console_has_been_left(
+    warehouse: Path, slow: SlowSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow.may_go_on.clear()
+    raised: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", raised.append)
+    async with at_events(warehouse, session=slow):
+        [reading] = [each for each in threading.enumerate() if each.name == "paimark-opening"]
+    slow.may_go_on.set()
+    reading.join(30)
+    assert not reading.is_alive() and not raised
