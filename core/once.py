@@ -31,6 +31,9 @@ class once(Generic[T]):
     def __get__(self, instance: object | None, owner: type) -> T | Self:
         if instance is None:
             return self
+        return self._kept(instance)
+
+    def _kept(self, instance: object) -> T:
         value = instance.__dict__[self._name] = self._make(instance)
         return value
 
@@ -38,17 +41,9 @@ class once(Generic[T]):
 class once_for_all(once[T]):
     """The same of what must not be there twice: who asks while another thread works it out waits for it."""
 
-    @overload
-    def __get__(self, instance: None, owner: type) -> Self: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type) -> T: ...
-
-    def __get__(self, instance: object | None, owner: type) -> T | Self:
-        if instance is None:
-            return self
+    def _kept(self, instance: object) -> T:
         kept = instance.__dict__
         # Of the object, and made by one of the threads only.
         with kept.setdefault(f"making {self._name}", threading.RLock()):
-            value: T = kept[self._name] if self._name in kept else super().__get__(instance, owner)
+            value: T = kept[self._name] if self._name in kept else super()._kept(instance)
             return value

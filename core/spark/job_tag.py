@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
 
 _tag: ContextVar[str | None] = ContextVar("job_tag", default=None)
 
@@ -26,3 +30,10 @@ def bearing(tag: str) -> Iterator[None]:
 def job_tag() -> str | None:
     """Of the statement that runs here; None outside of one."""
     return _tag.get()
+
+
+def tag_this_thread(context: SparkContext) -> None:
+    """What this thread has Spark do from now on bears the tag, and no other."""
+    context.clearJobTags()
+    if (tag := job_tag()) is not None:
+        context.addJobTag(tag)

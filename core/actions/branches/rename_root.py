@@ -75,9 +75,9 @@ class RootMove(Change[Undoable]):
     def _wait(self) -> None:
         """Until nobody reads the snapshots under the old name any more who knows of no other."""
         files, source = self.work.files, self.source
-        if numbered(files.names(source.snapshots), SNAPSHOT_PREFIX):
+        if ids := numbered(files.names(source.snapshots), SNAPSHOT_PREFIX):
             put_before_removal(files, source, self.target.label)
-            wait_for_cleanings(self.work.context, source, self.work.progress)
+            wait_for_cleanings(self.work.context, len(ids), self.work.progress)
 
     def take_back(self, hold: Hold) -> None:
         take_back_copy(self.work.files, self.target, self.source, self.work.progress)

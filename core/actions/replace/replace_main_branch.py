@@ -145,7 +145,8 @@ class ReplaceMain(Change[Replacement]):
                 # Until the barrier stands other engines take the table directory for main, and expire there.
                 put_barrier(files, table, between.branch.label)
                 # Who listed the snapshots before it stood does not know of the archive.
-                wait_for_cleanings(self.work.context, between.main, progress)
+                count = len(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
+                wait_for_cleanings(self.work.context, count, progress)
                 drop_expired(files, between.main, between.archive)
                 drop_expired(files, between.main, between.branch, self.state.older)
                 hold.note(_CLEARING)

@@ -35,21 +35,16 @@ def wait_for_readers(context: Context, count: int, what: str, progress: Progress
         check_cancelled()
 
 
-def wait_for_cleanings(context: Context, root: Root, progress: Progress) -> None:
-    """A stock orphan cleaning may have listed the root's snapshots, and read them. Raises `Cancelled`."""
-    if count := len(_snapshots(context.files, root)):
-        wait_for_readers(context, min(count, _MOST_SNAPSHOTS), "snapshots", progress)
+def wait_for_cleanings(context: Context, count: int, progress: Progress) -> None:
+    """A stock orphan cleaning may have listed so many snapshots, and read them. Raises `Cancelled`."""
+    wait_for_readers(context, min(count, _MOST_SNAPSHOTS), "snapshots", progress)
 
 
 def cleanings_to_stop(files: Files, root: Root) -> list[str]:
     """What a plan says where `wait_for_cleanings` may be too short."""
-    if len(_snapshots(files, root)) <= _MOST_SNAPSHOTS:
+    if len(numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)) <= _MOST_SNAPSHOTS:
         return []
     return [
         f"Let no stock remove_orphan_files run meanwhile: one that has listed the snapshots of {root.label} "
         "and not read them all would take what they need when they moved"
     ]
-
-
-def _snapshots(files: Files, root: Root) -> list[int]:
-    return numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)

@@ -40,9 +40,9 @@ def require_near_times(name: str, table: Any, columns: Collection[str], splits: 
 
 def _held(table: Any, file: Any, wanted: Collection[str]) -> dict[str, str]:
     """Names of the wanted columns by their names in the file, where these hold times."""
-    names = {field.id: field.name for field in table.fields if field.name in wanted}
-    if not file.file_name.lower().endswith(".orc") or not names:
+    if not file.file_name.lower().endswith(".orc"):
         return {}
+    names = {field.id: field.name for field in table.fields if field.name in wanted}
     is_now = file.schema_id == table.table_schema.id
     written = table.table_schema if is_now else table.schema_manager.get_schema(file.schema_id)
     # Of one that is missing pypaimon says so itself.

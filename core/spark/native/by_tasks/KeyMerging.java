@@ -36,12 +36,8 @@ public class KeyMerging {
         this.sequence = Json.schema(this.rules, "sequence");
     }
 
-    /** A list of what each task found, as bytes. The job bears the {@code tag}, or none where it is null. */
-    public List merged(List told, String tag) throws Exception {
-        session.sparkContext().clearJobTags();
-        if (tag != null) {
-            session.sparkContext().addJobTag(tag);
-        }
+    /** A list of what each task found, as bytes. */
+    public List merged(List told) throws Exception {
         ArrayList tasks = new ArrayList();
         for (int number = 0; number < told.size(); number++) {
             tasks.add(task((String) told.get(number)));

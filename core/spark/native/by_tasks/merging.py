@@ -20,7 +20,7 @@ from pypaimon.schema.data_types import AtomicType, DataField
 from pyspark.sql.types import StructType
 
 from core.errors import FileMissing
-from core.spark.job_tag import job_tag
+from core.spark.job_tag import tag_this_thread
 from core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup, MergeRules
 from core.spark.merging.narrow import ages_overlap
 from core.spark.merging.survive import by_age
@@ -58,7 +58,8 @@ def merged_by_tasks(
         spark, "KeyMerging", spark._jsparkSession, _told_rules(groups[0].rules), compiler=_compiler(spark)
     )
     told = [_told(task, groups, numbered, options) for task in merge_tasks(groups, task_rows)]
-    answers = java.merged(told, job_tag())
+    tag_this_thread(spark.sparkContext)
+    answers = java.merged(told)
     made = [_Made(group) for group in groups]
     for number in range(answers.size()):
         _take(bytes(answers.get(number)), groups, made)
