@@ -20,11 +20,11 @@ from core.spark.merging.avro_rows import AvroRows
 from core.spark.merging.model import RETRACTING, MergeFile, MergeRules
 from core.spark.merging.opening import OpenFile
 from core.spark.merging.sort_keys import SortKey
+from core.table.definition.stored_columns import KEY_PREFIX
 from core.table.manifests.avro import BadAvro
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"
-_KEY_PREFIX = "_KEY_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def _key_names(opened: _Opened, file: MergeFile, rules: MergeRules) -> list[str]
     """A file written thin holds its key as the row's own columns only."""
     there = set(opened.names)
     names = rules.columns[file.schema_id].key
-    return [name if name in there else name.removeprefix(_KEY_PREFIX) for name in names]
+    return [name if name in there else name.removeprefix(KEY_PREFIX) for name in names]
 
 
 def _key_rows(

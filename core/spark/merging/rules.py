@@ -10,9 +10,9 @@ from core.spark.merging.keys import KeyReader
 from core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
 from core.table.definition.column_types import ColumnType
 from core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
+from core.table.definition.stored_columns import KEY_PREFIX
 from core.table.records import SchemaField, TableSchema
 
-_KEY_PREFIX = "_KEY_"
 _WIDENED = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"), ("CHAR", "VARCHAR", "STRING"))
 
 
@@ -86,7 +86,7 @@ def _columns(key: list[SchemaField], sequence: list[SchemaField], written: Table
         if not _compares_as(types.get(field.id, str(field.type)), str(field.type)):
             raise Unmergeable(f"sequence field {field.name} was {types[field.id]} once")
     return MergeColumns(
-        key=tuple(_KEY_PREFIX + names[field.id] for field in key),
+        key=tuple(KEY_PREFIX + names[field.id] for field in key),
         sequence=tuple(names.get(field.id) for field in sequence),
     )
 

@@ -12,10 +12,10 @@ from core.errors import Corrupt, Refused
 from core.spark.datasource.field_types import atoms
 from core.spark.datasource.unlike.orc_footer import time_bounds
 from core.table.definition.column_types import ColumnType
+from core.table.definition.stored_columns import KEY_PREFIX
 
 # As many milliseconds as 64 bits hold in nanoseconds, less the last second: bounds are rounded.
 _MOST_MS = (1 << 63) // 1_000_000 - 1_000
-_KEY_PREFIX = "_KEY_"
 
 
 def require_near_times(name: str, table: Any, columns: Collection[str], splits: Iterable[Any]) -> None:
@@ -63,7 +63,7 @@ def _far(table: Any, file: Any, held: dict[str, str]) -> Iterator[str]:
     except ValueError as error:
         raise Corrupt(f"{file.file_name} can't be read ({error})", "See `paimark verify`.") from error
     for stored, bounds in found.items():
-        name = held.get(stored) or held.get(stored.removeprefix(_KEY_PREFIX))
+        name = held.get(stored) or held.get(stored.removeprefix(KEY_PREFIX))
         is_near = all(
             low is not None and high is not None and low >= -_MOST_MS and high <= _MOST_MS
             for low, high in bounds

@@ -29,11 +29,11 @@ from core.spark.native.columns import as_stored, table_types
 from core.spark.native.compiled import compiled, new_instance, send_to_executors
 from core.spark.stores.addresses import hadoop_address
 from core.table.definition.column_types import ColumnType
+from core.table.definition.stored_columns import KEY_PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_KEY_PREFIX = "_KEY_"
 _PARTS = ("Values", "MergeTask", "Version", "FileReaders", "MergeCall", "KeyMerging")
 _GROUP = struct.Struct(">iB")
 _COUNT = struct.Struct(">i")
@@ -148,7 +148,7 @@ def _told_rules(rules: MergeRules) -> str:
     columns = {
         str(number): {
             "key": each.key,
-            "thin": [name.removeprefix(_KEY_PREFIX) for name in each.key],
+            "thin": [name.removeprefix(KEY_PREFIX) for name in each.key],
             "sequence": each.sequence,
         }
         for number, each in rules.columns.items()

@@ -12,12 +12,12 @@ from core.spark.merging.model import MergeRules
 from core.spark.native.by_tasks.merging import read_types
 from core.spark.native.columns import as_stored
 from core.spark.native.state import TableState
+from core.table.definition.stored_columns import KEY_PREFIX
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"
 # Under this name Spark's own reader tells which row of a Parquet file one is.
 _ROW = "_tmp_metadata_row_index"
-_KEY_PREFIX = "_KEY_"
 
 # Rows of a file that is read whole, or has a deletion vector; versions of keys, which have columns of their
 # own; or which have none.
@@ -74,7 +74,7 @@ def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Map
         names = reads.rules.columns[schema_id]
         key_types = as_stored(read_types(reads.rules.key_types), file_format)
         for name, column, field in zip(reads.key, names.key, key_types, strict=True):
-            stored = column if how == "keyed" else column.removeprefix(_KEY_PREFIX)
+            stored = column if how == "keyed" else column.removeprefix(KEY_PREFIX)
             place_of[name] = columns.place(stored, field.dataType)
             keys.append(place_of[name])
         sequence_types = read_types(reads.rules.sequence_types)
