@@ -1,0 +1,1 @@
+"""Where pypaimon alone would make other rows of the same files than stock Paimon."""
