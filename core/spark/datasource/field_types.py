@@ -1,4 +1,4 @@
-"""pypaimon's column types compared: what single values they are made of, and which hold those of which."""
+"""pypaimon's columns and their types: what single values they are made of, which hold those of which."""
 
 from __future__ import annotations
 
@@ -27,6 +27,12 @@ def atoms(kind: Any) -> list[str]:
         case "RowType":
             return [each for field in kind.fields for each in atoms(field.type)]
     return [type(kind).__name__.removesuffix("Type").upper()]
+
+
+def merged_by(table: Any) -> set[str]:
+    """Names of the columns by which rows of pypaimon's `table` are merged: the key, sequence fields."""
+    in_order = table.table_schema.options.get("sequence.field", "").split(",")
+    return {*table.primary_keys, *map(str.strip, in_order)}
 
 
 def is_wider(wanted: Any, in_file: Any) -> bool:

@@ -17,18 +17,20 @@ from pypaimon.table.file_store_table import FileStoreTable
 
 from core.errors import Corrupt, Refused
 from core.spark.datasource.conditions import PypaimonCondition, predicate
-from core.spark.datasource.field_types import atoms, type_name
+from core.spark.datasource.field_types import atoms, merged_by, type_name
 from core.spark.datasource.file_io import file_io
 from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.unlike.aggregates import as_stock, require_merged_alike
+from core.spark.datasource.unlike.counted_rows import count_all_rows
 from core.spark.datasource.unlike.cut_bounds import loosen_cut_bounds
 from core.spark.datasource.unlike.far_times import require_near_times
 from core.spark.datasource.unlike.held_columns import require_names_kept
 from core.spark.datasource.unlike.partition_directories import require_directories_found
 from core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
-from core.table.definition.kind_signs import ignored_deletes, merge_engine
+from core.spark.datasource.unlike.unread_kinds import refuse_null_vector, require_kinds_read
+from core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
 
 _OPTIONS = {
     # pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.
@@ -88,11 +90,14 @@ def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
 def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
     """Raises `Refused` naming a column that pypaimon makes other values of than stock Paimon."""
     table = open_table(scan)
-    wanted = [field for field in table.fields if scan.columns is None or field.name in scan.columns]
+    wanted = _wanted(scan, table)
     require_deletes_done(scan, table, splits)
     require_directories_found(scan.name, table, splits)
+    require_kinds_read(scan.name, wanted, splits)
     if not all(split.raw_convertible for split in splits):
         require_merged_alike(scan.name, wanted, table.primary_keys, table.table_schema.options)
+        ordering = merged_by(table)
+        wanted += [field for field in table.fields if field.name in ordering and field not in wanted]
     older: dict[int, list[Any]] = {}
     for file in (file for split in splits for file in split.files):
         if file.schema_id != table.table_schema.id:
@@ -158,6 +163,7 @@ def read_splits(
             "Spark's own readers do, where EXPLAIN says `scan: native`; else a stock engine.",
         ) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        refuse_null_vector(name, _wanted(scan, open_table(scan)), error)
         if changed := _changed_columns(scan, splits):
             raise Refused(
                 f"A value in older files of {name} does not fit the type that its column has now "
@@ -177,6 +183,7 @@ def split_readers(scan: Scan) -> str:
 
 
 def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
+    count_all_rows()
     builder, table = _builder(scan, wanted), open_table(scan)
     condition = predicate(builder.new_predicate_builder(), wanted)
 
@@ -217,6 +224,11 @@ def without_padding(
         yield batch
 
 
+def _wanted(scan: Scan, table: Any) -> list[Any]:
+    """The fields of pypaimon's `table` that the scan asks for."""
+    return [field for field in table.fields if scan.columns is None or field.name in scan.columns]
+
+
 def _columns(scan: Scan, table: Any) -> list[str]:
     """Without any column of the files some readers have no rows to count."""
     return table.field_names if scan.columns is None else [*scan.columns, *_counted(table, scan.columns)]
@@ -225,7 +237,7 @@ def _columns(scan: Scan, table: Any) -> list[str]:
 def _changed_columns(scan: Scan, splits: Iterable[Any]) -> list[str]:
     """Each wanted column that a file was written with by another type, as `c, once STRING, is INT`."""
     table = open_table(scan)
-    wanted = {field.id: field for field in table.fields if scan.columns is None or field.name in scan.columns}
+    wanted = {field.id: field for field in _wanted(scan, table)}
     columns_changed: dict[str, None] = {}
     for schema_id in {file.schema_id for split in splits for file in split.files}:
         written = table.schema_manager.get_schema(schema_id)
@@ -237,9 +249,16 @@ def _changed_columns(scan: Scan, splits: Iterable[Any]) -> list[str]:
 
 
 def _counted(table: Any, columns: Collection[str]) -> list[str]:
-    """A column that files hold, where none of the `columns` is one."""
-    held = [name for name in table.field_names if name not in table.partition_keys]
-    return [] if any(name in held for name in columns) else (held or table.field_names)[:1]
+    """A column that all files hold, where it may be that none of the `columns` is one.
+
+    With data evolution rows of which no column is asked for that files hold are left out, here as in stock
+    Paimon: a query of a column added since would lose them.
+    """
+    held = [field for field in table.fields if field.name not in table.partition_keys]
+    oldest = min(held or table.fields, key=lambda field: int(field.id)).name
+    evolves = table.table_schema.id > 0 and is_on(table.table_schema.options, "data-evolution.enabled")
+    is_held = not evolves and any(field.name in columns for field in held)
+    return [] if is_held or oldest in columns else [oldest]
 
 
 def _builder(scan: Scan, wanted: Iterable[PypaimonCondition]) -> Any:

@@ -1,21 +1,30 @@
-"""Times before 1677 and after 2262 in ORC files, of which pyarrow makes others without a word.
+"""Times before 1677 and after 2262, of which pyarrow makes others without a word.
 
-It counts nanoseconds in 64 bits there. The files' footers say which times there are.
+It counts nanoseconds in 64 bits in ORC files, and in Parquet files where a time has 96 bits: stock Paimon
+writes those of more than six digits so, and Hive all. Footers of ORC say which times there are; of Parquet
+files the columns are read once more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from core.errors import Corrupt, Refused
-from core.spark.datasource.field_types import atoms
+from core.spark.datasource.field_types import atoms, merged_by
+from core.spark.datasource.unlike.int96 import far_columns, names_of_int96
 from core.spark.datasource.unlike.orc_footer import time_bounds
 from core.table.definition.column_types import ColumnType
 from core.table.definition.stored_columns import KEY_PREFIX
 
 # As many milliseconds as 64 bits hold in nanoseconds, less the last second: bounds are rounded.
 _MOST_MS = (1 << 63) // 1_000_000 - 1_000
+_TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ")
+# Paimon's writers have 64 bits for times of no more digits. Files that a table took over have other names.
+_MOST_DIGITS, _WRITTEN_BY_PAIMON = 6, "data-"
 
 
 def require_near_times(name: str, table: Any, columns: Collection[str], splits: Iterable[Any]) -> None:
@@ -26,47 +35,71 @@ def require_near_times(name: str, table: Any, columns: Collection[str], splits: 
     for split in splits:
         wanted = set(columns)
         if not split.raw_convertible:
-            in_order = table.table_schema.options.get("sequence.field", "").split(",")
-            wanted |= {*table.primary_keys, *map(str.strip, in_order)}
+            wanted |= merged_by(table)
         for file in split.files:
             held = _held(table, file, wanted)
             if held and (column := next(_far(table, file, held), None)) is not None:
                 raise Refused(
-                    f"Column {column} of {name} holds times before 1677 or after 2262 in ORC files, "
-                    "of which others would come out here",
+                    f"Column {column} of {name} holds times before 1677 or after 2262 in "
+                    f"{_format(file)} files, of which others would come out here",
                     "Leave it out; a stock engine reads it.",
                 )
 
 
+def _format(file: Any) -> str:
+    return str(file.file_name.rpartition(".")[2].lower())
+
+
 def _held(table: Any, file: Any, wanted: Collection[str]) -> dict[str, str]:
-    """Names of the wanted columns by their names in the file, where these hold times."""
-    if not file.file_name.lower().endswith(".orc"):
+    """Names of the wanted columns by their names in the file, where these may hold such times."""
+    if _format(file) not in _READERS:
         return {}
     names = {field.id: field.name for field in table.fields if field.name in wanted}
     is_now = file.schema_id == table.table_schema.id
     written = table.table_schema if is_now else table.schema_manager.get_schema(file.schema_id)
     # Of one that is missing pypaimon says so itself.
     fields = [] if written is None else written.fields
-    held = (field for field in fields if field.id in names and any(map(_is_time, atoms(field.type))))
+    held = (field for field in fields if field.id in names and _may_be_far(file, field.type))
     return {field.name: names[field.id] for field in held}
 
 
-def _is_time(text: str) -> bool:
-    return ColumnType.of(text).name in ("TIMESTAMP", "TIMESTAMP_LTZ")
+def _may_be_far(file: Any, kind: Any) -> bool:
+    digits = [each.fraction for each in map(ColumnType.of, atoms(kind)) if each.name in _TIMES]
+    if _format(file) == "orc" or not file.file_name.startswith(_WRITTEN_BY_PAIMON):
+        return bool(digits)
+    return max(digits, default=0) > _MOST_DIGITS
 
 
-def _far(table: Any, file: Any, held: dict[str, str]) -> Iterator[str]:
+def _far(table: Any, file: Any, held: Mapping[str, str]) -> Iterator[str]:
     """The names, in the table, of the columns with such times."""
+    read = _READERS[_format(file)]
     try:
         with table.file_io.new_input_stream(file.file_path) as source:
-            found = time_bounds(source, file.file_size)
-    except ValueError as error:
+            for stored in read(source, file.file_size, held):
+                if name := _name(stored, held):
+                    yield name
+    except (ValueError, pa.ArrowException) as error:
         raise Corrupt(f"{file.file_name} can't be read ({error})", "See `paimark verify`.") from error
-    for stored, bounds in found.items():
-        name = held.get(stored) or held.get(stored.removeprefix(KEY_PREFIX))
+
+
+def _name(stored: str, held: Mapping[str, str]) -> str | None:
+    return held.get(stored) or held.get(stored.removeprefix(KEY_PREFIX))
+
+
+def _far_in_orc(source: Any, size: int, held: Mapping[str, str]) -> Iterator[str]:
+    for stored, bounds in time_bounds(source, size).items():
         is_near = all(
             low is not None and high is not None and low >= -_MOST_MS and high <= _MOST_MS
             for low, high in bounds
         )
-        if name is not None and not is_near:
-            yield name
+        if not is_near:
+            yield stored
+
+
+def _far_in_parquet(source: Any, size: int, held: Mapping[str, str]) -> Iterator[str]:
+    metadata = pq.read_metadata(source)
+    asked = [stored for stored in names_of_int96(metadata) if _name(stored, held)]
+    yield from far_columns(source, metadata, asked) if asked else ()
+
+
+_READERS = {"orc": _far_in_orc, "parquet": _far_in_parquet}

@@ -1,0 +1,99 @@
+"""Times of 96 bits in Parquet files, as their writers wrote them: pyarrow makes 64 bits of them.
+
+Each is a number of nanoseconds and a day. pyarrow reads them in nanoseconds, which overflow, or in
+microseconds, where it takes the negative number that stock Paimon writes before 1970 for a huge one. So they
+are read as bytes, by a footer that calls them bytes: the pages of the two are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pypaimon.read.reader.parquet_page_index_reader import _Compact, _encode
+
+# Of `FileMetaData`, `RowGroup`, `ColumnChunk`; of `SchemaElement` and `ColumnMetaData` (parquet.thrift).
+_ELEMENTS, _GROUPS, _KEY_VALUES = 2, 4, 5
+_CHUNKS, _META = 1, 3
+_TYPE, _LENGTH, _STATISTICS = 1, 2, 12
+_I32, _STRUCT = 5, 12
+_INT96, _BYTES = 3, 7
+_WIDTH = 12
+_WRITTEN = np.dtype([("nanos", "<i8"), ("day", "<i4")])
+# The day 1970-01-01.
+_EPOCH_DAY = 2_440_588
+_DAY_US = 86_400_000_000
+# More days than 64 bits hold in nanoseconds, and as many microseconds.
+_MOST_DAYS, _MOST_US = 107_000, (1 << 63) // 1_000
+
+
+def names_of_int96(metadata: pq.FileMetaData) -> set[str]:
+    """The top-level columns that hold such times."""
+    columns = map(metadata.schema.column, range(metadata.num_columns))
+    paths = [column.path for column in columns if column.physical_type == "INT96"]
+    names = metadata.schema.to_arrow_schema().names if paths else []
+    return {name for name in names if any(f"{path}.".startswith(f"{name}.") for path in paths)}
+
+
+def far_columns(source: Any, metadata: pq.FileMetaData, columns: Collection[str]) -> set[str]:
+    """Those of the `columns` with a time that 64 bits do not hold in nanoseconds: before 1677 or after 2262.
+
+    `source` is the file, open for reading. Raises what pyarrow does.
+    """
+    far: set[str] = set()
+    parquet = pq.ParquetFile(source, metadata=_told_as_bytes(metadata))
+    for batch in parquet.iter_batches(columns=list(columns)):
+        for name in set(columns) - far:
+            if any(map(_has_far, _leaves(batch.column(name)))):
+                far.add(name)
+    return far
+
+
+def _told_as_bytes(metadata: pq.FileMetaData) -> pq.FileMetaData:
+    written = pa.BufferOutputStream()
+    metadata.write_metadata_file(written)
+    # An empty Parquet file: the footer, its length and the end mark behind the first mark.
+    footer = _Compact(written.getvalue().to_pybytes()[4:-8]).value(_STRUCT)
+    for element in _items(footer, _ELEMENTS):
+        if element.get(_TYPE) == (_I32, _INT96):
+            element |= {_TYPE: (_I32, _BYTES), _LENGTH: (_I32, _WIDTH)}
+    for group in _items(footer, _GROUPS):
+        for chunk in _items(group, _CHUNKS):
+            column = chunk[_META][1]
+            if column[_TYPE] == (_I32, _INT96):
+                column[_TYPE] = (_I32, _BYTES)
+                column.pop(_STATISTICS, None)
+    # pyarrow's own schema would still say that they are times.
+    footer.pop(_KEY_VALUES, None)
+    text = _encode(_STRUCT, footer)
+    return pq.read_metadata(pa.BufferReader(b"PAR1" + text + len(text).to_bytes(4, "little") + b"PAR1"))
+
+
+def _items(fields: dict[int, Any], number: int) -> list[Any]:
+    _, (_, items) = fields[number]
+    return list(items)
+
+
+def _leaves(values: Any) -> Iterator[Any]:
+    """The arrays of such times in an array, however deep, without nulls."""
+    kind = values.type
+    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == _WIDTH:
+        yield values.drop_null()
+    elif pa.types.is_struct(kind):
+        for each in values.flatten():
+            yield from _leaves(each)
+    elif pa.types.is_map(kind):
+        yield from _leaves(values.keys)
+        yield from _leaves(values.items)
+    elif pa.types.is_list(kind):
+        yield from _leaves(values.flatten())
+
+
+def _has_far(values: pa.FixedSizeBinaryArray) -> bool:
+    written = np.frombuffer(b"".join(values.to_pylist()), _WRITTEN)
+    days = written["day"].astype(np.int64) - _EPOCH_DAY
+    micros = np.clip(days, -_MOST_DAYS, _MOST_DAYS) * _DAY_US + written["nanos"] // 1_000
+    return bool((np.abs(days) >= _MOST_DAYS).any() or (np.abs(micros) > _MOST_US).any())

@@ -1,0 +1,34 @@
+"""Types of columns that pyarrow can't read of files of some formats: refused by the column's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from core.errors import Refused
+from core.spark.datasource.field_types import atoms
+
+# What pyarrow says of a Parquet file where a VECTOR is null.
+_NULL_VECTOR = "Expected all lists to be of size"
+_HINT = "Leave it out; a stock engine reads it."
+
+
+def require_kinds_read(table: str, fields: Iterable[Any], splits: Iterable[Any]) -> None:
+    """Raises `Refused` naming one of pypaimon's `fields` that is a VARIANT in ORC files."""
+    variants = [field for field in fields if "VARIANT" in atoms(field.type)]
+    files = (file for split in splits if variants for file in split.files)
+    if any(file.file_name.lower().endswith(".orc") for file in files):
+        raise Refused(
+            f"Column {variants[0].name} of {table} is VARIANT in ORC files, which nothing here reads", _HINT
+        )
+
+
+def refuse_null_vector(table: str, fields: Iterable[Any], error: Exception) -> None:
+    """Raises `Refused` where `error` is pyarrow's of a VECTOR without a value, which it can't read."""
+    vectors = [field.name for field in fields if type(field.type).__name__ == "VectorType"]
+    if vectors and _NULL_VECTOR in str(error):
+        raise Refused(
+            f"A value of {' or '.join(vectors)} of {table} is null, which nothing here reads of a VECTOR in "
+            "Parquet files",
+            _HINT,
+        ) from error
