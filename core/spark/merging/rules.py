@@ -94,9 +94,23 @@ def _columns(key: list[SchemaField], sequence: list[SchemaField], written: Table
 def _compares_as(written: str, now: str) -> bool:
     """Whether values of an older type compare as those they are read as, without Paimon's own casts."""
     old, new = ColumnType.of(written), ColumnType.of(now)
-    if old.name == new.name:
-        return old.name != "DECIMAL" or old.decimal[1] == new.decimal[1]
-    return any(old.name in chain and new.name in chain[chain.index(old.name) :] for chain in _WIDENED)
+    if old.name != new.name:
+        chains = (chain for chain in _WIDENED if old.name in chain and new.name in chain)
+        return any(chain.index(old.name) < chain.index(new.name) for chain in chains) and _has_room(old, new)
+    match old.name:
+        case "DECIMAL":
+            return old.decimal[1] == new.decimal[1] and old.decimal[0] <= new.decimal[0]
+        case "TIMESTAMP" | "TIMESTAMP_LTZ":
+            # What is cut off no longer counts, and times of more digits are stored in another form.
+            return old.fraction <= new.fraction
+        case "CHAR" | "BINARY":
+            return old.first == new.first
+    return _has_room(old, new)
+
+
+def _has_room(old: ColumnType, new: ColumnType) -> bool:
+    """Whether texts and bytes stay whole."""
+    return new.name not in ("VARCHAR", "VARBINARY") or (old.first or 1) <= (new.first or 1)
 
 
 def _names(text: str) -> list[str]:

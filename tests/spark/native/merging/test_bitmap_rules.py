@@ -77,6 +77,36 @@ def test_a_sequence_field_that_was_of_another_kind_is_not_compared() -> None:
         merge_rules(NEW, {0: texts, 1: NEW})
 
 
+@pytest.mark.parametrize(
+    ("written", "now", "alike"),
+    [
+        ("TIMESTAMP(3)", "TIMESTAMP(6)", True),
+        ("TIMESTAMP(6)", "TIMESTAMP(3)", False),
+        ("TIMESTAMP(7)", "TIMESTAMP(6)", False),
+        ("VARCHAR(3)", "VARCHAR(5)", True),
+        ("VARCHAR(5)", "VARCHAR(3)", False),
+        ("CHAR(5)", "VARCHAR(3)", False),
+        ("VARCHAR(5)", "STRING", True),
+        ("DECIMAL(5, 2)", "DECIMAL(7, 2)", True),
+        ("DECIMAL(7, 2)", "DECIMAL(5, 2)", False),
+        ("DECIMAL(5, 2)", "DECIMAL(7, 3)", False),
+        ("BINARY(5)", "BINARY(3)", False),
+        ("INT NOT NULL", "INT", True),
+        ("SMALLINT", "BIGINT", True),
+        ("BIGINT", "INT", False),
+        ("FLOAT", "DOUBLE", True),
+    ],
+)
+def test_a_sequence_field_that_lost_room_is_not_compared(written: str, now: str, alike: bool) -> None:
+    older = schema(0, [(0, "k", "INT"), (1, "p", "INT"), (2, "s", written)], sequence__field="s")
+    newer = schema(1, [(0, "k", "INT"), (1, "p", "INT"), (2, "s", now)], sequence__field="s")
+    if alike:
+        merge_rules(newer, {0: older, 1: newer})
+        return
+    with pytest.raises(Unmergeable, match="sequence field s was"):
+        merge_rules(newer, {0: older, 1: newer})
+
+
 def group(name: str, **changes: Any) -> MergeGroup:
     rules = MergeRules(("INT",), (), False, False, {0: MergeColumns(("_KEY_k",), ())})
     file = MergeFile(name, "parquet", 0, 0, 64, 0, 63, 0, ((True, 0),), ((True, 63),))
