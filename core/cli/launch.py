@@ -9,15 +9,16 @@ import sys
 from core.cli.places import require_place
 from core.config import Settings
 from core.errors import NotFound, UsageError
-from core.storage.known_options import require_known
+from core.storage.option_values import require_options
 
 
 def open_console(settings: Settings) -> int:
     """Run the console until it is closed; its exit code.
 
-    Raises `UsageError` without a terminal, and for an option that nobody obeys; `NotFound` without the place.
+    Raises `UsageError` without a terminal, and for an option that can't be obeyed; `NotFound` without the
+    place.
     """
-    require_known(settings.options, settings.warehouse)
+    require_options(settings.options, settings.warehouse)
     if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
         raise NotFound(
             f"There is no warehouse {settings.warehouse}",

@@ -38,7 +38,8 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
         raise UsageError(f"{shown} names no bucket", _written(scheme))
     _require_no_passwords(uri)
     if scheme in _S3:
-        from core.storage.s3 import S3Files, s3_arguments
+        from core.storage.s3.s3_files import S3Files
+        from core.storage.s3.s3_options import s3_arguments
 
         filesystem, root = _connect(f"s3://{location}", s3_arguments(options), "paimark[s3]", shown)
         return S3Files(filesystem, root, shown)

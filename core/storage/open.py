@@ -8,8 +8,8 @@ from types import MappingProxyType
 from core.errors import UsageError
 from core.redaction import keep_secrets
 from core.storage.files import Files
-from core.storage.known_options import require_known
 from core.storage.local import LocalFiles
+from core.storage.option_values import require_options
 
 # S3 and its like take a request whose time is at most a quarter of an hour off their own. A minute more lies
 # between a process's last sign of life and its last request at most. Google's says nothing of the kind.
@@ -22,12 +22,12 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     """The files of the warehouse at `uri`: a local path or `file://`, else a store that fsspec knows.
 
     `options` are Paimon's catalog options (`s3.endpoint`, `s3.access-key`, ...). Touches neither disk nor
-    network. Raises `UsageError` for an option that nobody obeys.
+    network. Raises `UsageError` for an option that nobody obeys, or of a value that is none.
     """
     if not uri.strip():
         raise UsageError("No warehouse is named", "Give a path or an address: `paimark WAREHOUSE`.")
     keep_secrets(uri, options)
-    require_known(options, uri)
+    require_options(options, uri)
     if uri.startswith("file:"):
         return LocalFiles("/" + uri.removeprefix("file:").lstrip("/"))
     if "://" not in uri:
@@ -64,5 +64,4 @@ def options_for_others(files: Files, options: Mapping[str, str]) -> dict[str, st
         return dict(options)
     from core.storage.remote import RemoteFiles
 
-    found = files.found_options() if isinstance(files, RemoteFiles) else {}
-    return found | dict(options)
+    return files.options_for_others(options) if isinstance(files, RemoteFiles) else dict(options)

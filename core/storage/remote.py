@@ -78,6 +78,10 @@ class RemoteFiles:
         """What the client found for itself, as catalog options that other clients know. Asks no store."""
         return {}
 
+    def options_for_others(self, options: Mapping[str, str]) -> dict[str, str]:
+        """The catalog options, and what the client found where others do not look. May hold secrets."""
+        return self.found_options() | dict(options)
+
     def entries(self, directory: str) -> list[DirectoryEntry]:
         path = self._directory(directory)
         try:

@@ -106,7 +106,7 @@ def test_what_became_of_a_conflict_is_looked_up(server: PretendingServer, winner
 def test_a_conflict_that_does_not_end_is_no_answer(
     server: PretendingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.storage.s3._CONFLICT_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr("core.storage.s3.s3_files._CONFLICT_SECONDS", (0.01, 0.01))
     files = open_files(address(), server.options())
     assert isinstance(files, RemoteFiles)
     server.conflicts = 100

@@ -9,7 +9,7 @@ from functools import partial
 
 from core.config import Flags, Settings, config_path, load_settings, read_config
 from core.errors import NotFound, PaimarkError
-from core.storage.known_options import require_known
+from core.storage.option_values import require_options
 from core.text import clean_text
 from tui.dialogs.palette import PaletteEntry
 from tui.messages import Say
@@ -57,7 +57,7 @@ def why_not_now(session: Session) -> str:
 def _settings_of(flags: Flags, name: str) -> Settings:
     """What was said on the command line still holds, but for the warehouse and its options."""
     settings = load_settings(replace(flags, warehouse=None, options={}, context=name, start=None))
-    require_known(settings.options, settings.warehouse)
+    require_options(settings.options, settings.warehouse)
     if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
         raise NotFound(f"There is no warehouse {settings.warehouse}", "The config file names it.")
     return settings

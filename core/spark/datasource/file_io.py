@@ -22,8 +22,14 @@ from pypaimon.filesystem.pyarrow_file_io import PyArrowFileIO
 
 from core.storage.known_options import KEYTAB, PRINCIPAL
 from core.storage.open import open_files
+from core.storage.option_values import is_yes
 from core.storage.remote import RemoteFiles
+from core.storage.s3.s3_options import time_limits
 
+_S3 = ("s3", "s3a", "s3n")
+_RESOLVING = CatalogOptions.RESOLVING_FILE_IO_ENABLED.key()
+# A store that is gone is given up within a minute; pypaimon's own patience is ten.
+_CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS = 5, 15, 4
 _OURS = ("gs", "gcs", "abfs", "abfss", "az")
 
 
@@ -34,6 +40,8 @@ def file_io(address: str, options: Mapping[str, str]) -> Any:
         return FsspecFileIO(address, options)
     if scheme == "hdfs":
         return _hdfs(address, options)
+    if scheme in _S3 and not is_yes(options.get(_RESOLVING, "")):
+        return S3FileIO(address, Options(dict(options)))
     return FileIO.get(address, Options(dict(options)))
 
 
@@ -72,6 +80,18 @@ def _with_own_clients(opened: Any, principal: str | None, keytab: str | None) ->
     )
     opened._filesystem = PyFileSystem(FSSpecHandler(own))
     return opened
+
+
+class S3FileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no types
+    """As pypaimon's, but for the time after which a store is given up."""
+
+    def _create_s3_retry_config(self) -> dict[str, Any]:
+        seconds = time_limits(self.properties.to_map())
+        return {
+            "connect_timeout": seconds.get("connect", _CONNECT_SECONDS),
+            "request_timeout": seconds.get("read", _READ_SECONDS),
+            "retry_strategy": pafs.AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS),
+        }
 
 
 class FsspecFileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no types

@@ -16,7 +16,7 @@ from core.spark.datasource.table_rows import LOST_FILE
 from core.spark.launch.cluster import WAS_ENDED
 from core.spark.launch.session_settings import RESULT_PORT
 from core.spark.protocol import Cause, Failed
-from core.spark.stores.failures import told_of_read
+from core.spark.stores.failures import told_of_arrow, told_of_read
 from core.storage.files import Unanswered
 from core.table.lineage.commits import Overwritten
 
@@ -46,9 +46,10 @@ _GONE = re.compile(
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
 _MISSING = ("FileMissing", "FileNotFoundError")
 _FAILED_READ = "FAILED_READ_FILE"
+NO_TABLE = "SHOW TABLES lists what there is; write database.table where none is chosen."
 # What helps here, where Spark's own advice is about its own catalog.
 _HINTS = {
-    "TABLE_OR_VIEW_NOT_FOUND": "SHOW TABLES lists what there is; write database.table where none is chosen.",
+    "TABLE_OR_VIEW_NOT_FOUND": NO_TABLE,
     "FAILED_READ_FILE.FILE_NOT_EXIST": LOST_FILE,
 }
 
@@ -101,6 +102,8 @@ def sentences(text: str) -> tuple[str, str]:
         kind, message = raised[-1]
         if kind in _MISSING and (gone := _GONE.search(message)):
             return f"A file that this version needs is not there: {gone['path']}", LOST_FILE
+        if kind == "OSError" and (of_store := told_of_arrow(message)):
+            return of_store
         # Our own errors are sentences already.
         text = message if kind in _OURS else f"{kind}: {message}"
     text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text)))

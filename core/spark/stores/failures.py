@@ -10,16 +10,19 @@ from core.storage.remote_errors import hint_for
 
 # What the words of a client mean; the first that fit, so what says more comes first.
 _MEANINGS = {
-    r"ExpiredToken|RequestExpired|[Tt]oken (?:has|is) expired|TokenRefreshRequired": (
+    r"ExpiredToken|RequestExpired|[Tt]oken (?:has|is) expired|TokenRefreshRequired|EXPIRED_TOKEN": (
         "the session token has expired",
         "ExpiredToken",
     ),
-    r"RequestTimeTooSkewed|Clock skew too great": ("this machine's clock is off", "RequestTimeTooSkewed"),
+    r"RequestTimeTooSkewed|Clock skew too great|REQUEST_TIME_TOO_SKEWED": (
+        "this machine's clock is off",
+        "RequestTimeTooSkewed",
+    ),
     NO_TICKET: (
         "it has no valid Kerberos ticket",
         "kerberos",
     ),
-    r"NoSuchBucket|UnknownStoreException|Bucket does not exist": (
+    r"NoSuchBucket|NO_SUCH_BUCKET|UnknownStoreException|Bucket does not exist": (
         "there is no such bucket, or the endpoint is another store's",
         "endpoint",
     ),
@@ -32,18 +35,24 @@ _MEANINGS = {
         "the store refuses the request, as it does a token that has expired",
         "ExpiredToken",
     ),
-    r"InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|AccessDenied|AccessControlException"
+    r"InvalidAccessKeyId|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH|ACCESS_DENIED|SignatureDoesNotMatch|InvalidToken|AccessDenied|AccessControlException"
     r"|Status Code: 40[13]|HTTP 40[13]|Unauthorized|AuthenticationFail|Permission denied": (
         "the store refuses the credentials",
         "credential",
     ),
-    r"SlowDown|AWSServiceThrottled|Status Code: 503|ServerBusy": ("the store is overloaded", "SlowDown"),
+    r"SlowDown|SLOW_DOWN|AWSServiceThrottled|Status Code: 503|ServerBusy": (
+        "the store is overloaded",
+        "SlowDown",
+    ),
     r"safe ?mode": ("the NameNode is in safe mode", "safemode"),
     r"BlockMissing|Could not obtain block": ("blocks of its files are on no DataNode", ""),
-    r"ConnectException|Connection (?:refused|reset)|UnknownHost|NoRouteToHost|ConnectTimeout|SocketTimeout"
+    r"NETWORK_CONNECTION|REQUEST_TIMEOUT|curlCode"
+    r"|ConnectException|Connection (?:refused|reset)|UnknownHost|NoRouteToHost|ConnectTimeout|SocketTimeout"
     r"|Unable to execute HTTP request|[Cc]onnect to .* failed|ApiCallTimeout|Call From .* failed|EOFException"
     r"|failed to respond|Status Code: 5\d\d": ("the store does not answer", "connect"),
 }
+# What Arrow's client says: the bucket, and the error by a name of its own.
+_OF_ARROW = re.compile(r"bucket '(?P<bucket>[^']+)'.*?AWS Error (?P<said>.*)", re.DOTALL)
 _ADDRESS = re.compile(r"\b(?:s3[an]?|gs|oss|abfss?|hdfs)://[^\s,'\"\]]+")
 _LONGEST = 200
 
@@ -55,6 +64,17 @@ def told(store: Store, text: str) -> tuple[str, str]:
             return f"Spark can't read {store}: {message}", hint_for(str(store), reason)
     said = " ".join(text.split())[:_LONGEST].rstrip(".")
     return f"Spark can't read {store}: {said}", hint_for(str(store), "")
+
+
+def told_of_arrow(text: str) -> tuple[str, str] | None:
+    """What Arrow's client of S3 says, as `told` does; None for other words."""
+    error = _OF_ARROW.search(text)
+    for words, (message, reason) in _MEANINGS.items() if error else ():
+        assert error is not None
+        if re.search(words, error["said"]):
+            store = f"s3://{error['bucket']}"
+            return f"{store} can't be read: {message}", hint_for(store, reason)
+    return None
 
 
 def told_of_read(text: str) -> tuple[str, str] | None:

@@ -12,6 +12,7 @@ _FOUND_BY_JAVA = frozenset(
         *("assume-role", "assume-role-with-web-identity", "container-role", "iam-role"),
     }
 )
+_PARTS = ("key", "secret", "token")
 
 
 def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
@@ -19,27 +20,12 @@ def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
 
     Credentials are told only where Java would not find them by itself. Nothing is asked of a store.
     """
-    from core.storage.s3 import S3Files
+    from core.storage.s3.s3_files import S3Files
 
     if not isinstance(files, S3Files):
         return Identity()
     found = files.found()
     if found.is_anonymous:
         return Identity(found.endpoint, found.region, is_anonymous=True)
-    return Identity(found.endpoint, found.region, False, *_credentials(elsewhere=elsewhere))
-
-
-def _credentials(*, elsewhere: bool) -> tuple[str, str, str]:
-    """Key, secret and token; empty where Java finds them, and where there are none."""
-    from botocore.exceptions import BotoCoreError
-    from botocore.session import Session
-
-    try:
-        credentials = Session().get_credentials()
-    except BotoCoreError:
-        # The client of the metadata had the same trouble, and said so.
-        return "", "", ""
-    if credentials is None or (credentials.method in _FOUND_BY_JAVA and not elsewhere):
-        return "", "", ""
-    frozen = credentials.get_frozen_credentials()
-    return frozen.access_key, frozen.secret_key, frozen.token or ""
+    keys = files.credentials.keys(() if elsewhere else _FOUND_BY_JAVA)
+    return Identity(found.endpoint, found.region, False, *(keys.get(part, "") for part in _PARTS))

@@ -6,14 +6,12 @@ import socket
 import subprocess
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from core.errors import Corrupt, NotFound, Unavailable, UsageError
 from core.storage.files import Files
-from core.storage.open import open_files, options_for_others, require_conditions
-from core.storage.s3 import s3_arguments
+from core.storage.open import open_files, require_conditions
 from tests.storage.pretending import Fault, PretendingServer
 from tests.storage.stores import BUCKET, Proxy, S3Server
 
@@ -195,7 +193,6 @@ def test_an_address_whose_password_nobody_would_use_is_refused(scheme: str) -> N
 @pytest.mark.parametrize(
     ("option", "value", "told"),
     [
-        ("s3.secret-key", "hush", "Partial credentials"),
         ("s3.endpoint", "http://[", "Invalid IPv6"),
         ("s3.region", "no region!", "region"),
     ],
@@ -208,43 +205,6 @@ def test_a_client_that_cannot_be_made_is_said_where_conditions_are_asked_for(
     with pytest.raises(Unavailable, match=told) as failed:
         require_conditions(files)
     assert "hush" not in failed.value.message
-
-
-def test_the_time_limits_add_up_to_about_ten_seconds() -> None:
-    config = s3_arguments({})["config_kwargs"]
-    assert isinstance(config, dict)
-    assert (config["connect_timeout"] + config["read_timeout"]) * config["retries"][
-        "total_max_attempts"
-    ] <= 16
-    assert config["read_timeout"] * config["retries"]["total_max_attempts"] <= 10
-
-
-@pytest.mark.parametrize("prefix", ["s3.", "s3a.", "fs.s3a.", "fs.s3."])
-def test_options_have_paimons_names(prefix: str) -> None:
-    names = {
-        "endpoint": "minio:9000",
-        "access.key": "k",
-        "secret.key": "s",
-        "session.token": "t",
-        "path.style.access": "true",
-        "endpoint.region": "eu",
-    }
-    arguments = s3_arguments({prefix + name: value for name, value in names.items()} | {"metastore": "x"})
-    config = arguments.pop("config_kwargs")
-    assert isinstance(config, dict)
-    assert config["s3"] == {"addressing_style": "path"}
-    assert arguments == {
-        "endpoint_url": "https://minio:9000",
-        "key": "k",
-        "secret": "s",
-        "token": "t",
-        "client_kwargs": {"region_name": "eu"},
-    }
-
-
-def test_a_time_limit_that_is_no_number_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="not a number of milliseconds"):
-        open_files("s3://lake/x", {"s3.connection.timeout": "soon"})
 
 
 @pytest.mark.parametrize(
@@ -273,20 +233,3 @@ def test_an_object_larger_than_metadata_can_be_is_damaged_and_never_read(
     with pytest.raises(Corrupt, match=r"^t/large has 1001 bytes: no metadata is as large$"):
         files.read("t/large")
     assert list(files.read_many(["t/large", "t/small"])) == [b"", bytes(1000)]
-
-
-def test_other_clients_are_told_the_endpoint_of_a_profile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Arrow's finds the credentials of one by itself, and goes to Amazon with them."""
-    (tmp_path / "config").write_text(
-        "[profile lake]\nregion = eu-north-1\nendpoint_url = http://127.0.0.1:9\n"
-    )
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_PROFILE", "lake")
-    given = {"s3.path.style.access": "true"}
-    told = {"s3.endpoint": "http://127.0.0.1:9", "s3.region": "eu-north-1", **given}
-    assert options_for_others(open_files("s3://lake/warehouse", given), given) == told
-    own = {"s3.endpoint": "http://127.0.0.1:8", "s3.region": "us-east-1"}
-    assert options_for_others(open_files("s3://lake/warehouse", own), own) == own
-    assert options_for_others(open_files(str(tmp_path)), {}) == {}

@@ -38,7 +38,7 @@ def handled_here() -> Iterator[None]:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An overloaded store is asked again without a pause."""
-    monkeypatch.setattr("core.storage.s3._THROTTLED_SECONDS", (0.0,))
+    monkeypatch.setattr("core.storage.s3.s3_files._THROTTLED_SECONDS", (0.0,))
 
 
 def answering(status: int, body: str) -> LocalServer:

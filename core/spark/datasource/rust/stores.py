@@ -7,12 +7,10 @@ few options, and passes over all others without a word.
 from __future__ import annotations
 
 import os
-import xml.etree.ElementTree as ET
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from core.storage.hadoop.site_files import site_settings
 from core.storage.known_options import S3_CREDENTIALS, s3_name
 
 _S3 = ("s3", "s3a")
@@ -70,9 +68,7 @@ def _s3(options: Mapping[str, str]) -> StoreAccess:
             if name not in _S3_TAKEN:
                 return StoreAccess(f"it takes no {option}")
             given[name] = value
-    keys = {
-        part: given[name] for part, names in S3_CREDENTIALS.items() for name in names if given.get(name)
-    } or _found_keys()
+    keys = {part: given[name] for part, names in S3_CREDENTIALS.items() for name in names if given.get(name)}
     if missing := next((_S3_KEYS[part] for part in ("key", "secret") if part not in keys), ""):
         return StoreAccess(f"it needs {missing} as an option, in the environment or in a profile")
     region = given.get("region") or given.get("endpoint-region") or ""
@@ -97,15 +93,6 @@ def _s3(options: Mapping[str, str]) -> StoreAccess:
             _PATH_STYLE: "true" if by_path else "false",
         }
     )
-
-
-def _found_keys() -> dict[str, str]:
-    # Not on every executor, and of no use elsewhere.
-    with suppress(ImportError):
-        from core.storage.s3 import lasting_credentials
-
-        return lasting_credentials()
-    return {}
 
 
 def _hdfs(host: str, options: Mapping[str, str]) -> StoreAccess:
@@ -135,9 +122,4 @@ def _hadoop_settings() -> dict[str, str]:
     """Of the files that pypaimon-rust reads as well; none where they can't be read, as it says itself."""
     home = os.environ.get("HADOOP_HOME")
     directory = os.environ.get("HADOOP_CONF_DIR") or (f"{home}/etc/hadoop" if home else "")
-    settings: dict[str, str] = {}
-    for name in ("core-site.xml", "hdfs-site.xml") if directory else ():
-        with suppress(OSError, ET.ParseError):
-            for each in ET.parse(Path(directory, name)).getroot().iterfind("property"):
-                settings[(each.findtext("name") or "").strip()] = (each.findtext("value") or "").strip()
-    return settings
+    return site_settings([directory] if directory else [], ("core-site.xml", "hdfs-site.xml"))

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from core.spark.datasource.paimon import plan_splits
 from core.spark.datasource.rust.stores import store_access
+from core.storage.open import open_files, options_for_others
 from tests.interop.judge import Judge
 from tests.spark.datasource.rust.on_stores import PARTS, keyed_table, require_alike, scan_in, upload
 from tests.storage.local_http import Handler, LocalServer
@@ -26,13 +27,6 @@ KEYS = {"s3.access-key": "a", "s3.secret-key": "b"}
 AT_HOME = {"s3.endpoint": "http://h"}
 TOLD = {**KEYS, "s3.endpoint": "http://h", "s3.region": "us-east-1", "s3.path-style-access": "true"}
 VIRTUAL = {**TOLD, "s3.path-style-access": "false"}
-
-
-@pytest.fixture(autouse=True)
-def _nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
 
 
 @pytest.mark.parametrize(
@@ -78,26 +72,6 @@ def test_python_reads_what_it_can_not_be_told(options: dict[str, str], reason: s
     assert store_access("gs://lake/w", options).why_python == "it is not tried on gs"
 
 
-def test_keys_are_found_where_the_metadata_are_read_with_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """But for those that end within hours: it can't ask for others."""
-    found = {"s3.access-key": "p", "s3.secret-key": "q"}
-    (tmp_path / "credentials").write_text("[default]\naws_access_key_id = p\naws_secret_access_key = q\n")
-    assert store_access("s3://lake/w", AT_HOME).options == TOLD | found
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "e")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "f")
-    monkeypatch.setenv("AWS_SESSION_TOKEN", "t")
-    of_environment = {"s3.access-key": "e", "s3.secret-key": "f", "s3.session.token": "t"}
-    assert store_access("s3://lake/w", AT_HOME).options == TOLD | of_environment
-    assert store_access("s3://lake/w", KEYS | AT_HOME).options == TOLD
-    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
-    (tmp_path / "config").write_text(f"[default]\ncredential_process = {sys.executable} -c 'print(1)'\n")
-    (tmp_path / "credentials").unlink()
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    assert "needs s3.access-key" in store_access("s3://lake/w", AT_HOME).why_python
-
-
 @pytest.mark.usefixtures("by_rust")
 @pytest.mark.parametrize("scheme", ["s3", "s3a"])
 def test_its_rows_are_stock_paimons(
@@ -136,7 +110,7 @@ def hosts(s3: S3Server) -> Iterator[HostsOfBuckets]:
 
 @pytest.mark.usefixtures("by_rust")
 def test_hosts_of_buckets_tokens_and_keys_of_the_environment(
-    s3: S3Server, hosts: HostsOfBuckets, tmp_path: Path
+    s3: S3Server, hosts: HostsOfBuckets, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keyed_table(tmp_path)
     uri = f"s3://{BUCKET}/{uuid.uuid4().hex}"
@@ -145,13 +119,17 @@ def test_hosts_of_buckets_tokens_and_keys_of_the_environment(
     splits = plan_splits(there, ())
     place = {"s3.endpoint": "http://s3.test", "s3.path.style.access": "false", "s3.region": "eu-test-1"}
     told = {"s3.access-key": "told", "s3.secret-key": "x", "s3.session-token": "of-options"}
-    tasks = [(replace(there, options=options), splits) for options in (place | told, place)]
+    for name in ("ACCESS_KEY_ID", "SECRET_ACCESS_KEY", "SESSION_TOKEN"):
+        monkeypatch.setenv(f"AWS_{name}", f"found-{name}")
+    found = options_for_others(open_files(uri, place), place)
+    tasks = [(replace(there, options=options), splits) for options in (place | told, found)]
     environment = {
-        **{name: value for name, value in os.environ.items() if name.lower() != "no_proxy"},
+        **{
+            name: value
+            for name, value in os.environ.items()
+            if name.lower() != "no_proxy" and not name.startswith("AWS_")
+        },
         "http_proxy": hosts.endpoint,
-        "AWS_ACCESS_KEY_ID": "found",
-        "AWS_SECRET_ACCESS_KEY": "y",
-        "AWS_SESSION_TOKEN": "of-environment",
     }
     child = [sys.executable, "-m", "tests.spark.datasource.rust.reading_child"]
     done = subprocess.run(
@@ -171,5 +149,5 @@ def test_hosts_of_buckets_tokens_and_keys_of_the_environment(
         )
         for headers in hosts.seen
     }
-    assert who == {("told", "of-options"), ("found", "of-environment")}
+    assert who == {("told", "of-options"), ("found-ACCESS_KEY_ID", "found-SESSION_TOKEN")}
     assert all("/eu-test-1/s3/" in headers["authorization"] for headers in hosts.seen)

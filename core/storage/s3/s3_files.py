@@ -6,21 +6,19 @@ import errno
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
-from core.errors import FileMissing, Refused, UsageError
+from core.errors import FileMissing, Refused
+from core.redaction import keep_secrets
 from core.storage.conditions import QUICK, Conditions, Race
 from core.storage.files import DirectoryEntry, Unanswered
-from core.storage.known_options import S3_CREDENTIALS, s3_name
 from core.storage.limits import require_small
-from core.storage.remote import IN_FLIGHT, INTERRUPTED, RemoteFiles
+from core.storage.remote import INTERRUPTED, RemoteFiles
 from core.storage.remote_errors import code_of, unavailable
+from core.storage.s3.credentials import OF_THE_MACHINE, Credentials
+from core.storage.s3.s3_options import ATTEMPTS, Found, has_keys, options_told
 
-# A dead endpoint is tried twice, so it has answered, or been given up, in about ten seconds.
-_CONNECT_SECONDS = 3.0
-_READ_SECONDS = 5.0
-_ATTEMPTS = 2
 _WRITER = "paimark-write"
 # What S3 says of a condition that does not hold, and of two conditional writes at once.
 _UNMET, _CONFLICT = ("PreconditionFailed", "412"), "ConditionalRequestConflict"
@@ -32,29 +30,19 @@ _THROTTLED = ("SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable",
 _THROTTLED_SECONDS = (0.5, 1.0, 2.0, 4.0)
 # All that is told of a request without a body that is refused.
 _WITHOUT_REASON = ("400", "403")
-# Where keys come from that are known at once and stay; behind the last programs are run and machines asked.
-_LAST_KEPT = "shared-credentials-file"
-_LASTING = ("env", _LAST_KEPT)
 # Known to keep conditions; every other endpoint is raced.
 _AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
-
-
-class Found(NamedTuple):
-    """What the client found for itself: empty where it goes to Amazon, and where no region is set."""
-
-    endpoint: str
-    region: str
-    is_anonymous: bool
 
 
 class S3Files(RemoteFiles):
     """One request for each call."""
 
     def __init__(self, filesystem: Any, root: str, uri: str) -> None:
-        patience = filesystem.config_kwargs["read_timeout"] * _ATTEMPTS
+        patience = filesystem.config_kwargs["read_timeout"] * ATTEMPTS
         super().__init__(filesystem, root, uri, can_create=True, must_prove=True, deadline=patience)
         # s3fs tries five times, and five times again around that; the client below tries by itself.
         filesystem.retries = 1
+        self.credentials = Credentials()
 
     def _call(
         self,
@@ -142,10 +130,12 @@ class S3Files(RemoteFiles):
         region = "" if meta.region_name == "aws-global" else meta.region_name or ""
         return Found("" if is_amazon else meta.endpoint_url, region, bool(self._filesystem.anon))
 
-    def found_options(self) -> dict[str, str]:
-        """Arrow's client takes credentials of a profile, but not its endpoint."""
-        endpoint, region, _ = self.found()
-        return {name: value for name, value in (("s3.endpoint", endpoint), ("s3.region", region)) if value}
+    def options_for_others(self, options: Mapping[str, str]) -> dict[str, str]:
+        """Arrow's client knows few ways to credentials, and of a profile not its endpoint."""
+        found = self.found()
+        own_keys = {} if found.is_anonymous or has_keys(options) else self.credentials.keys(OF_THE_MACHINE)
+        keep_secrets("", own_keys)
+        return options_told(options, found, own_keys)
 
     def race(self, race: Race) -> Conditions:
         """Raises `Refused` where the installed client drops the condition by itself."""
@@ -251,59 +241,3 @@ class S3Files(RemoteFiles):
 
 def _code(error: OSError) -> str:
     return code_of(error) or ("412" if error.errno == errno.EEXIST else "")
-
-
-def lasting_credentials() -> dict[str, str]:
-    """`key`, `secret` and, where there is one, `token` of the environment or a file of keys.
-
-    For readers that are told them once. Empty where the client above has none, or gets them in another way.
-    """
-    from botocore.exceptions import BotoCoreError
-    from botocore.session import Session
-
-    try:
-        # In the order in which that client looks.
-        for provider in Session().get_component("credential_provider").providers:
-            if (found := provider.load()) is not None:
-                is_lasting = provider.METHOD in _LASTING
-                keys = (found.access_key, found.secret_key, found.token) if is_lasting else ()
-                named = zip(S3_CREDENTIALS, keys, strict=False)
-                return {part: value for part, value in named if value}
-            if provider.METHOD == _LAST_KEPT:
-                break
-    except BotoCoreError:
-        # That client had the same trouble, and said so.
-        pass
-    return {}
-
-
-def s3_arguments(options: Mapping[str, str]) -> dict[str, object]:
-    """Paimon's catalog options as s3fs takes them. Raises `UsageError` for a value that makes no sense."""
-    given = {name: value for option, value in options.items() if (name := s3_name(option))}
-    arguments: dict[str, object] = {
-        argument: given[name] for argument, names in S3_CREDENTIALS.items() for name in names if name in given
-    }
-    config: dict[str, object] = {
-        "connect_timeout": _seconds(given, "connection-establish-timeout", _CONNECT_SECONDS),
-        "read_timeout": _seconds(given, "connection-timeout", _READ_SECONDS),
-        "retries": {"mode": "standard", "total_max_attempts": _ATTEMPTS},
-        "max_pool_connections": IN_FLIGHT,
-    }
-    if (endpoint := given.get("endpoint")) is not None:
-        secure = given.get("connection-ssl-enabled", "true").lower() != "false"
-        arguments["endpoint_url"] = endpoint if "://" in endpoint else f"http{'s' * secure}://{endpoint}"
-    if (path_style := given.get("path-style-access")) is not None:
-        config["s3"] = {"addressing_style": "path" if path_style.lower() == "true" else "virtual"}
-    region = given.get("region") or given.get("endpoint-region")
-    client = {"region_name": region} if region else {}
-    return {**arguments, "config_kwargs": config, "client_kwargs": client}
-
-
-def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
-    text = given.get(name)
-    if text is None:
-        return default
-    try:
-        return int(text.removesuffix("ms").strip()) / 1000
-    except ValueError as error:
-        raise UsageError(f"s3.{name} is {text!r}, and not a number of milliseconds") from error

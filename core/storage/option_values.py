@@ -1,0 +1,99 @@
+"""Which values the catalog options of stores take. A value that is none is refused, and never guessed at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from core.durations import parse_duration
+from core.errors import UsageError
+from core.storage.known_options import (
+    LOCK_ENABLED,
+    METASTORE,
+    RECOVER_WAIT_OPTION,
+    S3_CREDENTIALS,
+    VERIFY_WAIT_OPTION,
+    require_known,
+    s3_name,
+)
+
+_YES_NO = frozenset(
+    {
+        *("fs.azure.always.use.https", "fs.azure.account.hns.enabled"),
+        *("security.kerberos.login.use-ticket-cache", "hdfs.client.fallback-to-pyarrow"),
+        *("cache-enabled", "fuse.enabled", "local-cache.enabled", "resolving-file-io.enabled"),
+        LOCK_ENABLED,
+    }
+)
+# In capital letters, as each client takes them in any.
+_WORDS = {
+    "fs.azure.fns.account.service.type": ("BLOB", "DFS"),
+    "hdfs.client.impl": ("NATIVE", "PYARROW"),
+    METASTORE: ("FILESYSTEM", "HIVE", "JDBC", "REST"),
+    "fs.oss.impl": ("JINDO", "LEGACY"),
+    "fuse.validation-mode": ("STRICT", "WARN", "NONE"),
+    "fuse.mode": ("PVFS", "RAW"),
+}
+_DURATIONS = frozenset({VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION})
+# By the names that `s3_name` gives.
+_S3_YES_NO = frozenset({"path-style-access", "connection-ssl-enabled"})
+_S3_MILLISECONDS = frozenset({"connection-establish-timeout", "connection-timeout"})
+_MILLISECONDS = re.compile(r"0*[1-9][0-9]{0,8}\s*(?:ms)?")
+# Names of S3's for the same thing.
+_S3_SAME = {"endpoint-region": "region"} | {
+    name: names[0] for names in S3_CREDENTIALS.values() for name in names
+}
+
+
+def require_options(options: Mapping[str, str], warehouse: str) -> None:
+    """Raises `UsageError` naming a catalog option that nobody obeys, or that can't be obeyed."""
+    require_known(options, warehouse)
+    require_values(options)
+
+
+def require_values(options: Mapping[str, str]) -> None:
+    """Raises `UsageError` naming an option whose value it can't have, or that another one contradicts."""
+    of_s3: dict[str, str] = {}
+    for option, value in options.items():
+        _require_value(option, value)
+        if name := s3_name(option):
+            first = of_s3.setdefault(_S3_SAME.get(name, name), option)
+            if options[first] != value:
+                raise UsageError(f"{first} and {option} say different things", "Leave one of them out.")
+    key, secret = (S3_CREDENTIALS[part][0] for part in ("key", "secret"))
+    if (key in of_s3) != (secret in of_s3):
+        there, other = (key, secret) if key in of_s3 else (secret, key)
+        raise UsageError(
+            f"{of_s3[there]} is of no use without s3.{other}",
+            "Give both, or neither where the environment or a profile has them.",
+        )
+    session = S3_CREDENTIALS["token"][0]
+    if session in of_s3 and key not in of_s3:
+        raise UsageError(
+            f"{of_s3[session]} is of no use without s3.{key} and s3.{secret}",
+            "Give all three, or none where the environment or a profile has them.",
+        )
+
+
+def is_yes(value: str) -> bool:
+    """What an option that is true or false says."""
+    return value.strip().lower() == "true"
+
+
+def _require_value(option: str, value: str) -> None:
+    name, on_s3 = option.lower(), s3_name(option)
+    if not value.strip():
+        # It would be as if it were not given: another identity's, or another store.
+        raise UsageError(f"{option} is empty", "Is the variable set that it comes from?")
+    if (name in _YES_NO or on_s3 in _S3_YES_NO) and value.strip().lower() not in ("true", "false"):
+        raise UsageError(f"{option} is true or false, not {value}")
+    if on_s3 in _S3_MILLISECONDS and not _MILLISECONDS.fullmatch(value.strip()):
+        raise UsageError(f"{option} is {value!r}, and not a number of milliseconds")
+    if (words := _WORDS.get(name)) and value.strip().upper() not in words:
+        *others, last = map(str.lower, words)
+        raise UsageError(f"{option} is {', '.join(others)} or {last}, not {value}")
+    if name in _DURATIONS:
+        try:
+            parse_duration(value)
+        except UsageError as error:
+            raise UsageError(f"{option}: {error.message}", error.hint) from error

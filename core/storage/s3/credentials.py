@@ -1,0 +1,39 @@
+"""The credentials that the client of S3 finds for itself, for clients that look in fewer places."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from botocore.credentials import Credentials as Found
+
+# Asked of the machine that reads, which each client does.
+OF_THE_MACHINE = frozenset({"container-role", "iam-role"})
+
+
+class Credentials:
+    """Of one warehouse. What ends, as keys of a program or of a role, is asked for again in time."""
+
+    def __init__(self) -> None:
+        self._found: Found | None = None
+
+    def keys(self, but_of: Collection[str]) -> dict[str, str]:
+        """`key`, `secret` and, where there is one, `token` of the environment, a profile or a program.
+
+        `but_of` are botocore's names of places that the reader looks in as well. Empty for credentials of
+        these, and where there are none. Nothing is asked of a store.
+        """
+        from botocore.exceptions import BotoCoreError
+        from botocore.session import Session
+
+        try:
+            self._found = self._found or Session().get_credentials()
+            if self._found is None or self._found.method in but_of:
+                return {}
+            frozen = self._found.get_frozen_credentials()
+        except BotoCoreError:
+            # The client of the metadata had the same trouble, and said so.
+            return {}
+        named = {"key": frozen.access_key, "secret": frozen.secret_key, "token": frozen.token}
+        return {part: value for part, value in named.items() if value}

@@ -1,0 +1,115 @@
+"""Catalog options of S3 as its clients take them.
+
+Paimon's own options are few; each client spells them differently, and some pass over what they do not know.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from core.storage.known_options import S3_CREDENTIALS, s3_name
+from core.storage.option_values import is_yes
+from core.storage.remote import IN_FLIGHT
+
+# A dead endpoint is tried twice, so it has answered, or been given up, in about ten seconds.
+_CONNECT_SECONDS = 3.0
+_READ_SECONDS = 5.0
+ATTEMPTS = 2
+# As pypaimon spells what a client is told.
+_ENDPOINT, _REGION, _PATH_STYLE = "s3.endpoint", "s3.region", "s3.path.style.access"
+# Amazon's own programs take it, and botocore another one alone.
+_REGION_VARIABLE = "AWS_REGION"
+_KEYS = {"key": "s3.access-key", "secret": "s3.secret-key", "token": "s3.session-token"}
+# What these say is among what is told.
+_SAID_OTHERWISE = frozenset(
+    {
+        *(name for names in S3_CREDENTIALS.values() for name in names),
+        *("endpoint", "region", "endpoint-region", "path-style-access", "connection-ssl-enabled"),
+    }
+)
+
+
+class Found(NamedTuple):
+    """What the client found for itself: empty where it goes to Amazon, and where no region is set."""
+
+    endpoint: str
+    region: str
+    is_anonymous: bool
+
+
+def s3_arguments(options: Mapping[str, str]) -> dict[str, object]:
+    """Paimon's catalog options as s3fs takes them. `option_values` has looked at their values."""
+    given = _given(options)
+    config: dict[str, object] = {
+        "connect_timeout": _seconds(given, "connection-establish-timeout", _CONNECT_SECONDS),
+        "read_timeout": _seconds(given, "connection-timeout", _READ_SECONDS),
+        "retries": {"mode": "standard", "total_max_attempts": ATTEMPTS},
+        "max_pool_connections": IN_FLIGHT,
+    }
+    arguments: dict[str, object] = {**_keys(given)}
+    if "endpoint" in given:
+        arguments["endpoint_url"] = _endpoint(given)
+    if (path_style := given.get("path-style-access")) is not None:
+        config["s3"] = {"addressing_style": "path" if is_yes(path_style) else "virtual"}
+    region = _region(given) or os.environ.get(_REGION_VARIABLE, "")
+    client = {"region_name": region} if region else {}
+    return {**arguments, "config_kwargs": config, "client_kwargs": client}
+
+
+def has_keys(options: Mapping[str, str]) -> bool:
+    """Whether they say who reads."""
+    return "key" in _keys(_given(options))
+
+
+def options_told(options: Mapping[str, str], found: Found, own_keys: Mapping[str, str]) -> dict[str, str]:
+    """The options under the names that pypaimon's clients know, with what was found for what is not given.
+
+    `own_keys` are `key`, `secret` and `token`, empty where those clients find them by themselves. May hold
+    secrets.
+    """
+    given = _given(options)
+    endpoint = _endpoint(given) if "endpoint" in given else found.endpoint
+    # As the client of the metadata has it: a store of one's own seldom answers at bucket.host.
+    by_path = given.get("path-style-access") or ("true" if endpoint else "")
+    told = {
+        _ENDPOINT: endpoint,
+        _REGION: _region(given) or found.region,
+        _PATH_STYLE: by_path.strip().lower(),
+    }
+    told |= {_KEYS[part]: value for part, value in (_keys(given) or own_keys).items()}
+    others = {option: value for option, value in options.items() if s3_name(option) not in _SAID_OTHERWISE}
+    return others | {name: value for name, value in told.items() if value}
+
+
+def _given(options: Mapping[str, str]) -> dict[str, str]:
+    """The values by the names of `s3_name`."""
+    return {name: value for option, value in options.items() if (name := s3_name(option))}
+
+
+def _keys(given: Mapping[str, str]) -> dict[str, str]:
+    return {part: given[name] for part, names in S3_CREDENTIALS.items() for name in names if name in given}
+
+
+def _endpoint(given: Mapping[str, str]) -> str:
+    """With the scheme that it is spoken to by."""
+    endpoint = given["endpoint"]
+    is_secure = is_yes(given.get("connection-ssl-enabled", "true"))
+    return endpoint if "://" in endpoint else f"http{'s' * is_secure}://{endpoint}"
+
+
+def _region(given: Mapping[str, str]) -> str:
+    return given.get("region") or given.get("endpoint-region") or ""
+
+
+def time_limits(options: Mapping[str, str]) -> dict[str, float]:
+    """In seconds, those that are given: `connect` and `read`."""
+    given = _given(options)
+    names = {"connect": "connection-establish-timeout", "read": "connection-timeout"}
+    return {part: _seconds(given, name, 0.0) for part, name in names.items() if name in given}
+
+
+def _seconds(given: Mapping[str, str], name: str, default: float) -> float:
+    text = given.get(name)
+    return default if text is None else int(text.strip().removesuffix("ms")) / 1000

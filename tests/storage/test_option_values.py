@@ -1,0 +1,68 @@
+"""A value that an option can't have is refused by the option's name, before anything is opened."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import UsageError
+from core.storage.option_values import require_options
+
+KEYS = {"s3.access-key": "k", "s3.secret-key": "s"}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"s3.path.style.access": "maybe"}, "s3.path.style.access is true or false, not maybe"),
+        ({"fs.s3a.path_style_access": "1"}, "fs.s3a.path_style_access is true or false, not 1"),
+        ({"s3.connection.ssl.enabled": "no"}, "s3.connection.ssl.enabled is true or false, not no"),
+        (
+            {"s3.connection.timeout": "soon"},
+            "s3.connection.timeout is 'soon', and not a number of milliseconds",
+        ),
+        ({"s3.connection.timeout": "-5"}, "s3.connection.timeout is '-5', and not a number of milliseconds"),
+        ({"s3.connection-timeout": "0"}, "s3.connection-timeout is '0', and not a number of milliseconds"),
+        ({"fs.azure.always.use.https": "si"}, "fs.azure.always.use.https is true or false, not si"),
+        (
+            {"fs.azure.fns.account.service.type": "FTP"},
+            "fs.azure.fns.account.service.type is blob or dfs, not FTP",
+        ),
+        ({"hdfs.client.impl": "java"}, "hdfs.client.impl is native or pyarrow, not java"),
+        ({"lock.enabled": "perhaps"}, "lock.enabled is true or false, not perhaps"),
+        ({"metastore": "glue"}, "metastore is filesystem, hive, jdbc or rest, not glue"),
+        ({"paimark.verify-wait": "soon"}, "paimark.verify-wait: 'soon' is not a length of time"),
+        ({"s3.access-key": "", "s3.secret-key": ""}, "s3.access-key is empty"),
+        ({"s3.endpoint": " "}, "s3.endpoint is empty"),
+        ({"s3.secret-key": "s"}, "s3.secret-key is of no use without s3.access-key"),
+        ({"fs.s3.accessKeyId": "k"}, "fs.s3.accessKeyId is of no use without s3.secret-key"),
+        ({"s3.session-token": "t"}, "s3.session-token is of no use without s3.access-key and s3.secret-key"),
+        (
+            {**KEYS, "fs.s3.accessKeyId": "other"},
+            "s3.access-key and fs.s3.accessKeyId say different things",
+        ),
+        (
+            {"s3.region": "a", "s3.endpoint.region": "b"},
+            "s3.region and s3.endpoint.region say different things",
+        ),
+        ({"s3.endpont": "x"}, "There is no storage or catalog option s3.endpont"),
+    ],
+)
+def test_what_cannot_be_obeyed_is_refused(options: dict[str, str], told: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        require_options(options, "s3://lake/w")
+    assert refused.value.message == told
+
+
+def test_what_can_be_obeyed_passes() -> None:
+    options = {
+        "s3.path.style.access": "TRUE",
+        "s3.connection.timeout": "5000 ms",
+        "fs.s3a.connection.establish.timeout": "3000",
+        "hdfs.client.impl": "native",
+        "metastore": "filesystem",
+        "paimark.recover-wait": "0 s",
+        "fs.azure.fns.account.service.type": "Blob",
+        "fs.s3.accessKeyId": "k",
+    }
+    require_options(KEYS | options, "s3://lake/w")
+    require_options({"dfs.ha.namenodes.lake": "a,b"}, "hdfs://lake/w")
