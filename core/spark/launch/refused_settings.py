@@ -27,6 +27,21 @@ def require_possible(settings: Mapping[str, str]) -> None:
     _require_keytab(settings)
 
 
+def require_no_redirection(environment: Mapping[str, str], master: str | None) -> None:
+    """`master` is the one that was named, if any. Raises `Unavailable` for a variable that names another."""
+    if environment.get("SPARK_REMOTE") and master is None:
+        raise Unavailable(
+            "SPARK_REMOTE is not obeyed here",
+            "Say --spark-master sc://host:15002 for Spark Connect, or --spark-master local for none.",
+        )
+    arguments = environment.get("PYSPARK_SUBMIT_ARGS", "").split()
+    if arguments and arguments != ["pyspark-shell"]:
+        raise Unavailable(
+            "PYSPARK_SUBMIT_ARGS is not obeyed here",
+            "Unset it: --spark-master and --spark-conf say the same, or spark-defaults.conf.",
+        )
+
+
 def _require_keytab(settings: Mapping[str, str]) -> None:
     named = {_ONCE.get(name, name) for name in (_KEYTAB, _PRINCIPAL, *_ONCE) if settings.get(name)}
     if len(named) == 1:

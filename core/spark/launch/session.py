@@ -18,7 +18,8 @@ from core.spark.launch import cluster, jvm
 from core.spark.launch.cds import Archive
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import find_java
-from core.spark.launch.refused_settings import require_possible
+from core.spark.launch.masters.masters import no_start, require_master
+from core.spark.launch.refused_settings import require_no_redirection, require_possible
 from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
 from core.spark.launch.session_settings import require_obeyed
 from core.spark.launch.settings import spark_settings
@@ -76,12 +77,13 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
     settings, environment, jars = prepared(settings, start.warehouse, start.options, spark.hadoop)
     os.environ.update(environment)
     require_possible(settings)
+    require_no_redirection(os.environ, start.master)
     # Those of files are not known yet.
     keep_secrets("", settings)
     master = settings["spark.master"]
     joined = None
     if cluster.is_cluster(master):
-        cluster.require_master(master, os.environ)
+        require_master(master, settings, os.environ)
         joined = cluster.cluster_at(master, settings)
         settings = {**cluster.cluster_settings(os.environ), **settings}
     result = result_port(settings, is_cluster=joined is not None)
@@ -92,6 +94,8 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
         # It runs in the driver as well, and need not have this package.
         cluster.package(scratch)
     java = find_java()
+    if java.remark:
+        print(f"paimark: {java.remark}", file=sys.stderr)
     archive = jvm.class_archive(java, spark, settings)
     process = jvm.launch(java, spark, settings, scratch, archive, jars)
     import pyspark.sql.datasource  # noqa: F401
@@ -140,17 +144,7 @@ def _told_plainly(master: str) -> Iterator[None]:
     try:
         yield
     except Py4JJavaError as error:
-        message = str(error.java_exception.getMessage()).splitlines()[0]
-        hint = "The workers' logs say more."
-        if "stopped SparkContext" in message:
-            message = "the master ended it, as when executors can't be started there"
-            if master.startswith("spark://"):
-                message = "its master took no answer, or ended it, as when executors can't be started there"
-                hint = (
-                    "Where it has spark.authenticate it lets in who has its spark.authenticate.secret. "
-                    + hint
-                )
-        raise Unavailable(f"Spark did not start on {master}: {message}", hint) from error
+        raise no_start(master, str(error.java_exception.getMessage())) from error
 
 
 def _require_sql_settings(settings: Mapping[str, str]) -> None:

@@ -17,8 +17,9 @@ from core.spark.launch.cluster import (
     cluster_settings,
     is_cluster,
     package,
-    require_master,
 )
+from core.spark.launch.masters import masters
+from core.spark.launch.masters.masters import require_master
 from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 
 
@@ -33,43 +34,66 @@ def test_where_tasks_run(master: str, expected: bool) -> None:
     assert is_cluster(master) is expected
 
 
-def test_yarn_needs_its_configuration() -> None:
-    with pytest.raises(Unavailable, match="YARN's configuration is not known"):
-        require_master("yarn", {})
-    require_master("yarn", {"HADOOP_CONF_DIR": "/etc/hadoop"})
-
-
 def test_a_master_that_is_not_there_is_named_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        require_master(f"spark://127.0.0.1:1,127.0.0.1:{port}", {})
+        require_master(f"spark://127.0.0.1:1,127.0.0.1:{port}", {}, {})
     with pytest.raises(Unavailable, match=rf"There is no Spark at spark://127\.0\.0\.1:{port} "):
-        require_master(f"spark://127.0.0.1:{port}", {})
+        require_master(f"spark://127.0.0.1:{port}", {}, {})
     with pytest.raises(Unavailable, match="There is no Spark at spark://head"):
-        require_master("spark://head", {})
+        require_master("spark://head", {}, {})
 
 
 def test_a_kubernetes_that_is_not_there_is_named_at_once() -> None:
     """But behind a proxy, which alone knows."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = f"127.0.0.1:{server.getsockname()[1]}"
-        require_master(f"k8s://{place}", {})
-        require_master(f"k8s://http://{place}/clusters/lake", {})
+        require_master(f"k8s://{place}", {}, {})
+        require_master(f"k8s://http://{place}/clusters/lake", {}, {})
     with pytest.raises(Unavailable, match=rf"There is no Kubernetes at k8s://https://{place} "):
-        require_master(f"k8s://https://{place}", {})
+        require_master(f"k8s://https://{place}", {}, {})
     with pytest.raises(Unavailable, match="There is no Kubernetes at k8s://h:p "):
-        require_master("k8s://h:p", {})
-    require_master(f"k8s://https://{place}", {"https_proxy": "http://proxy:3128"})
-    assert cluster._api_server("k8s://api.test") == "api.test:443"
-    assert cluster._api_server("k8s://http://[::1]/x") == "[::1]:80"
-    assert cluster._api_server("k8s://[::1]:6443") == "[::1]:6443"
+        require_master("k8s://h:p", {}, {})
+    require_master(f"k8s://https://{place}", {}, {"https_proxy": "http://proxy:3128"})
+    assert masters._api_server("k8s://api.test") == "api.test:443"
+    assert masters._api_server("k8s://http://[::1]/x") == "[::1]:80"
+    assert masters._api_server("k8s://[::1]:6443") == "[::1]:6443"
 
 
 def test_another_version_of_spark_is_named(tmp_path: Path) -> None:
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark-core_2.12-3.5.1.jar").touch()
     with pytest.raises(Unavailable, match=r"is Spark 3\.5\.1, and PySpark here is 4\."):
-        require_master("spark://127.0.0.1:1", {"SPARK_HOME": str(tmp_path)})
+        require_master("spark://127.0.0.1:1", {}, {"SPARK_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("master", "said", "message", "hint"),
+    [
+        (
+            "yarn",
+            "Failed to submit application_17_0002 to YARN : it was submitted to unknown queue: nope\nmore",
+            "YARN has no queue nope",
+            "spark.yarn.queue",
+        ),
+        (
+            "yarn",
+            "Application application_17_0003 failed 2 times",
+            "Spark did not start on yarn: Application application_17_0003 failed 2 times",
+            "`yarn logs -applicationId application_17_0003` says more.",
+        ),
+        (
+            "spark://m:7077",
+            "Cannot call methods on a stopped SparkContext.",
+            "Spark did not start on spark://m:7077: its master took no answer, or ended it, "
+            "as when executors can't be started there",
+            "spark.authenticate.secret",
+        ),
+    ],
+)
+def test_why_spark_did_not_start_is_told(master: str, said: str, message: str, hint: str) -> None:
+    told = masters.no_start(master, said)
+    assert told.message == message and hint in told.hint
 
 
 def test_a_faulty_time_is_named() -> None:

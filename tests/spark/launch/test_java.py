@@ -60,7 +60,21 @@ def test_a_java_too_old_does_not_hide_one_that_fits(tmp_path: Path) -> None:
     install(tmp_path / "old", "11.0.2")
     install(tmp_path / "new", "17.0.1")
     environment = {"JAVA_HOME": str(tmp_path / "old"), "PATH": str(tmp_path / "new" / "bin")}
-    assert find_java(environment, places=(), bundled=False).source == "PATH"
+    java = find_java(environment, places=(), bundled=False)
+    assert java.source == "PATH"
+    assert java.remark == (
+        f"JAVA_HOME names Java 11, and Spark needs 17 or newer: {tmp_path}/new/bin/java is taken"
+    )
+    assert find_java({"PATH": environment["PATH"]}, places=(), bundled=False).remark == ""
+
+
+def test_a_java_home_without_java_is_refused_by_name(tmp_path: Path) -> None:
+    """As under spark-submit: nobody who names a Java wants another one."""
+    install(tmp_path / "new", "17.0.1")
+    environment = {"JAVA_HOME": str(tmp_path / "nope"), "PATH": str(tmp_path / "new" / "bin")}
+    with pytest.raises(Unavailable, match=r"^JAVA_HOME=\S+/nope has no Java that starts") as refused:
+        find_java(environment, places=())
+    assert "or unset it" in refused.value.hint
 
 
 def test_the_wheel_serves_where_the_machine_has_none(tmp_path: Path) -> None:

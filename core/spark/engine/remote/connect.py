@@ -25,8 +25,9 @@ from core.spark.engine.remote.needed import UNCUT, needed
 from core.spark.engine.session_state import EngineSession
 from core.spark.engine.statement import Job, Runner
 from core.spark.engine.views import empty_frame
-from core.spark.launch.cluster import package, require_listening
+from core.spark.launch.cluster import package
 from core.spark.launch.home import pyspark_version
+from core.spark.launch.masters.masters import require_listening
 from core.spark.native.needs import ViewNeeds
 from core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
 from core.spark.results.results import presentable, tell_columns, tell_rows

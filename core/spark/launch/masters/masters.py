@@ -1,0 +1,79 @@
+"""Whether a master is there at all: asked before Spark asks for minutes.
+
+Begin with `require_master`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from core.errors import Unavailable
+from core.spark.launch.home import other_version, pyspark_version
+from core.spark.launch.masters.listening import refusal_of
+from core.spark.launch.masters.yarn import require_yarn
+
+KUBERNETES = "k8s://"
+# Through one of these Spark's client goes to the API server.
+_PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+# What a ResourceManager calls what it was given, and a queue that it does not have.
+_APPLICATION = re.compile(r"\bapplication_\d+_\d+\b")
+_NO_QUEUE = re.compile(r"unknown queue: (\S+)")
+_WITH_PORT = re.compile(r":[^\]]*$")
+
+
+def require_master(master: str, settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    """Raises `Unavailable` for a master that Spark would try for minutes, or fail on with a stack of Java."""
+    if master == "yarn":
+        require_yarn(settings, environment)
+    if master.startswith(KUBERNETES) and not any(name.upper() in _PROXIES for name in environment):
+        require_listening(master, _api_server(master))
+    if not master.startswith("spark://"):
+        return
+    home = environment.get("SPARK_HOME")
+    if home and (theirs := other_version(Path(home))):
+        raise Unavailable(
+            f"SPARK_HOME ({home}) is Spark {theirs}, and PySpark here is {pyspark_version()}: "
+            "they can't be one cluster",
+            f"Unset SPARK_HOME if the cluster is Spark {pyspark_version()}, or install pyspark {theirs}.",
+        )
+    require_listening(master, *master.removeprefix("spark://").split(","))
+
+
+def no_start(master: str, said: str) -> Unavailable:
+    """Why Spark did not start there, by what Java said."""
+    message, hint = said.splitlines()[0], "The workers' logs say more."
+    if master == "yarn":
+        if queue := _NO_QUEUE.search(said):
+            return Unavailable(
+                f"YARN has no queue {queue[1]}",
+                "Name another: --spark-conf spark.yarn.queue=NAME. `yarn queue -list` knows them.",
+            )
+        application = _APPLICATION.search(said)
+        hint = f"`yarn logs -applicationId {application[0] if application else 'ID'}` says more."
+    if "stopped SparkContext" in message:
+        message = "the master ended it, as when executors can't be started there"
+        if master.startswith("spark://"):
+            message = "its master took no answer, or ended it, as when executors can't be started there"
+            hint = f"Where it has spark.authenticate it lets in who has its spark.authenticate.secret. {hint}"
+    return Unavailable(f"Spark did not start on {master}: {message}", hint)
+
+
+def require_listening(master: str, *places: str) -> None:
+    """Raises `Unavailable` when nobody listens at any of the places, `host:port` each, of this master."""
+    if refused := refusal_of(*places):
+        what = "Kubernetes" if master.startswith(KUBERNETES) else "Spark"
+        raise Unavailable(
+            f"There is no {what} at {master} ({refused})", "Is it running, and is that its port?"
+        )
+
+
+def _api_server(master: str) -> str:
+    """`host:port` of Kubernetes' master, which Spark asks by HTTPS where no scheme is named."""
+    address = master.removeprefix(KUBERNETES)
+    asked = urlsplit(address if "://" in address else f"https://{address}")
+    place = asked.netloc.rpartition("@")[2]
+    # Colons stand in an address of IPv6 as well, which is in brackets.
+    return place if _WITH_PORT.search(place) else f"{place}:{80 if asked.scheme == 'http' else 443}"

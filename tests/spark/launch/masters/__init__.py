@@ -1,0 +1,1 @@
+"""Masters that are there, or not."""
