@@ -11,6 +11,7 @@ from typing import TypeVar
 from core.actions.context import Context
 from core.actions.plan import Plan
 from core.actions.registry import action as action_named
+from core.actions.savepoints.create_savepoint import require_not_applied
 from core.errors import UsageError
 from core.table.layout import TablePath
 from paimark.arguments import checked_arguments
@@ -77,10 +78,11 @@ class TableActions:
             return chosen.plan(context, self._path, given)
 
     def apply(self, plan: Plan) -> Result:
-        """Do what was planned on this table. Raises `Refused` when anything that it stands on moved since."""
+        """Do what was planned on this table, once. Raises `Refused` when anything that it stands on moved."""
         if plan.table != self.name:
             raise UsageError(f"The plan is for {plan.table}, and this is {self.name}")
         with self._session.acting() as context:
+            require_not_applied(context, plan)
             return self._applied(context, plan)
 
     def create_savepoint(

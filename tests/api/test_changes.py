@@ -112,6 +112,11 @@ def test_a_plan_writes_nothing_and_is_applied_later(warehouse: Path, orders: pai
     assert (plan.refusals, contents(warehouse)) == ((), before)
     assert isinstance(orders.apply(plan), paimark.TagDeleted)
     assert orders.tags() == []
+    plan = orders.plan("create-savepoint")
+    assert isinstance(orders.apply(plan), paimark.SavepointCreated)
+    with pytest.raises(paimark.Refused, match="was made since: by this plan"):
+        orders.apply(plan)
+    assert len(orders.savepoints()) == 1
 
 
 def test_a_plan_whose_ground_moved_is_refused(warehouse: Path, orders: paimark.Table) -> None:

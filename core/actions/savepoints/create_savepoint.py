@@ -18,6 +18,7 @@ from core.actions.roots.pin_snapshot import (
     keep,
     slow_check_warning,
 )
+from core.errors import Refused
 from core.figures import counted
 from core.table.catalog import parse_table_name
 from core.table.layout import Root, TablePath, savepoint_tag
@@ -46,6 +47,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             "newest": wanted is None,
             "branch": branch,
             "comment": comment.strip() or None if comment else None,
+            "savepoint": new_id,
         },
         fingerprint=chosen.fingerprint,
         steps=(
@@ -81,6 +83,21 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         after=f"savepoint {savepoint.id} of snapshot {savepoint.saved_snapshot_id}",
     )
     return outcome
+
+
+def require_not_applied(context: Context, plan: Plan) -> None:
+    """Before a plan of some while ago: raises `Refused` where its savepoint is there, or was.
+
+    What any other plan makes or removes is in the way of itself. A plan at once takes the id that is free.
+    """
+    [first, *_] = plan.parts or (plan,)
+    planned = first.arguments.get("savepoint") if first.action == ACTION else None
+    table = parse_table_name(plan.table)
+    if planned is not None and savepoint_claim.next_id(context.files, table) != planned:
+        raise Refused(
+            f"Savepoint {planned} of {plan.table} was made since: by this plan, or by another",
+            f"`paimark savepoints {table.word}` lists them; for one more, plan again.",
+        )
 
 
 def log_finished(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> None:

@@ -9,6 +9,7 @@ import click
 
 from core.actions.context import open_context
 from core.actions.registry import action
+from core.actions.savepoints.create_savepoint import require_not_applied
 from core.cli.asking import require_writable
 from core.cli.changes.actions import carry_out
 from core.cli.changes.saved_plans import load_plan
@@ -33,4 +34,5 @@ def apply(ctx: click.Context, file: Path) -> None:
                 f"{file} was planned on {saved.warehouse}, and this is {context.files.uri}",
                 "Name that warehouse with --warehouse.",
             )
+        require_not_applied(context, saved.plan)
         carry_out(action(saved.plan.action), context, saved.plan, options)

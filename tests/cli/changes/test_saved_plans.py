@@ -45,6 +45,26 @@ def test_a_saved_plan_is_refused_when_the_table_moved(
     assert ran.code == 1 and "v2" in ran.err
 
 
+@pytest.mark.parametrize("snapshots", [(), ("--snapshot", "4", "--snapshot", "5")])
+def test_a_plan_of_savepoints_is_applied_once(
+    paimark: Paimark, warehouse: Path, tmp_path: Path, snapshots: tuple[str, ...]
+) -> None:
+    """Nothing that it makes is in its own way, as a tag is that has its name already."""
+    file, here = str(tmp_path / "save.plan"), ("--warehouse", str(warehouse))
+    asked = ("create-savepoint", "shop.orders", *snapshots, "--option", "paimark.verify-wait=0 s")
+    assert paimark(*here, *asked, "--plan-out", file).code == 0
+    again = (*here, "apply", file, "--option", "paimark.verify-wait=0 s")
+    assert paimark(*again).code == 0
+    made = len(paimark(*here, "--output", "json", "savepoints", "shop.orders").rows)
+    for words in (again, (*again, "--dry-run")):
+        ran = paimark(*words)
+        assert ran.code == 1 and "was made since: by this plan, or by another" in ran.err
+    assert len(paimark(*here, "--output", "json", "savepoints", "shop.orders").rows) == made
+    # Nor after it was taken back: its number is not used again.
+    assert paimark(*here, "--yes", "undo", "shop.orders").code == 0
+    assert paimark(*again).code == 1
+
+
 def test_a_file_is_never_overwritten(paimark: Paimark, warehouse: Path, saved: Path) -> None:
     words = ("create-tag", "shop.orders", "--name", "other", "--plan-out", str(saved))
     ran = paimark("--warehouse", str(warehouse), *words)
