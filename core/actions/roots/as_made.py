@@ -31,6 +31,12 @@ def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
         return False
 
 
+def changed_since(entry: Undoable) -> str:
+    """Of a change whose thing is not untouched."""
+    made = " ".join(str(each) for each in (entry.arguments or {}).values() if each is not None)
+    return f"What {entry.action} made ({made}) has been changed since"
+
+
 def holds(files: Files, table: TablePath, inverse: str, arguments: dict[str, object]) -> str:
     """The fingerprint of the thing that the inverse action would take away. Raises `NotFound`."""
     branch = arguments.get("branch")

@@ -9,6 +9,7 @@ from core.actions.change.operations import Stacks
 from core.actions.checks import fingerprint, integer_argument, require_allowed, require_unmoved
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Refusal, Step
+from core.actions.roots.as_made import changed_since, is_untouched
 from core.errors import NotFound, Refused, UsageError
 from core.figures import counted
 from core.table.catalog import parse_table_name
@@ -16,6 +17,7 @@ from core.table.layout import TablePath
 from core.table.operations import Operation, read_operations
 
 ACTION = "restore"
+_OTHER = Refusal("Somebody else did something meanwhile", "Look at the operations, then plan it again.")
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -33,6 +35,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         hint = "Only what can be undone, or was undone last, is walked."
         refusals.append(Refusal(f"Operation {number} of {table.full_name} can't be reached", hint))
     verb, tokens = way or ("undo", [])
+    refusals += _changed(context, table, stacks, tokens)
     by_token = {each.token: each for each in known}
     steps = [Step("replace", f"{verb} {by_token[each].action}", by_token[each].summary) for each in tokens]
     changes = counted(len(tokens), "change")
@@ -55,16 +58,28 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     table = parse_table_name(plan.table)
     known = read_operations(context.files, table)
     require_unmoved(table, plan, fingerprint(*(each.token for each in known)))
-    count, verb = int(plan.arguments["count"] or 0), str(plan.arguments["verb"])
-    for position in range(count):
+    number, stacks = int(plan.arguments["to"] or 0), operations.stacks(context, table)
+    verb, tokens = _way(stacks, _target(table, known, number)) or ("undo", [])
+    for position, token in enumerate(tokens):
         step = action(verb).plan(context, table, {"single": True})
-        if step.refusals:
-            reason = f"{position} of {count} done, then: {step.refusals[0].reason}"
-            raise Refused(reason, step.refusals[0].hint)
+        refusals = list(step.refusals)
+        if token not in (step.undoes, step.redoes):
+            # An undo passes over what somebody has changed since, and takes back the one before it.
+            refusals += [*_changed(context, table, stacks, [token]), _OTHER]
+        if refusals:
+            raise Refused(f"{position} of {len(tokens)} done, then: {refusals[0].reason}", refusals[0].hint)
         progress(Remark(step.summary))
         action(verb).apply(context, step, progress)
-    message = f"{plan.table} is at operation {plan.arguments['to']}: {counted(count, 'change')} by {verb}"
-    return Outcome(action=ACTION, table=plan.table, message=message, result={"walked": count})
+    message = f"{plan.table} is at operation {number}: {counted(len(tokens), 'change')} by {verb}"
+    return Outcome(action=ACTION, table=plan.table, message=message, result={"walked": len(tokens)})
+
+
+def _changed(context: Context, table: TablePath, stacks: Stacks, tokens: list[str]) -> list[Refusal]:
+    """Of those to be undone, the ones that made what somebody has changed since: nothing takes that away."""
+    changed = [
+        each for each in stacks.undo if each.token in tokens and not is_untouched(context.files, table, each)
+    ]
+    return [Refusal(changed_since(each), "Take it back by hand: `undo` passes over it.") for each in changed]
 
 
 def _target(table: TablePath, known: list[Operation], number: int) -> str | None:

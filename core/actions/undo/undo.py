@@ -13,7 +13,7 @@ from core.actions.change.operations import Undoable
 from core.actions.context import Context
 from core.actions.many.planning import plan_in_turn, together
 from core.actions.plan import Plan, Refusal
-from core.actions.roots.as_made import is_untouched
+from core.actions.roots.as_made import changed_since, is_untouched
 from core.actions.undo import commit as undo_commit
 from core.actions.undo import replacement as undo_replacement
 from core.actions.undo import retirement as undo_retirement
@@ -58,13 +58,8 @@ def _plan_group(context: Context, table: TablePath, group: Sequence[Undoable]) -
     makers = [partial(_plan_of, table=table, entry=each) for each in untouched]
     parts, refusals = plan_in_turn(context, table, makers)
     made = together(table, parts, refusals, f"Take back {group[0].action}: ")
-    changed = [_changed(each) for each in group if each not in untouched]
+    changed = [f"{changed_since(each)}, and stays" for each in group if each not in untouched]
     return msgspec.structs.replace(made, action=ACTION, warnings=(*changed, *made.warnings))
-
-
-def _changed(entry: Undoable) -> str:
-    made = " ".join(str(each) for each in (entry.arguments or {}).values() if each is not None)
-    return f"What {entry.action} made ({made}) has been changed since, and stays"
 
 
 def _plan_of(context: Context, table: TablePath, entry: Undoable, *, replacement_only: bool = False) -> Plan:

@@ -121,6 +121,20 @@ def test_a_plan_to_restore_is_refused_when_anything_was_done_since(context: Cont
         applied(context, plan)
 
 
+def test_a_restore_takes_back_nothing_in_the_place_of_what_somebody_changed(context: Context) -> None:
+    """An undo alone passes over it, to what was done before."""
+    done(context, "create-tag", name="one", snapshot=4)
+    done(context, "create-branch", name="fix", tag="v2")
+    done(context, "create-tag", name="three", snapshot=4)
+    plan = planned(context, "restore", to=1)
+    add(context, "shop.orders$branch_fix", 900)
+    with pytest.raises(Refused, match=r"1 of 2 done, then: What create-branch made \(fix\) has been changed"):
+        applied(context, plan)
+    assert {"tag-one", "fix"} <= set(names(context)) and "tag-three" not in names(context)
+    [refusal] = planned(context, "restore", to=1).refusals
+    assert refusal.reason == "What create-branch made (fix) has been changed since"
+
+
 @pytest.mark.parametrize(("name", "given"), [("create-tag", {"name": "x"}), ("create-savepoint", {})])
 def test_a_redo_holds_the_snapshot_that_was_newest_then(
     context: Context, name: str, given: dict[str, str]

@@ -60,7 +60,8 @@ def test_commits_made_since_stay_on_the_branch_and_are_listed(context: Context) 
     rows = main_rows(context)
     plan = planned(context, "undo")
     assert plan.kept == ("Branch fix stays, with the 2 commits made since it became main: snapshots 4 to 5",)
-    applied(context, plan)
+    outcome = applied(context, plan)
+    assert outcome.message.endswith("Kept: branch fix" + plan.kept[0].removeprefix("Branch fix"))
     assert rows_of(context, fix) == rows
 
 
