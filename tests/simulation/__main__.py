@@ -27,6 +27,7 @@ from tests.simulation.schedules.crash_points import CrashPoints, is_known_fault
 from tests.simulation.schedules.hazards import ALL, COVERED, Hazard
 from tests.simulation.schedules.planted import PLANTS, planted
 from tests.simulation.schedules.seeds import Run
+from tests.simulation.schedules.sessions import Session
 from tests.simulation.stock.format import Stock
 from tests.simulation.world import Violation
 
@@ -46,6 +47,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int)
     parser.add_argument("--store", choices=_KINDS)
     parser.add_argument("--seeds", help="a range: 0-99")
+    parser.add_argument("--sessions", action="store_true", help="seeds of sessions that stay open")
     parser.add_argument("--server", help="a URI of a real store: s3://lake, hdfs://host:port; with --store")
     parser.add_argument("--option", action="append", default=[], help="NAME=VALUE, of that store's catalog")
     parser.add_argument("--point", action="append", default=[], help="a crash point as it is printed")
@@ -108,8 +110,12 @@ def _seeds(arguments: argparse.Namespace) -> Iterator[Attempt]:
     for seed in range(int(first), int(last or first) + 1):
         kind: StoreKind = arguments.store or _KINDS[seed % len(_KINDS)]
         formats = Stock() if arguments.dump else Lean()
-        run = Run(seed, kind, _hazards(arguments), formats, opened() if opened else None)
+        if arguments.sessions:
+            run: Run | Session = Session(seed, kind, _hazards(arguments), formats)
+        else:
+            run = Run(seed, kind, _hazards(arguments), formats, opened() if opened else None)
         more = " --all" if arguments.all else f" --with {arguments.more}" if arguments.more else ""
+        more += " --sessions" if arguments.sessions else ""
         yield Attempt(f"--seed {seed} --store {kind}{more}", run.run, partial(getattr, run.world, "trace"))
         if arguments.dump:
             dump(run.world, arguments.dump)

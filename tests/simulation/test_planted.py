@@ -21,6 +21,18 @@ POINTS = {
     ),
     "expiry-passes-a-commit-that-is-being-made": "merge: die after write 16, others commit and main expires",
     "a-rollback-makes-an-archive-somebodys": "pointer: die after write 16, main is rolled back",
+    "a-recovery-takes-another-branch-for-the-one-that-goes": (
+        "branch goes: die after write 10, another branch gets its name"
+    ),
+    "a-recovery-moves-another-branch-of-the-name": (
+        "branch is retired: die after write 16, another branch gets its name"
+    ),
+    "a-recovery-writes-into-a-branch-of-another-engine": (
+        "branch from a tag of engines: die after write 5, another branch gets its name"
+    ),
+    "a-stock-engine-moves-main-to-a-branch-that-goes": (
+        "branch goes: die after write 8, main is fast-forwarded"
+    ),
     "a-moved-root-loses-what-came-late": "branch is retired: die after write 10, others commit",
 }
 STORIES = {

@@ -82,6 +82,8 @@ class World:
         self.expiring: dict[Identity, int] = {}
         # The root that a stock engine was told to roll back, or to delete.
         self.stock_may_drop: Root | None = None
+        # Branches that a stock engine made in the place of others of their names.
+        self.made_anew: set[Root] = set()
         # Whether main was moved along a branch: from then on both have some snapshots.
         self.shares_snapshots = False
         # Whether something happened that leaves files behind which nobody needs.

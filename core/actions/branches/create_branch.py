@@ -126,12 +126,17 @@ class CreateBranch(Change[CreateBranchState]):
         """A branch that others write to counts, whole or not: it can't be taken back any more."""
         if hold.token == self.work.token:
             return Landed.YES if self._is_ours() and self._others_files() else Landed.NO
+        if self._is_anothers():
+            return Landed.NO
         return Landed.YES if self._is_whole() or self._others_files() else Landed.NO
 
     def finish(self, hold: Hold) -> None:
+        work = self.work
+        if self._is_anothers():
+            work.progress(Remark(f"branch {self.state.name} is another one, which another engine made since"))
+            return
         if self._is_whole():
             return
-        work = self.work
         try:
             source = _source_as_planned(work.context, work.table, work.plan)
         except (Refused, Corrupt) as error:
@@ -158,8 +163,8 @@ class CreateBranch(Change[CreateBranchState]):
 
     def way_back(self) -> Undoable | None:
         root = self._branch
-        if not Lineage(self.work.files, root).schema_ids():
-            # It stays unfinished, for what others wrote to it.
+        if self._is_anothers() or not Lineage(self.work.files, root).schema_ids():
+            # It is none of ours, or stays unfinished, for what others wrote to it.
             return None
         return Undoable(
             token=self.work.token,
@@ -184,6 +189,8 @@ class CreateBranch(Change[CreateBranchState]):
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         what = f"branch {self.state.name}"
+        if self._is_anothers():
+            return [Step("check", what, "another engine made it: it stays")]
         if self._is_whole():
             return [Step("check", what, "it is whole")]
         if self._others_files():
@@ -196,8 +203,13 @@ class CreateBranch(Change[CreateBranchState]):
     def _is_ours(self) -> bool:
         """Whether it can be opened, and no other engine has made it."""
         path = self._branch.schema(self._newest_schema)
+        return self.work.files.exists(path) and not self._is_anothers()
+
+    def _is_anothers(self) -> bool:
+        """Whether another engine has made a branch of this name, whose rows are none of ours to change."""
+        path = self._branch.schema(self._newest_schema)
         [schema] = self.work.files.read_many([path])
-        return schema is not None and is_protected(schema, path)
+        return schema is not None and not is_protected(schema, path)
 
     @property
     def _newest_schema(self) -> int:

@@ -8,23 +8,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from core.actions.branches.going import marked
 from core.actions.change.change import Change
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
+from core.actions.context import Remark
 from core.actions.merge import history as merge_history
 from core.actions.plan import Step
 from core.actions.replace.takeover import moved
-from core.actions.roots.barrier import put_before_removal
+from core.actions.roots.barrier import unmark
 from core.actions.roots.pause import wait_for_cleanings
 from core.actions.roots.root_files import (
     PARTS,
     SNAPSHOTS,
+    TAGS,
     Swap,
     copy_files,
     part_of,
     remove_copied,
     remove_root,
     root_files,
+    same_files,
     take_back_copy,
 )
 from core.actions.roots.root_state import state
@@ -35,6 +39,8 @@ from core.table.reading import numbered
 
 # A job that commits faster than this many copies is told of, and stopped by nobody.
 _ROUNDS = 20
+# What `put_before_removal` writes.
+_MARK = (f"{SNAPSHOTS}/{BARRIER}", f"{SNAPSHOTS}/EARLIEST")
 
 
 class RootMove(Change[Undoable]):
@@ -67,17 +73,34 @@ class RootMove(Change[Undoable]):
             raise moved(self.work.table, before.description, now.description)
 
     def finish(self, hold: Hold) -> None:
-        merge_history.rename(self.work.files, self.source, self.target)
-        self._wait()
-        move_rest(self.work.files, self.source, self.target, self.swap())
-        self.work.progress(f"{self.source.label} is {self.target.label} now")
+        files, source, target, progress = self.work.files, self.source, self.target, self.work.progress
+        if not marked(hold, source, target.label, self._is_whole, progress):
+            return
+        if not self._is_copied():
+            unmark(files, source)
+            progress(Remark(f"branch {source.label} stays: {target.label} is another branch, made since"))
+            return
+        merge_history.rename(files, source, target)
+        if ids := _snapshot_ids(files, source):
+            # Until nobody reads the snapshots under the old name any more who knows of no other.
+            wait_for_cleanings(self.work.context, len(ids), progress)
+        move_rest(files, source, target, self.swap())
+        progress(f"{source.label} is {target.label} now")
 
-    def _wait(self) -> None:
-        """Until nobody reads the snapshots under the old name any more who knows of no other."""
-        files, source = self.work.files, self.source
-        if ids := numbered(files.names(source.snapshots), SNAPSHOT_PREFIX):
-            put_before_removal(files, source, self.target.label)
-            wait_for_cleanings(self.work.context, len(ids), self.work.progress)
+    def _is_whole(self) -> bool:
+        """Before anything is removed: whether the old name has what was copied last, if that was anything."""
+        ids = _snapshot_ids(self.work.files, self.target)
+        return self._are_same(ids[-1:])
+
+    def _is_copied(self) -> bool:
+        """Whether the new name has the copy still: the snapshots that are left are the same there."""
+        here, there = _snapshot_ids(self.work.files, self.source), _snapshot_ids(self.work.files, self.target)
+        both = [number for number in here if number in there]
+        return self._are_same(both) and bool(both or not here or not there)
+
+    def _are_same(self, ids: list[int]) -> bool:
+        names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in ids]
+        return [*same_files(self.work.files, self.source, self.target, names)] == names
 
     def take_back(self, hold: Hold) -> None:
         take_back_copy(self.work.files, self.target, self.source, self.work.progress)
@@ -87,19 +110,24 @@ class RootMove(Change[Undoable]):
         return [Step("delete", f"branch {gone.label}", "the other one stays")]
 
 
+def _snapshot_ids(files: Files, root: Root) -> list[int]:
+    return numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)
+
+
 def move_rest(files: Files, source: Root, target: Root, swap: Swap | None) -> None:
     """Copy what came late to a root that is being moved, and remove what its copy holds, until all went.
 
     Raises `Refused` when a job goes on writing there, or wrote another snapshot of an id: the rest stays.
     """
     for _ in range(_ROUNDS):
-        names = [name for name in root_files(files, source) if name != f"{SNAPSHOTS}/{BARRIER}"]
-        if not names:
-            remove_root(files, source)
-            return
+        names = [name for name in root_files(files, source) if name not in _MARK]
         known = root_files(files, target)
         late = [name for name in names if name not in known]
         copy_files(files, source, target, late)
+        if not any(name.startswith((f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}", f"{TAGS}/")) for name in names):
+            # Schemas go last: all that was written by them has gone to the new name.
+            remove_root(files, source)
+            return
         different = remove_copied(files, source, target, names, swap)
         # A tag, a hint or a consumer may be written anew; a snapshot and a schema never are.
         copy_files(files, source, target, different, replacing=True)

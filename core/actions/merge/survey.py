@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.actions.checks import fingerprint
-from core.actions.merge.history import merged
+from core.actions.merge.history import Merged, merged
 from core.actions.merge.unrelated import no_common_past
 from core.actions.plan import Refusal
 from core.actions.rewrite.spark_rewrite import RewriteBase, start_of
@@ -16,7 +16,7 @@ from core.errors import Corrupt, Refused
 from core.storage.files import Files
 from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import Root, TablePath
-from core.table.lineage.forks import Side, find_fork
+from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
 from core.table.manifests.files import data_manifests, live_facts
@@ -99,12 +99,11 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
             "Replace main with the branch, or write the rows yourself.",
         )
     fork = find_fork(main, branch)
-    if known is not None and not known.is_taken_back and fork.is_proven:
-        # Another branch of this name, made of main when it had the merge already.
-        known = known if (fork.snapshot_id or 0) < known.main.id else None
+    if known is not None and _is_another(main, branch, known, fork):
+        known = None
     if known is not None:
         at_head, at_main = branch.record(known.head.id), main.record(known.main.id)
-        if at_head is None and known.head == known.main:
+        if at_head is None and known.head == known.main and (branch.latest_id or 0) > known.head.id:
             # Main went on along the branch, and pinned what it has of it.
             at_head = at_main
         if at_head is None:
@@ -126,6 +125,19 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
     if at_fork is None:
         raise no_common_past(files, branch)
     return at_fork, at_fork, branch.root
+
+
+def _is_another(main: Side, branch: Side, known: Merged, fork: Fork) -> bool:
+    """Whether what was merged was another branch of this name, which has been deleted since."""
+    if not fork.is_proven or fork.snapshot_id is None:
+        return False
+    if not known.is_taken_back and fork.snapshot_id >= known.main.id:
+        # It was made of main when that had the merge already.
+        return True
+    # Main went on along the other, so both would have the same snapshots up to the newest of this.
+    went_along = known.head == known.main and (branch.latest_id or 0) < known.head.id
+    common = main.known_ids & branch.known_ids
+    return went_along and any(number > fork.snapshot_id for number in common)
 
 
 def _kind(files: Files, start: RewriteBase, head: ChosenSnapshot, base: Snapshot) -> Kind:

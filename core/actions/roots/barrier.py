@@ -40,15 +40,32 @@ def put_barrier(files: Files, table: TablePath, main: str) -> None:
         files.replace(hint, _HINT)
 
 
-def put_before_removal(files: Files, root: Root, moved_to: str) -> None:
-    """Before a branch is removed that has another name by now. It goes with it. Idempotent.
+def put_before_removal(files: Files, root: Root, becomes: str) -> None:
+    """Before a branch is removed, as which it `becomes` something else. It goes with it. Idempotent.
 
-    A stock orphan cleaning that lists its snapshots from now on fails. It may not know of the other name, and
-    would take for nobody's what it finds no snapshot of.
+    A stock orphan cleaning that lists its snapshots from now on fails. It may not know of the branch's other
+    name, and would take for nobody's what it finds no snapshot of. So does a stock fast-forward, which begins
+    with the earliest: it would give main snapshots whose files are going.
     """
-    word = re.sub(r"\W", "_", moved_to)
+    word = re.sub(r"\W", "_", becomes)
     text = f"THIS_BRANCH_IS_{word}_NOW: `paimark recover` removes what is left of it.\n"
+    # The hint first: one to a snapshot that is missing is looked past.
+    files.replace(root.earliest_hint, _HINT)
     files.create(root.snapshot(BARRIER_ID), text.encode())
+
+
+def is_marked(files: Files, root: Root) -> bool:
+    """Whether a branch is one that goes."""
+    return files.exists(root.snapshot(BARRIER_ID))
+
+
+def unmark(files: Files, root: Root) -> None:
+    """The branch stays after all. Idempotent."""
+    files.delete(root.snapshot(BARRIER_ID))
+    [hint] = files.read_many([root.earliest_hint])
+    if hint == _HINT:
+        # Engines look for the earliest where nothing names it.
+        files.delete(root.earliest_hint)
 
 
 def remove_barrier(files: Files, table: TablePath, latest: bytes | None) -> None:

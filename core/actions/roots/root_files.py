@@ -15,7 +15,7 @@ from core.actions.context import Progress, Remark
 from core.actions.temp_files import meant_for
 from core.errors import Corrupt, Refused
 from core.storage.files import Files, Unanswered
-from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.read_tags import holds_for_good
 from core.table.reading import numbered
 from core.table.records import Tag
@@ -160,12 +160,18 @@ def delete_files(files: Files, root: Root, names: Sequence[str]) -> None:
 
 
 def remove_root(files: Files, root: Root) -> None:
-    """Remove a branch root with all that is in it: half-written files too, and links themselves."""
+    """Remove a branch root with all that is in it: half-written files too, and links themselves.
+
+    What marks it as one that goes is last.
+    """
     if root.branch is None:
         raise ValueError("the table directory is never removed")
-    schemas = f"{root.schemas}/"
+    schemas, mark = f"{root.schemas}/", (root.earliest_hint, root.snapshot(BARRIER_ID))
     schemas_last = sorted(paths_below(files, root.directory), key=lambda path: path.startswith(schemas))
-    _each(files.delete, schemas_last)
+    _each(files.delete, [path for path in schemas_last if path not in mark])
+    for path in mark:
+        if path in schemas_last:
+            files.delete(path)
     files.prune(root.directory)
 
 

@@ -280,3 +280,24 @@ def test_a_branch_that_expired_what_main_went_on_along_is_merged_again(
     assert planned(context, "merge-branch", name="fix").refusals == ()
     done(context, "merge-branch", name="fix")
     assert main_rows(context) == rows_of(context, root)
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_another_branch_of_the_name_has_its_own_fork(context: Context, orders: Path, later: bool) -> None:
+    """Main went on along the first, which was deleted; the second has fewer snapshots than that had."""
+    done(context, "create-tag", name="fork")
+    branched(context, tag="fork")
+    add(context, "shop.orders$branch_fix", 101)
+    done(context, "merge-branch", name="fix")
+    done(context, "delete-branch", name="fix")
+    if later:
+        add(context, "shop.orders", 300)
+    branched(context, tag="v2", order_id=200)
+    survey = survey_merge(context.files, ORDERS, "fix")
+    assert (survey.base.id, survey.main_base.id, survey.kind) == (2, 2, "keyed")
+    for number in (1, 2, 3, 4, 5):
+        (orders / f"snapshot/snapshot-{number}").unlink()
+    (orders / "snapshot/EARLIEST").unlink(missing_ok=True)
+    # Nothing tells any more whether main has it.
+    with pytest.raises(Refused, match=r"Snapshot 7 of branch fix of .* is gone"):
+        survey_merge(context.files, ORDERS, "fix")

@@ -117,7 +117,7 @@ class Choices:
         now = self._world.scheduler.now_ms()
         choice = self._random.random()
         own = [each for each in view.tags(self._store, table.root) if each.startswith("stock")]
-        free = [each for each in own if not self._is_branched_from(each)]
+        free = [each for each in own if not self.is_branched_from(each)]
         if choice < 0.6 and not self.may_expire():
             return
         if choice < 0.45:
@@ -216,7 +216,7 @@ class Choices:
     def _branches(self) -> list[Root]:
         return [root for root in view.roots(self._store) if root.branch is not None]
 
-    def _is_branched_from(self, tag: str) -> bool:
+    def is_branched_from(self, tag: str) -> bool:
         """Whether a branch stands on what the tag holds: engines that know nothing of it would break it."""
         found = view.tags(self._store, TABLE.root())[tag]
         return any(

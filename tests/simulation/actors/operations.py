@@ -50,9 +50,9 @@ class Operation:
 
     `action` and `arguments` are those that it comes to: of a redo those of what is redone, of an undo by the
     opposite action those of that one. `undoes` is what an undo takes back. `planned` is what there was when
-    the plan was made, `begun` when it was applied. `touched` has each thing it changed with what that was
-    before, `token` its name in the log of operations. `late` are the roots that others committed to since the
-    plan and before it may have looked for that: what they have there must stay.
+    the plan was begun, `shown` when it was made, `begun` when it was applied. `touched` has each thing it
+    changed with what that was before, `token` its name in the log of operations. `late` are the roots that
+    others committed to since the plan and before it may have looked for that: what they have there must stay.
     """
 
     actor: Actor
@@ -61,6 +61,7 @@ class Operation:
     planned: Seen
     begun: Seen
     undoes: Operation | None = None
+    shown: Seen | None = None
     state: State = "running"
     token: str = ""
     outcome: Outcome | None = None
@@ -85,7 +86,7 @@ class Operation:
         """It has just written what it looks again after: the journal, or the barrier."""
         if path not in self.looked_after:
             self.looked_after.add(path)
-            heads = self.begun.heads.items()
+            heads = (self.shown or self.begun).heads.items()
             self.late |= {root for root, head in heads if now.heads.get(root) not in (head, None)}
 
     def must_spare(self, root: Root) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from core.actions.context import NO_AUDIT, Context
 from core.actions.plan import Plan
@@ -42,6 +43,15 @@ def context_of(world: World, actor: Actor) -> Context:
     )
 
 
+class Planned(NamedTuple):
+    """A plan, what was asked for, and what there was when it was made, and when it was done."""
+
+    plan: Plan
+    arguments: dict[str, object]
+    seen: Seen
+    shown: Seen
+
+
 class Ours:
     """Does actions, and tells the judges of them."""
 
@@ -63,6 +73,14 @@ class Ours:
 
         `meanwhile` is what others do while somebody reads the plan.
         """
+        planned = self.plan(name, **arguments)
+        if planned is None:
+            return None
+        meanwhile()
+        return self.apply(planned)
+
+    def plan(self, name: str, /, **arguments: object) -> Planned | None:
+        """None where the plan says no."""
         said = ", ".join(f"{key} {value}" for key, value in arguments.items())
         self.world.tell(self.actor, f"plans {name} {said}")
         before = Seen.now(self.world.store)
@@ -76,14 +94,22 @@ class Ours:
             return None
         # By a clock of this machine's that is ahead of the store's, its young files look old each time.
         self.had_nothing_to_do = plan.empty or {each.detail for each in plan.steps} == {_OLD}
-        planned = replace(before, tags=Seen.now(self.world.store).tags)
-        if name == "recover":
-            operation = self._watch.interrupted or Operation(self.actor, name, arguments, planned, before)
+        shown = Seen.now(self.world.store)
+        return Planned(plan, arguments, replace(before, tags=shown.tags), shown)
+
+    def apply(self, planned: Planned) -> Operation:
+        """A plan, made just now or long ago."""
+        plan, is_recovery = planned.plan, planned.plan.action == "recover"
+        if is_recovery:
+            now = Seen.now(self.world.store)
+            operation = self._watch.interrupted or Operation(
+                self.actor, plan.action, planned.arguments, planned.seen, now
+            )
         else:
-            operation = self._operation(plan, arguments, planned)
-        meanwhile()
+            operation = self._operation(plan, planned.arguments, planned.seen)
+            operation.shown = planned.shown
         self._watch.operations[self.actor] = operation
-        self._apply(operation, plan, is_recovery=name == "recover")
+        self._apply(operation, plan, is_recovery=is_recovery)
         return operation
 
     def _operation(self, plan: Plan, arguments: dict[str, object], planned: Seen) -> Operation:

@@ -162,6 +162,10 @@ class Outcomes:
         branch = TABLE.root(operation.name)
         tag = operation.planned.tags[operation.planned.main].get(str(operation.arguments["tag"]))
         found = view.head(self._store, branch)
+        if branch in self._world.made_anew:
+            left = [key for key in self.left_of(operation) if branch in key]
+            assert not left, f"another engine's branch has {', '.join(map(str, left))} of it"
+            return
         assert found and tag and self._world.descends(found, tag), f"the branch is at {said(found)}"
         self._world.forks[operation.name] = tag
 
@@ -261,6 +265,9 @@ class Outcomes:
         first = operation.planned.heads.get(branch)
         now = view.head(self._store, branch) or operation.begun.heads.get(branch)
         line = self._world.ancestors(now)
+        if first is not None and first not in line:
+            # Another branch has got its name since.
+            return [first, *line]
         return line[: line.index(first) + 1] if first in line else line
 
     def _is_followed(self, operation: Operation, last: Identity) -> bool:

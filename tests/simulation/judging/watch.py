@@ -176,6 +176,8 @@ class Watch:
             raise Violation(
                 f"{operation.action} takes {said(before)} of {root.label}, which came after its plan"
             )
+        if operation is not None and operation.may_drop(root) and self._is_another(operation, root, before):
+            raise Violation(f"{operation.action} takes {said(before)} of another {root.label}, made since")
         if (operation is not None and operation.may_drop(root)) or self._world.stock_may_drop == root:
             self.dropped.update(self._world.ancestors(before))
             self._world.has_leaked |= operation is None
@@ -183,6 +185,12 @@ class Watch:
         if commit.maker is actor and not commit.is_acknowledged:
             return
         raise Violation(f"{said(before)} of {root.label} is in no root any more (now {said(after)})")
+
+    def _is_another(self, operation: Operation, root: Root, newest: Identity) -> bool:
+        """Whether a root has been made anew since an action was planned: its line is not the one of then."""
+        then = operation.planned.heads.get(root)
+        lines = self._world.descends
+        return then is not None and not lines(newest, then) and not lines(then, newest)
 
     def forget(self, name: str, found: Identity) -> None:
         """Nobody is promised this tag any more."""

@@ -7,6 +7,7 @@ from copy import deepcopy
 from random import Random
 
 from core.errors import PaimarkError
+from core.table.layout import Root
 from tests.simulation.actors.operations import Operation
 from tests.simulation.actors.ours import Ours
 from tests.simulation.actors.scheduler import Actor, Death, Fate, Scheduler
@@ -76,6 +77,19 @@ class Bench:
         """Stock expiry of all but the newest snapshots."""
         table = StockMaintenance(self.world, Actor("expiry"), TABLE.root(branch))
         table.expire(1, retain, self.scheduler.now_ms())
+
+    def make_anew(self, branch: Root, tag: str) -> None:
+        """A stock engine deletes what there is of a branch, and makes another of its name, for a job."""
+        world, name = self.world, str(branch.branch)
+        world.stock_may_drop = branch
+        self.alone(lambda: self.maintenance().delete_branch(name))
+        world.stock_may_drop = None
+        # What only the old one had is left without an owner.
+        world.always_leaks = True
+        world.forks[name] = view.tags(world.store, TABLE.root())[tag]
+        world.made_anew.add(branch)
+        self.alone(lambda: self.maintenance().create_branch(name, tag))
+        self.alone(lambda: self.write(name, "append", "append"))
 
     def maintenance(self, branch: str | None = None) -> StockMaintenance:
         return StockMaintenance(self.world, Actor("stock"), TABLE.root(branch))

@@ -21,11 +21,9 @@ LATE: tuple[Fate, ...] = ("late", "die late")
 # Ways that are known to go wrong, and are left out until they are mended: a case and what happens meanwhile.
 KNOWN_FAULTS = frozenset(
     {
-        ("branch goes", "main is fast-forwarded"),
-        ("merged branch goes", "main is fast-forwarded"),
-        ("branch is retired", "main is fast-forwarded"),
         ("expiry of a branch", "main is fast-forwarded"),
         ("pointer", "main is fast-forwarded"),
+        ("fast-forward", "another branch gets its name"),
         ("undo of a truncation", "others commit and main expires"),
         ("undo of a truncation", "others commit and all that is old expires"),
         ("undo of a pointer", "tags and branches are made"),
@@ -103,6 +101,14 @@ def _fast_forwards(bench: Bench) -> None:
     bench.world.stock_may_drop = None
 
 
+def _makes_anew(bench: Bench) -> None:
+    """Branch b, by a stock engine: what is left of it goes, and a job writes to another one of that name."""
+    store, root = bench.world.store, TABLE.root()
+    is_main = view.main_root(store) == root and root.snapshot(BARRIER_ID) not in store.files
+    if is_main and "fork" in view.tags(store, root) and bench.watch.doubts:
+        bench.make_anew(TABLE.root("b"), "fork")
+
+
 def _cleans_orphans(bench: Bench) -> None:
     """Days later: what nobody refers to goes, whoever wrote it."""
     bench.alone(lambda: OrphanCleaning(bench.world, Actor("cleaner")).clean())
@@ -129,6 +135,7 @@ MEANWHILE: dict[str, Callable[[Bench], object]] = {
     "main is rolled back": _rolls_back,
     "main is fast-forwarded": _fast_forwards,
     "orphans are removed": _cleans_orphans,
+    "another branch gets its name": _makes_anew,
     "others of our actions start": _another,
     "a recovery dies half-way": _recovery_dies,
 }

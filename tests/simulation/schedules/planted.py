@@ -12,7 +12,7 @@ from unittest.mock import patch
 from core.storage.files import Files
 from core.table.definition.retention import RETENTION_OFF
 from core.table.landed import Fate, Landed
-from core.table.layout import Root, TablePath
+from core.table.layout import BARRIER_ID, Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.records import Snapshot, Tag
@@ -43,6 +43,11 @@ def _no_late_files(files: Files, source: Root, target: Root, swap: object) -> No
     from core.actions.roots.root_files import remove_root
 
     remove_root(files, source)
+
+
+def _mark_without_hint(files: Files, root: Root, becomes: str) -> None:
+    """A branch that goes, whose earliest snapshot can be read still."""
+    files.create(root.snapshot(BARRIER_ID), becomes.encode())
 
 
 def _nothing(*arguments: object, **named: object) -> None:
@@ -97,6 +102,19 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "a-tag-that-main-lost-makes-an-archive-somebodys": (
         ("core.actions.undo.replacement.UndoReplacement._known_tags", _nothing),
+    ),
+    "a-recovery-takes-another-branch-for-the-one-that-goes": (
+        ("core.actions.branches.delete_branch.marked", _yes),
+    ),
+    "a-recovery-moves-another-branch-of-the-name": (
+        ("core.actions.branches.rename_root.marked", _yes),
+        ("core.actions.branches.rename_root.RootMove._is_copied", _yes),
+    ),
+    "a-recovery-writes-into-a-branch-of-another-engine": (
+        ("core.actions.branches.create_branch.CreateBranch._is_anothers", _no),
+    ),
+    "a-stock-engine-moves-main-to-a-branch-that-goes": (
+        ("core.actions.branches.going.put_before_removal", _mark_without_hint),
     ),
     "a-branch-stands-on-a-tag-of-engines": (("core.actions.branches.create_branch.holds_for_good", _yes),),
 }

@@ -81,9 +81,10 @@ class StockMaintenance(StockTable):
     def fast_forward(self, name: str) -> None:
         """Main becomes the branch from where that begins on; its definitions and tags come along."""
         branch, store = TABLE.root(name), self.files
-        first = min(StockTable(self.world, self.actor, branch).snapshot_ids(), default=None)
+        first = StockTable(self.world, self.actor, branch).earliest_id()
         if first is None:
             raise StockError(f"branch {name} has no snapshot")
+        # It fails here, with nothing changed, where EARLIEST names what is no snapshot.
         schema = self._json(branch.schema(self._json(branch.snapshot(first))["schemaId"]))["id"]
         tags = [each for each in store.names(self.root.tags) if each.startswith("tag-")]
         going = [self.root.snapshot(each) for each in self.snapshot_ids() if each >= first]

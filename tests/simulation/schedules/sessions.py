@@ -1,0 +1,143 @@
+"""A session that stays open: it makes a plan, others act for an hour, and then it applies what it has.
+
+Others are another session of ours, which may die, and stock engines, one after the other. A plan may have
+been saved to a file, and be applied twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import msgspec
+
+from core.actions.plan import Plan
+from tests.simulation.actors.choices import Choices
+from tests.simulation.actors.deterministic import deterministic
+from tests.simulation.actors.scheduler import Actor
+from tests.simulation.formats import Format
+from tests.simulation.judging import view
+from tests.simulation.memory import StoreKind
+from tests.simulation.schedules.bench import Bench
+from tests.simulation.schedules.hazards import Hazard
+from tests.simulation.stock.orphans import OrphanCleaning
+from tests.simulation.world import TABLE, StockFault
+
+_MOST_UNDONE = 4
+
+
+class Session:
+    """One seed. `world.trace` tells what happened."""
+
+    def __init__(self, seed: int, kind: StoreKind, hazards: frozenset[Hazard], formats: Format) -> None:
+        self.random = Random(f"session {seed} {kind}")
+        self.bench = Bench(self.random, kind, keyed=self.random.random() < 0.4, formats=formats)
+        self.world = self.bench.world
+        self._choices = Choices(self.world, self.random, hazards)
+        self._seed = seed
+
+    def run(self) -> None:
+        """Raises `Violation`."""
+        with deterministic(self.bench.scheduler, Random(f"names {self._seed}")):
+            try:
+                self._run()
+            except StockFault as error:
+                self.world.tell(None, f"not judged: {error}")
+
+    def _run(self) -> None:
+        self._begin()
+        for number in range(self.random.randint(1, 3)):
+            self.world.begin_round(number)
+            self._round()
+            self.bench.rest()
+        for _ in range(self.random.randint(0, _MOST_UNDONE)):
+            self.bench.alone(lambda: self.bench.act("undo"))
+            self.bench.rest()
+
+    def _begin(self) -> None:
+        bench = self.bench
+        bench.create_table({})
+        for _ in range(self.random.randint(2, 4)):
+            bench.write()
+        bench.act("create-tag", name="fork")
+        bench.act("create-branch", name="b0", tag="fork")
+        for _ in range(self.random.randint(0, 2)):
+            bench.write("b0")
+        for _ in range(self.random.randint(0, 3)):
+            self._acts()
+
+    def _round(self) -> None:
+        self._choices.cast()
+        name, arguments = self._choices.action()
+        console = self.bench.ours("console")
+        planned = console.plan(name, **arguments)
+        for _ in range(self.random.randint(1, 4)):
+            self.random.choice(self._others)()
+        if planned is None:
+            return
+        if self.random.random() < 0.5:
+            saved = msgspec.json.decode(msgspec.json.encode(planned.plan), type=Plan)
+            planned = planned._replace(plan=saved)
+        if self.random.random() < 0.2:
+            console.actor.dies_at = self.random.randint(1, 25)
+        self.bench.alone(lambda: console.apply(planned))
+        if self.random.random() < 0.3 and not console.actor.is_dead:
+            self.world.tell(None, "the same plan is applied again")
+            self.bench.alone(lambda: console.apply(planned))
+
+    @property
+    def _others(self) -> list[Callable[[], object]]:
+        acts = (self._acts, self._acts, self._dies, self._dies, self._undoes, self._recovers)
+        stock = (self._commits, self._commits, self._alters, self._maintains, self._moves_tag)
+        return [*acts, *stock, self._makes_anew, self._cleans]
+
+    def _acts(self) -> None:
+        name, arguments = self._choices.action()
+        self.bench.alone(lambda: self.bench.act(name, **arguments))
+
+    def _dies(self) -> None:
+        name, arguments = self._choices.action()
+        self.bench.dies(self.random.randint(1, 25), "die after", name, **arguments)
+
+    def _undoes(self) -> None:
+        self.bench.alone(lambda: self.bench.act(self.random.choice(("undo", "undo", "redo"))))
+
+    def _recovers(self) -> None:
+        self.bench.alone(lambda: self.bench.act("recover"))
+
+    def _commits(self) -> None:
+        branch, kind = self._choices.written_root().branch, self._choices.commit_kind()
+        self.bench.alone(lambda: self.bench.write(branch, kind))
+
+    def _alters(self) -> None:
+        branch = self._choices.written_root().branch
+        self.bench.alone(lambda: self.bench.write(branch, alters=True))
+
+    def _maintains(self) -> None:
+        self.bench.alone(lambda: self._choices.maintain(self.bench.maintenance()))
+
+    def _cleans(self) -> None:
+        self.bench.alone(lambda: OrphanCleaning(self.world, Actor("cleaner")).clean())
+
+    def _moves_tag(self) -> None:
+        """A stock engine deletes a tag of its own, and makes another of that name."""
+        store, root = self.world.store, TABLE.root()
+        own = [each for each in view.tags(store, root) if each.startswith("stock")]
+        ids = list(view.snapshots(store, root))
+        free = [each for each in own if not self._choices.is_branched_from(each)]
+        if free and ids:
+            name, to = self.random.choice(free), self.random.choice(ids)
+            self.bench.alone(lambda: self.bench.maintenance().delete_tag(name))
+            self.bench.alone(lambda: self.bench.maintenance().create_tag(name, to))
+
+    def _makes_anew(self) -> None:
+        """A stock engine deletes a branch, and makes another of its name; a job writes to that."""
+        world, root = self.world, TABLE.root()
+        tags = [each for each in view.tags(world.store, root) if not each.startswith("paimark.")]
+        main = view.main_root(world.store)
+        # Who deletes a branch deletes its tags: what was promised to be in it alone is not judged.
+        promised = {each for each, _ in self.bench.watch.promised}
+        roots = [each for each in view.roots(world.store) if each.branch and each not in (main, *promised)]
+        if main != root or not tags or not roots:
+            return
+        self.bench.make_anew(self.random.choice(roots), self.random.choice(tags))
