@@ -32,6 +32,7 @@ from core.regular_files import read_regular
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
+_VARIABLES = ("PAIMARK_WAREHOUSE", "PAIMARK_READ_ONLY", "PAIMARK_DEBUG")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,16 @@ class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     contexts: dict[str, WarehouseContext] = {}
 
 
+# What an option must be, in words: by its name, else by its kind.
+_KINDS = {bool: "true or false, without quotes", dict[str, str]: 'like { "name" = "value" }, each in quotes'}
+_WORDS = {
+    "run": "a text in quotes, or a list of them",
+    "command": "tables that begin with [[command]], in two brackets",
+    "contexts": "tables that begin with [contexts.NAME]",
+    "keys": 'a table of lines like "act.savepoint" = "f2"',
+}
+
+
 def config_path(environment: Mapping[str, str] = os.environ) -> Path:
     """Where the config file is looked for, whether or not it exists."""
     home = environment.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
@@ -143,13 +154,56 @@ def read_config(path: Path) -> ConfigFile:
     import tomllib
 
     try:
-        return msgspec.convert(_without_nul(tomllib.loads(text)), ConfigFile)
+        written = _without_nul(tomllib.loads(text))
+        try:
+            return msgspec.convert(written, ConfigFile)
+        except msgspec.ValidationError as error:
+            fault, hint = next(_faults(written), (str(error), ""))
+            raise UsageError(f"The config file {path} is not as expected: {fault}", hint) from error
     # A number of too many digits is a ValueError, as the errors of both libraries are.
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"The config file {path} is not as expected: {error}",
             'It holds `default_context = "NAME"` and tables `[contexts.NAME]` with `warehouse = "..."`.',
         ) from error
+
+
+def _faults(written: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What is wrong with the file's tables, and a hint each. Values may be secrets, and are never told."""
+    contexts, commands = written.get("contexts"), written.get("command")
+    for name, each in contexts.items() if isinstance(contexts, dict) else ():
+        yield from _of_table(each, WarehouseContext, f"[contexts.{name}]")
+    for number, each in enumerate(commands if isinstance(commands, list) else (), 1):
+        yield from _of_table(each, OwnCommand, f"[[command]] number {number}")
+    yield from _of_table(written, ConfigFile, "it")
+
+
+def _of_table(table: Any, kind: type[msgspec.Struct], where: str) -> Iterator[tuple[str, str]]:
+    if not isinstance(table, dict):
+        yield f"{where} must be a table of options", ""
+        return
+    fields = {each.name: each for each in msgspec.structs.fields(kind)}
+    for name in table.keys() - fields.keys():
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, fields, n=1)
+        known = f"There are {', '.join(fields)}."
+        yield (
+            f"{where} has an option {name!r}, which there is not",
+            (f"Did you mean {near[0]!r}?" if near else known),
+        )
+    for name, each in fields.items():
+        if name not in table:
+            if each.required:
+                yield f"{where} lacks the option {name!r}", ""
+            continue
+        try:
+            msgspec.convert(table[name], each.type)
+        except msgspec.ValidationError:
+            yield (
+                f"{name!r} in {where} must be {_WORDS.get(name, _KINDS.get(each.type, 'a text in quotes'))}",
+                "",
+            )
 
 
 def _without_nul(value: dict[str, Any]) -> dict[str, Any]:
@@ -215,10 +269,21 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
 
 def read_only_environment(environment: Mapping[str, str] = os.environ) -> bool:
     """Whether PAIMARK_READ_ONLY is on. A word that is neither yes nor no is refused, never guessed."""
+    _require_names(environment)
     word = environment.get("PAIMARK_READ_ONLY", "").strip().lower()
     if word not in TRUE_WORDS | FALSE_WORDS:
         raise UsageError(f"PAIMARK_READ_ONLY is {word!r}", "Set it to 1 or 0.")
     return word in TRUE_WORDS
+
+
+def _require_names(environment: Mapping[str, str]) -> None:
+    """Raises `UsageError` for a variable that is meant as one of ours: PAIMARK_READONLY refuses nothing."""
+    for name in environment:
+        if name.upper().startswith("PAIMARK_") and name not in _VARIABLES:
+            from difflib import get_close_matches
+
+            if near := get_close_matches(name.upper(), _VARIABLES, n=1, cutoff=0.8):
+                raise UsageError(f"There is no variable {name}", f"Did you mean {near[0]}?")
 
 
 def _context(config: ConfigFile, name: str | None, path: Path) -> WarehouseContext | None:

@@ -98,9 +98,21 @@ def test_an_unknown_context_suggests_the_near_one(tmp_path: Path, environment: d
     ("text", "fault"),
     [
         ("default_context = = 1", "line 1"),
-        ("[contexts.lab]\nwarehouse = 5", "$.contexts[...].warehouse"),
-        ("[contexts.lab]\nwarehouse = 'x'\nwharehouse = 'y'", "wharehouse"),
-        ("[contexts.lab]\nread_only = true", "warehouse"),
+        ("[contexts.lab]\nwarehouse = 5", "'warehouse' in [contexts.lab] must be a text in quotes"),
+        ("[contexts.lab]\nwarehouse = 'x'\nwharehouse = 'y'", "[contexts.lab] has an option 'wharehouse'"),
+        ("[contexts.lab]\nread_only = true", "[contexts.lab] lacks the option 'warehouse'"),
+        ("[contexts]\nlab = 'x'", "[contexts.lab] must be a table"),
+        ("[contexts.lab]\nwarehouse = 'x'\nread_only = 'yes'", "must be true or false"),
+        ("[contexts.lab]\nwarehouse = 'x'\noptions = { a = 5 }", 'must be like { "name"'),
+        ("default_contxt = 'x'", "it has an option 'default_contxt'"),
+        ("mouse = 'on'", "'mouse' in it must be true or false"),
+        ("[keys]\n'act.tag' = 5", "'keys' in it must be a table of lines"),
+        ("[command]\nkey = 'f6'", "begin with [[command]], in two brackets"),
+        (
+            "[[command]]\nkey = 'f6'\nrun = 'a'\n[[command]]\nkey = 'f7'",
+            "[[command]] number 2 lacks the option 'run'",
+        ),
+        ("[[command]]\nkey = 'f6'\nrun = 5", "or a list of them"),
     ],
 )
 def test_a_fault_in_the_file_is_one_sentence_with_its_path(
@@ -184,3 +196,18 @@ def test_a_config_file_that_no_config_can_be_is_refused(
     write_config(tmp_path, text)
     with pytest.raises(UsageError, match=r"config\.toml is not as expected"):
         load_settings(Flags(warehouse="/lake"), environment)
+
+
+@pytest.mark.parametrize(
+    "name", ["PAIMARK_READONLY", "PAIMARK_READ_ONLI", "paimark_read_only", "PAIMARK_WAREHOUSES"]
+)
+def test_a_variable_that_is_meant_for_another_is_refused(name: str) -> None:
+    """Who sets the first one believes that nothing can be changed."""
+    with pytest.raises(UsageError, match=f"There is no variable {name}") as told:
+        load_settings(Flags(warehouse="/w"), {name: "1", "XDG_CONFIG_HOME": "/nowhere"})
+    assert "Did you mean PAIMARK_" in told.value.hint
+
+
+def test_variables_of_other_programs_pass() -> None:
+    others = {"PAIMARK_HOME": "/opt", "PAIMARK_REQUIRE_INTEROP": "1", "XDG_CONFIG_HOME": "/nowhere"}
+    assert load_settings(Flags(warehouse="/w"), others).warehouse == "/w"
