@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from core.figures import clock_time, distance, size
 from core.text import clean_text
 
@@ -29,15 +27,18 @@ def format_value(kind: CellKind, value: object, now_ms: int) -> str:
         if kind == "bytes":
             return size(int(value))
         return str(value)
-    return clean_text(whole_text(value)[:LONGEST])
+    # Each part of a list takes a character at least.
+    return clean_text(whole_text(value[:LONGEST] if isinstance(value, list) else value)[:LONGEST])
 
 
 def whole_text(value: object) -> str:
-    """Any value of a cell as text, however long; not clean yet."""
+    """Any value of a cell as text, however long, JSON where it has parts; not clean yet."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes):
         return value.hex(" ")
     if isinstance(value, dict | list | tuple):
-        return msgspec.json.encode(value, enc_hook=str).decode()
+        from core.export.json_rows import json_text, plain
+
+        return json_text(plain(value))
     return str(value)

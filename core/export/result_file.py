@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from core.arrow_values import column_values
 from core.errors import Refused, Unavailable
 from core.export.json_rows import JsonRows, as_text
 from core.text import distinct
@@ -104,7 +105,7 @@ class _Csv:
 
     def write(self, rows: pa.Table) -> None:
         for position in self._as_text:
-            texts = [None if cell is None else as_text(cell) for cell in rows.column(position).to_pylist()]
+            texts = [None if cell is None else as_text(cell) for cell in column_values(rows.column(position))]
             rows = rows.set_column(position, rows.column_names[position], pa.array(texts, pa.string()))
         self._writer.write(rows.rename_columns(self._names))
 
@@ -119,7 +120,7 @@ class _Json:
 
     def write(self, rows: pa.Table) -> None:
         for batch in rows.to_batches(max_chunksize=4096):
-            self._rows.write(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            self._rows.write(zip(*map(column_values, batch.columns), strict=True))
 
     def close(self) -> None:
         self._rows.close()

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from core.arrow_values import column_values
 from core.figures import counted
 from tui.charts.axis import label
 from tui.charts.chart import AxisKind, Chart, clock_seconds
@@ -32,7 +33,7 @@ def histograms(
     for index, (name, type_name) in enumerate(zip(names, types, strict=True)):
         kind = kind_of(type_name)
         if kind is not None:
-            values = [value for batch in batches for value in batch.column(index).to_pylist()]
+            values = [value for batch in batches for value in column_values(batch.column(index))]
             made.append(_chart(name, kind, values, is_cut=is_cut))
     return made
 

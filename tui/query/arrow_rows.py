@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from typing import Any, overload
 
+from core.arrow_values import cell_value
 from tui.records.sources import GridColumn
 
 _ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "decimal")
@@ -33,7 +34,7 @@ class ArrowRow(Sequence[object]):
             return [self[each] for each in range(*column.indices(len(self)))]
         if column >= len(self):
             raise IndexError(column)
-        return self._batch.column(column)[self._index].as_py()
+        return cell_value(self._batch.column(column)[self._index])
 
 
 class ArrowRows:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from core.arrow_values import column_values
 from core.cli.options import GlobalCommand, given
 from core.cli.query.answering import (
     RowSink,
@@ -135,7 +136,7 @@ def _rows(events: Iterator[Event], narrator: Narrator | None = None) -> list[tup
     for event in events:
         match event:
             case Batch():
-                rows += zip(*(column.to_pylist() for column in read_batch(event).columns), strict=True)
+                rows += zip(*map(column_values, read_batch(event).columns), strict=True)
             case Failed():
                 raise failure(event)
             case Reading() if narrator is not None:

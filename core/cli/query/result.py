@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from core.arrow_values import column_values
 from core.cli.options import Given
 from core.cli.output import row_writer
 from core.spark.arrow import read_batch
@@ -86,7 +87,7 @@ class _Printed:
 
     def write(self, rows: pa.Table) -> None:
         for batch in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
-            self._rows.write(zip(*(column.to_pylist() for column in batch.columns), strict=True))
+            self._rows.write(zip(*map(column_values, batch.columns), strict=True))
 
     def close(self) -> None:
         self._rows.close()

@@ -108,11 +108,12 @@ def _text(statement: str | None, file: str | None) -> str:
     if (statement is None) == (file is None):
         raise UsageError("Give one statement", 'paimark sql "SELECT ..." | -f FILE | - for stdin.')
     if "-" in (statement, file):
-        return sys.stdin.read()
+        return sys.stdin.read().removeprefix("\ufeff")
     if statement is not None:
         return statement
     try:
-        return Path(str(file)).read_text(encoding="utf-8")
+        # Windows writes a mark before the text, which is none of it.
+        return Path(str(file)).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise NotFound(f"There is no file {file}") from error
     except (OSError, UnicodeDecodeError) as error:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.arrow_values import cell_value
 from core.travel.diff.page import Change
 from core.travel.diff.sides import Sides
 
@@ -60,7 +61,7 @@ def read_totals(sides: Sides, rows: Iterable[Sequence[Any]]) -> Totals:
 def page_rows(sides: Sides, batch: Any) -> Iterator[DiffRow]:
     """The rows of a batch (a pyarrow RecordBatch) of a page, one made at a time."""
     for index in range(batch.num_rows):
-        values = [column[index].as_py() for column in batch.columns]
+        values = [cell_value(column[index]) for column in batch.columns]
         yield _keyed(sides, values) if sides.keys else _counted(sides, values)
 
 

@@ -73,6 +73,8 @@ def test_the_statement_comes_from_a_file_or_stdin(
     path = tmp_path / "one.sql"
     path.write_text("-- how many\nSELECT 1 AS one;\n")
     assert sql("sql", "-f", path, "--output", "json").rows == [{"one": 1}]
+    path.write_bytes(b"\xef\xbb\xbfSELECT 1 AS one")
+    assert sql("sql", "-f", path, "--output", "json").rows == [{"one": 1}]
     with path.open() as stdin:
         monkeypatch.setattr("sys.stdin", stdin)
         assert sql("sql", "-", "--output", "json").rows == [{"one": 1}]

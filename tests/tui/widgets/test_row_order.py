@@ -148,3 +148,15 @@ def test_a_condition_that_can_not_be_answered_is_refused_in_words(text: str, mes
 
 def test_a_condition_on_a_column_without_any_value_matches_nothing() -> None:
     assert kept(tuples([(1, None, None)]), "name=x") == []
+
+
+def test_nan_is_the_greatest_and_leaves_the_others_in_order() -> None:
+    rows = tuples([(value,) for value in (2.0, float("nan"), -1.0, None, 5.0, float("nan"), float("-inf"))])
+    columns = [GridColumn("f", "id")]
+
+    def ordered(*, descending: bool) -> list[int]:
+        found = arrange(rows, columns, RowFilter(), SortOrder("", 0, descending), 0)
+        return list(found or ())
+
+    assert ordered(descending=False) == [6, 2, 0, 4, 1, 5, 3]
+    assert ordered(descending=True) == [1, 5, 4, 0, 2, 6, 3]

@@ -77,11 +77,14 @@ def _matching(
 
 def _sorted(source: RowSource, chosen: array[int], column: int, descending: bool) -> array[int]:
     keys: list[Any] = [source.row(index)[column] for index in chosen]
-    present = [place for place, key in enumerate(keys) if key is not None]
+    # NaN is the greatest, as in Spark: it compares with nothing, and would leave all others in disorder.
+    odd = [place for place, key in enumerate(keys) if key != key]
+    present = [place for place, key in enumerate(keys) if key is not None and key == key]
     try:
         present.sort(key=keys.__getitem__, reverse=descending)
     except TypeError:
         # Values that have no order among themselves (maps, or a mixture) are sorted as they read.
         present.sort(key=lambda place: str(keys[place]), reverse=descending)
+    present = [*odd, *present] if descending else [*present, *odd]
     missing = (place for place, key in enumerate(keys) if key is None)
     return array("l", [chosen[place] for place in (*present, *missing)])
