@@ -35,6 +35,17 @@ def databases(files: Files) -> list[str]:
     return sorted(name for name in names if is_safe_name(name))
 
 
+def found_below(uri: str) -> str:
+    """Of an address without databases: a hint where it is that of a database or of a table, else empty."""
+    above, _, last = uri.rstrip("/").rpartition("/")
+    if last.endswith(DATABASE_SUFFIX):
+        return f"{last} is a database: its warehouse is {above}."
+    warehouse, _, database = above.rpartition("/")
+    if database.endswith(DATABASE_SUFFIX):
+        return f"{last} is in the database {database}: its warehouse is {warehouse}."
+    return ""
+
+
 def database_directory(database: str) -> str:
     """Where the tables of a database are, relative to the warehouse."""
     return f"{database}{DATABASE_SUFFIX}"
@@ -43,7 +54,8 @@ def database_directory(database: str) -> str:
 def require_database(files: Files, name: str) -> None:
     """Raises `NotFound`, with names spelled like it as the hint."""
     if name not in (known := databases(files)):
-        raise NotFound(f"There is no database {name}", near_names(name, known) or _LISTED)
+        hint = near_names(name, known) or ("" if known else found_below(files.uri)) or _LISTED
+        raise NotFound(f"There is no database {name}", hint)
 
 
 def tables(files: Files, database: str) -> list[TablePath]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.errors import NotFound, failing_at
-from core.quoting import quoted
+from core.quoting import quoted_if_needed
 from core.storage.files import Files
 from core.table.catalog import databases, find_table, require_database, table_exists
 from core.table.layout import TablePath
@@ -55,10 +55,16 @@ def require_versions(files: Files, statement: Statement, database: str | None) -
                 resolve_version(files, root, use.version)
 
 
-def _no_database(files: Files, name: str) -> NotFound:
+def tables_called(files: Files, name: str) -> str:
+    """The tables of that name in any database, as SQL has them: `a.t or b.t`; empty without any."""
     table = name.partition("$")[0]
+    if not is_safe_name(table):
+        return ""
     having = [each for each in databases(files) if table_exists(files, TablePath(each, table))]
-    written = quoted(name) if "$" in name else name
-    there = " or ".join(f"{each}.{written}" for each in having[:3])
-    hint = f"Write {there or 'database.table'}"
+    written = quoted_if_needed(name)
+    return " or ".join(f"{quoted_if_needed(each)}.{written}" for each in having[:3])
+
+
+def _no_database(files: Files, name: str) -> NotFound:
+    hint = f"Write {tables_called(files, name) or 'database.table'}"
     return NotFound(f"No database is chosen to have {name}", f"{hint}, or choose a database first.")

@@ -24,6 +24,19 @@ def test_tables_name_every_table_with_its_newest_commit(paimark: Paimark, wareho
     assert {row["main_branch"] for row in rows} == {"main"}
 
 
+@pytest.mark.parametrize(
+    ("below", "words"), [("shop.db", "shop.db is a database"), ("shop.db/orders", "in the database shop.db")]
+)
+def test_a_place_in_a_warehouse_is_told_from_an_empty_one(
+    paimark: Paimark, warehouse: Path, below: str, words: str
+) -> None:
+    ran = paimark("--warehouse", warehouse / below, "tables")
+    assert ran.code == 0
+    assert "There are no databases in" in ran.err and words in ran.err
+    assert f"its warehouse is {warehouse}." in ran.err
+    assert words in paimark("--warehouse", warehouse / below, "snapshots", "shop.orders").err
+
+
 def test_a_broken_table_hides_no_other(paimark: Paimark, warehouse: Path) -> None:
     (warehouse / "shop.db" / "events" / "branch").mkdir()
     (warehouse / "shop.db" / "events" / "branch" / "MAIN-BRANCH").write_text("gone")

@@ -90,7 +90,8 @@ def complete(sql: str, caret: int, known: Known) -> Completion:
     if _asks_version(before):
         return _matching(written, start, [literal(each) for each in _versions(sql, before, known)])
     if before and before[-1].upper in _BEFORE_TABLE:
-        return _matching(written, start, _table_choices(written, known))
+        begun = _matching(written, start, _table_choices(written, known))
+        return Completion(start, tuple(dict.fromkeys((*begun.choices, *_elsewhere(written, known)))))
     if not written:
         return Completion(caret, ())
     return _matching(written, start, _others(sql, written, known))
@@ -120,6 +121,14 @@ def _table_choices(written: str, known: Known) -> Iterable[str]:
         if database == known.database and "." not in plain:
             yield quoted_if_needed(table)
         yield f"{quoted_if_needed(database)}.{quoted_if_needed(table)}"
+
+
+def _elsewhere(written: str, known: Known) -> Iterable[str]:
+    """Tables of other databases that begin so: whoever knows a table may not know where it is."""
+    plain = written.replace("`", "").lower()
+    for database, table in known.all_tables:
+        if plain and "." not in plain and database != known.database and table.lower().startswith(plain):
+            yield f"{quoted_if_needed(database)}.{quoted_if_needed(table)}"
 
 
 def _system(name: str, suffix: str) -> str:

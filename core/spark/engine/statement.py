@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple, Protocol
@@ -13,9 +13,9 @@ from typing import NamedTuple, Protocol
 from msgspec.structs import replace
 
 from core.cancelling import Cancellation, cancellable
-from core.errors import StatementFailed
+from core.errors import PaimarkError, StatementFailed
 from core.spark.engine.answers import answer, tell_answer
-from core.spark.engine.failures import failed
+from core.spark.engine.failures import NO_TABLE, failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
 from core.spark.engine.planned.beside import Beside
 from core.spark.engine.planned.queries import Said
@@ -44,6 +44,7 @@ from core.spark.protocol import (
 from core.travel.parse.splice import Spliced, splice
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement, TableUse
+from core.travel.resolving import tables_called
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert, read_insert
 from core.travel.statements.shows import created_view
@@ -184,10 +185,22 @@ class Runner:
             if self._backend.is_gone(error):
                 raise JavaGone from error
             # Whatever Spark raises ends this statement and not the engine.
-            end = job.failed(error)
+            end = self._helped(job.failed(error), job)
         finally:
             self._job = None
         tell(CANCELLED if job.cancelled else end)
+
+    def _helped(self, end: Failed, job: Job) -> Failed:
+        """Where a table is that Spark found nowhere: in a database that was not chosen, perhaps."""
+        if end.hint != NO_TABLE:
+            return end
+        uses = read_statement(job.order.sql).uses
+        at = [use for use in uses if use.position == end.position and len(use.parts) == 1]
+        there = ""
+        # A hint is worth no other error than the statement's own.
+        with suppress(PaimarkError):
+            there = tables_called(self._session.warehouse.files, at[0].parts[0]) if at else ""
+        return replace(end, hint=f"Did you mean {there}?") if there else end
 
     def end(self) -> None:
         """No statement goes on, whatever one is at. From any thread."""

@@ -100,6 +100,9 @@ def test_what_makes_a_table_is_shown(engine: Engine, shown: str) -> None:
         ("SHOW PARTITIONS seen.odd PARTITION (day = 'c')", "PARTITION can't follow here", ""),
         ("SHOW TABLE EXTENDED IN seen LIKE '*'", "SHOW TABLE EXTENDED is not answered here", "PARTITIONS"),
         ("DESCRIBE DATABASE sen", "no database sen", "seen"),
+        ("SELECT * FROM odd", "cannot be found", "Did you mean seen.odd?"),
+        ("SELECT 1 FROM seen.odd AS o JOIN\n odd USING (id)", "cannot be found", "Did you mean seen.odd?"),
+        ("SELECT * FROM oddest", "cannot be found", "SHOW TABLES lists"),
         ("SELECT * FROM odd VERSION AS OF 1", "No database is chosen to have odd", "seen.odd"),
         ("SELECT * FROM odd TIMESTAMP AS OF now()", "No database is chosen to have odd", "seen.odd"),
         (

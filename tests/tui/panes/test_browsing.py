@@ -9,10 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.rows import SnapshotRow
+from tests.actions.acting import context_on, done
 from tests.conftest import ORDERS
+from tests.faults.fault_files import Death, DiesAfter
 from tests.paimon import commit, create_table
 from tests.tui.driving import at_events, at_orders, sitting
 from tui.session import Target
@@ -184,6 +187,24 @@ async def test_no_warehouse_and_an_empty_one_are_sentences(tmp_path: Path) -> No
     (tmp_path / "empty").mkdir()
     async with sitting(tmp_path / "empty") as console:
         await console.sees("No databases in this", "warehouse", "What Spark, Flink")
+
+
+async def test_a_change_that_died_is_told_where_its_table_is_opened(warehouse: Path) -> None:
+    dying = context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), r"STEP-\w+-1$"))
+    with pytest.raises(Death):
+        done(dying, "rollback", to="snapshot.3", truncate=True)
+    async with at_events(warehouse, (100, 30)) as console:
+        assert "INTERRUPTED" not in console.text
+        await console.press("j", "enter")
+        await console.sees("INTERRUPTED", "rollback of shop.orders was interrupted: `:` recover finishes")
+        await console.press("escape", "k")
+        await console.sees("● events")
+        await console.loses("INTERRUPTED")
+
+
+async def test_a_database_opened_as_a_warehouse_says_what_it_is(warehouse: Path) -> None:
+    async with sitting(warehouse / "shop.db", (120, 24)) as console:
+        await console.sees("No databases in this", "shop.db is a")
 
 
 async def test_all_of_many_snapshots_are_read_once_the_rows_have_the_keys(many: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ KNOWN = Known(
         ("sel", ("SELECT",)),
         ("SELECT * FROM sh", ("shop.events", "shop.orders")),
         ("SELECT * FROM ord", ("orders",)),
+        ("SELECT * FROM a", ("odd.`a b`",)),
         ("SELECT * FROM odd.", ("odd.`a b`",)),
         ("SELECT * FROM shop.orders$", ("shop.`orders$branch_fix`", "shop.`orders$files`")),
         ("SELECT * FROM shop.orders VERSION AS OF 'sa", ("savepoint.1",)),
@@ -75,3 +77,8 @@ def test_names_are_read_from_the_table(warehouse: Path) -> None:
         ("fix",),
     )
     assert known.tables["shop.nothing"] == known.tables["a/b"] == TableNames()
+
+
+def test_where_no_database_is_chosen_a_table_is_found_by_its_name() -> None:
+    sql = "SELECT * FROM ord"
+    assert complete(sql, len(sql), replace(KNOWN, database=None)).choices == ("shop.orders",)
