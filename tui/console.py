@@ -24,6 +24,7 @@ from tui.keymap import hidden
 from tui.keys.closing_key import ClosingKey
 from tui.keys.early_keys import EarlyKeys, Typed
 from tui.messages import Copied, LogLineAdded, StatusShown
+from tui.mouse import TakesMouse
 from tui.named_keys import key, quit_key
 from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
@@ -36,7 +37,6 @@ from tui.terminal.mouse import toggle
 from tui.terminal.sent_cells import SparingApp
 from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.grid.wheel import turn_wheel
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import ThreadResult, post
 from tui.work.unexpected_errors import traceback_of
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tui.work.running_change import Ended
 
 
-class Console(SparingApp):
+class Console(TakesMouse, SparingApp):
     """The console on one warehouse."""
 
     TITLE = "Paimark"
@@ -337,13 +337,7 @@ class Console(SparingApp):
     def action_mouse(self) -> None:
         if self._driver is not None:
             is_on = toggle(self._driver)
-            self.say("The mouse is on: the wheel moves the cursor" if is_on else "The mouse is off")
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        turn_wheel(self.screen, event, down=True)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        turn_wheel(self.screen, event, down=False)
+            self.say("The mouse is on: click and wheel move the cursor" if is_on else "The mouse is off")
 
     def action_suspend(self) -> None:
         from tui.terminal.lending import why_to_stay
@@ -388,7 +382,7 @@ class Console(SparingApp):
     @property
     def _reason_to_stay(self) -> str:
         if self.session.changes:
-            return f"A change is being written: {quit_key()} again leaves it to recover"
+            return f"A change is being written: {quit_key()} again stops it and leaves"
         unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
         has_it = f"{quit_key()} again leaves, {key('query.history', 'ctrl+o')} has it"
         lost = f"{unsaved} with text not saved or run: {has_it}"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
+from core.cells import width_of
 from tui.keymap import hidden
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines
@@ -45,6 +47,18 @@ class Choices(Lines, can_focus=True):
     def action_choose(self) -> None:
         if self._labels:
             self.post_message(self.Chosen(self._labels[self._cursor]))
+
+    def on_click(self, event: events.Click) -> None:
+        if event.chain > 1:
+            # The second of two clicks was meant for what stood here before.
+            return
+        end = 0
+        for number, (text, _) in enumerate(self.lines(self.size.width)[0]):
+            start, end = end, end + width_of(text)
+            # Between two buttons there is a piece of blanks, before each of them one more.
+            if start < event.x < end and number % 2 == 0:
+                self._cursor = number // 2
+                self.action_choose()
 
     def lines(self, width: int) -> Sequence[Line]:
         pieces: list[Piece] = []

@@ -71,6 +71,8 @@ class KeyBar(Lines):
         """`first` are ids of bindings that come before all but those of the pane itself."""
         super().__init__()
         self._first = first
+        # Of the keys shown: from which column to which.
+        self._shown: list[tuple[range, str]] = []
 
     def on_mount(self) -> None:
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
@@ -99,10 +101,15 @@ class KeyBar(Lines):
         if self._said is not None and time.monotonic() - self._said_at > _READ_IN:
             self.hush()
 
+    def key_at(self, x: int) -> str:
+        """The key that is shown at a column, by Textual's name; empty where none is."""
+        return next((key for columns, key in self._shown if x in columns), "")
+
     def lines(self, width: int) -> Sequence[Line]:
         if self._said is not None:
+            self._shown = []
             return [[self._said]]
-        shown: dict[str, tuple[int, int, str, str]] = {}
+        shown: dict[str, tuple[int, int, str, str, str]] = {}
         first = self._first()
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.show and enabled and binding.action not in shown:
@@ -110,15 +117,19 @@ class KeyBar(Lines):
                 rank, place = _rank(binding.id), len(shown)
                 if binding.id in first:
                     rank, place = _BEFORE_THE_REST, first.index(binding.id) - len(first)
-                shown[binding.action] = (rank, place, key, binding.description)
+                shown[binding.action] = (rank, place, key, binding.description, binding.key)
         helping = shown.pop("help", None)
         help_: list[Piece] = [] if helping is None else [(helping[2], "title"), (" keys", "quiet")]
         line: list[Piece] = [(" ", "")]
-        for _, _, key, description in sorted(shown.values()):
-            piece = _key(key, description)
-            if line_width(line) + line_width(piece) + line_width(help_) > width:
+        self._shown = []
+        for _, _, key, description, pressed in sorted(shown.values()):
+            piece, start = _key(key, description), line_width(line)
+            if start + line_width(piece) + line_width(help_) > width:
                 continue
             line += piece
+            self._shown.append((range(start, line_width(line)), pressed))
+        if helping is not None:
+            self._shown.append((range(line_width(line), width), helping[4]))
         return [[*line, *help_]]
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.cells import width_of
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines, line_width
+
+# Of each tab: what stands before it, and its title in three.
+_PIECES = 4
 
 
 class TabBar(Lines):
@@ -27,6 +31,16 @@ class TabBar(Lines):
         if self._counts.get(tab, "") != text:
             self._counts[tab] = text
             self.update_lines()
+
+    def tab_at(self, x: int) -> int | None:
+        """The number of the tab whose title is at a column, counted from 0; None between two."""
+        end = 0
+        for number, (text, _) in enumerate(self.lines(self.size.width)[0]):
+            end += width_of(text)
+            if x < end:
+                tab, part = divmod(number, _PIECES)
+                return tab if part else None
+        return None
 
     def lines(self, width: int) -> Sequence[Line]:
         # How many there are says more than a longer name does.

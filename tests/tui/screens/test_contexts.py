@@ -9,8 +9,9 @@ import pytest
 from textual.events import MouseScrollDown
 
 from core.config import Flags, Settings, load_settings
-from tests.tui.driving import Sitting, at_events, sitting
+from tests.tui.driving import Sitting, at_events, at_orders, sitting
 from tui.session import Session
+from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.work.running_change import RunningChange
 
 
@@ -79,6 +80,51 @@ async def test_the_mouse_is_off_until_it_is_switched_on(warehouse: Path) -> None
             MouseScrollDown(grid, 0, 0, 0, 1, 0, False, False, False, screen_x=x + 1, screen_y=y + 1)
         )
         await console.sees("2 of 2")
-        await console.press("M")
+        await console.press("question_mark")
+        await console.sees("more lines below")
+        text = console.app.screen.query_one(ScrollLines)
+        x, y = text.region.offset
+        first = console.text.splitlines()[y]
+        console.app.on_mouse_scroll_down(
+            MouseScrollDown(text, 0, 0, 0, 1, 0, False, False, False, screen_x=x + 1, screen_y=y + 1)
+        )
+        await console.until(lambda: console.text.splitlines()[y] != first, "scroll")
+        await console.press("escape", "M")
         await console.sees("The mouse is off")
         assert not driver._mouse
+
+
+async def click(console: Sitting, words: str, *, times: int = 1) -> None:
+    """Where these words are on the screen."""
+    lines = console.text.splitlines()
+    y = next(y for y, line in enumerate(lines) if words in line)
+    await console.pilot.click(offset=(lines[y].index(words) + 1, y), times=times)
+
+
+async def test_a_click_goes_to_a_row_a_tab_a_key_and_a_button(warehouse: Path) -> None:
+    async with at_orders(warehouse, (120, 30)) as console:
+        await click(console, "APPEND    16")
+        await console.sees("2 of 5")
+        await click(console, "4 Tags")
+        await console.sees("[4 Tags")
+        await click(console, "t tag")
+        await console.sees("create-tag · shop.orders", "[ Cancel ]")
+        # Beside it nothing happens, and nothing typed is lost.
+        await console.type("month-end")
+        await console.pilot.click(offset=(1, 1))
+        await console.sees("month-end", "[ Apply ]")
+        await click(console, "[ Cancel ]")
+        await console.loses("create-tag · shop.orders")
+        await click(console, "? keys")
+        await console.sees("esc close")
+        await console.press("escape")
+        await click(console, "events")
+        await console.sees("● events")
+
+
+async def test_a_double_click_is_enter(warehouse: Path) -> None:
+    async with at_orders(warehouse, (120, 30)) as console:
+        await console.press("4")
+        await console.sees("[4 Tags", "v2")
+        await click(console, "v2", times=2)
+        await console.sees("[6 Query", "VERSION AS OF 'v2'")

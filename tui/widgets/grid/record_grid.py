@@ -1,7 +1,7 @@
 """Any number of rows, painted a screenful at a time.
 
 Textual's DataTable measures every cell of every row on the event loop; this one asks its source for the rows
-in sight and nothing else. Keyboard only: no scrollbars, no mouse.
+in sight and nothing else. It has no scrollbars: `tui.mouse` has what a click does.
 
 The cursor is on a record, not on a line: it goes where its record goes when rows come, go or are put in
 another order. When the record goes away the cursor is on none until it is moved, so that no key acts on a
@@ -189,6 +189,11 @@ class RecordGrid(Widget, can_focus=True):
 
     # Moving
 
+    def place_at(self, y: int) -> int | None:
+        """Which of the rows shown is on a line of the grid, if one is."""
+        place = self._top + y - self._head
+        return place if y >= self._head and place < self.count else None
+
     def move_to(self, place: int) -> None:
         """Put the cursor on a row (clamped) and bring it into sight."""
         self._move(self._cursor.moved(self.view, place))
@@ -305,12 +310,7 @@ class RecordGrid(Widget, can_focus=True):
 
     def _arrange(self) -> None:
         self._arranging.ask(
-            lambda: self.app,
-            self._given,
-            self.columns,
-            self.order,
-            self._now_ms,
-            only_words=self._only_words,
+            lambda: self.app, self._given, self.columns, self.order, self._now_ms, only_words=self._only_words
         )
 
     def _arranged(self, view: View) -> None:
@@ -337,8 +337,8 @@ class RecordGrid(Widget, can_focus=True):
         width = self.size.width
         if y < self._head:
             return self._painter.head(self.shown_columns, self.order, width)
-        place = self._top + y - self._head
-        if place >= self.count:
+        place = self.place_at(y)
+        if place is None:
             return self._note_line(y - self._head)
         bar = self._cursor.bar(place, has_focus=self.has_focus)
         return self._painter.row(place, bar, self._values(place), self.shown_columns, width, self._now_ms)
