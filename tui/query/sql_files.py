@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from core.regular_files import open_regular
 
 # More than this is not a statement that somebody wrote, and slow in an editor.
 MOST_BYTES = 1_000_000
+_UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
+_OTHER = "It is in UTF-16, as Windows saves Unicode: save it there as UTF-8."
 
 
 class Changed(Refused):
@@ -26,7 +29,7 @@ class Changed(Refused):
 @dataclass(frozen=True, slots=True)
 class SqlFile:
     """`path` is absolute, with links followed. `text` is what the editor had when `data` was in the file: it
-    needs no line end at its end, and none as on Windows."""
+    needs no line end at its end, none as on Windows, and no mark at its beginning."""
 
     path: Path
     text: str
@@ -48,9 +51,9 @@ def read_sql(path: Path) -> SqlFile:
     if data is None:
         raise NotFound(f"There is no file {path}")
     try:
-        text = data.decode("utf-8")
+        text = data.removeprefix(BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Refused(f"{path} is not text in UTF-8") from error
+        raise Refused(f"{path} is not text in UTF-8", _OTHER if data.startswith(_UTF_16) else "") from error
     if "\0" in text:
         raise Refused(f"{path} is not text: it holds a NUL")
     return SqlFile(path, text.replace("\r\n", "\n").removesuffix("\n"), data)
@@ -75,6 +78,8 @@ def write_sql(path: Path, text: str, over: bytes | None) -> SqlFile:
     if before and before.count(b"\n") == before.count(b"\r\n") > 0:
         whole = whole.replace("\n", "\r\n")
     data = whole.encode("utf-8", "surrogatepass")
+    if before and before.startswith(BOM_UTF8):
+        data = BOM_UTF8 + data
     try:
         _replace(path, data, None if before is None else os.stat(path).st_mode & 0o7777)
     except OSError as error:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from rich.style import Style
 from rich.text import Text
 from textual.binding import Binding, BindingType
+from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
@@ -15,6 +16,7 @@ from textual.widgets.text_area import TextAreaTheme
 from core.text import clean_text
 from core.travel.parse.tokens import Token, keywords, tokenize
 from tui.theme import inks
+from tui.widgets.sql_document import SqlDocument
 
 _CLAUSES = (
     ("FOR", "VERSION", "AS", "OF"),
@@ -125,6 +127,17 @@ class SqlEditor(TextArea):
         for start, end, ink in self._spans().get(line_index, ()):
             line.stylize(styles[ink], start, end)
         return line
+
+    def _set_document(self, text: str, language: str | None) -> None:
+        super()._set_document(text, language)
+        self.document.__class__ = SqlDocument
+
+    def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
+        # While an edit takes lines away Textual asks for a cursor that is still behind the last one left, and
+        # that ended the console. The edit then moves the cursor, and asks again.
+        if self.cursor_location[0] >= self.document.line_count:
+            return Offset()
+        return super().scroll_cursor_visible(center, animate)
 
     def action_complete(self) -> None:
         self.post_message(self.Completing())

@@ -35,6 +35,16 @@ async def test_rows_come_with_what_they_were_read_at(engine_warehouse: Path, eng
         await console.sees("row 2", "price")
 
 
+async def test_values_that_python_has_no_type_for_are_shown(engine_warehouse: Path, engine: Engine) -> None:
+    """A sentinel of many tables is one: the end of year 9999 in a zone east of where it was written."""
+    async with asking(engine_warehouse, engine) as (console, pane):
+        sql = "SELECT DATE '9999-12-31' + INTERVAL 1 DAY AS day, CAST(X'61FF' AS STRING) AS text"
+        await run(console, pane, sql)
+        await console.sees("✓ 1 row", "10000-01-01", "a\N{REPLACEMENT CHARACTER}")
+        await console.press("escape", "o", "i")
+        await console.sees("row 1", "10000-01-01")
+
+
 async def test_a_limit_is_said_honestly(engine_warehouse: Path, engine: Engine) -> None:
     async with asking(engine_warehouse, engine) as (
         console,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.events import Paste
+
 from core.spark.protocol import Finished
 from tests.tui.driving import querying
 from tui.query.query_result import QueryResult
@@ -84,3 +86,23 @@ async def test_a_second_statement_is_told_to_wait_and_cancel_reaches_the_first(w
         await console.sees("Its statement is still running")
         running.take(Finished(rows=1, truncated=False, seconds=0.1))
         assert not pane.running
+
+
+async def test_many_lines_are_pasted_taken_back_and_deleted(warehouse: Path) -> None:
+    """Where the scroll bar goes with them Textual looks for the cursor behind the last line."""
+    async with querying(warehouse) as (console, pane):
+        before = pane.editor.text
+        await console.press("ctrl+a")
+        console.app.post_message(Paste("".join(f"{number},\r\n" for number in range(40))))
+        await console.sees("39,")
+        pasted = pane.editor.text
+        assert pasted.count("\n") == 41 and "\r" not in pasted
+        await console.press("ctrl+z")
+        assert pane.editor.text == before
+        await console.press("ctrl+y")
+        assert pane.editor.text == pasted
+        pane.editor.select_all()
+        await console.press("delete")
+        assert pane.editor.text == ""
+        await console.press("ctrl+z")
+        assert pane.editor.text == pasted

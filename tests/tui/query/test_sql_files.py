@@ -27,6 +27,30 @@ def test_a_file_is_written_whole_with_its_rights_and_line_ends(tmp_path: Path) -
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link.sql", "orders.sql"]
 
 
+def test_a_mark_before_the_text_is_none_of_it_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "orders.sql"
+    path.write_bytes(b"\xef\xbb\xbfSELECT 1\r\n")
+    read = read_sql(path)
+    assert read.text == "SELECT 1"
+    write_sql(path, "SELECT 2", read.data)
+    assert path.read_bytes() == b"\xef\xbb\xbfSELECT 2\r\n"
+
+
+async def test_a_file_is_in_the_editor_as_it_is(warehouse: Path, tmp_path: Path) -> None:
+    """Signs that Python takes for the end of a line, too: in quotes they are text."""
+    text = "SELECT 'a\u2028b\x85' AS x,\f 2\nFROM t"
+    (tmp_path / "odd.sql").write_bytes(text.replace("\n", "\r\n").encode())
+    async with querying(warehouse) as (console, pane):
+        await pane.show_file(read_sql(tmp_path / "odd.sql"))
+        assert pane.editor.text == text and not pane.sheet.has_unsaved
+        pane.editor.select_all()
+        await console.press("x", "ctrl+z")
+        assert pane.editor.text == text
+        pane.editor.move_cursor((0, 10))
+        await console.press("backspace")
+        assert pane.editor.text == text.replace("\u2028", "")
+
+
 def test_what_somebody_else_wrote_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "orders.sql"
     mine = write_sql(path, "SELECT 1", None)
@@ -42,12 +66,14 @@ def test_what_somebody_else_wrote_is_not_overwritten(tmp_path: Path) -> None:
 
 def test_what_can_not_be_a_statement_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "binary.sql").write_bytes(b"\x89PNG\x00")
+    (tmp_path / "utf16.sql").write_bytes("SELECT 'é'".encode("utf-16"))
     (tmp_path / "nul.sql").write_bytes(b"SELECT\x00 1")
     (tmp_path / "large.sql").write_bytes(b" " * (MOST_BYTES + 1))
     os.mkfifo(tmp_path / "pipe.sql")
     refused = {
         ".": (Refused, "is a directory"),
         "binary.sql": (Refused, "not text in UTF-8"),
+        "utf16.sql": (Refused, "not text in UTF-8"),
         "nul.sql": (Refused, "holds a NUL"),
         "large.sql": (Refused, "larger than 1 MB"),
         "pipe.sql": (Refused, "no regular file"),
