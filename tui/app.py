@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -51,11 +52,24 @@ def _sit(settings: Settings) -> Console:
         from tui.terminal.lending import leave_for_good
 
         leave_for_good()
-        with leaving(before, session.room.close_at_once, for_good=console.next_settings is None):
-            # However it ended: a dropped line takes no text along.
+        hurried, changes = threading.Event(), [*session.changes]
+
+        def hurry() -> None:
+            hurried.set()
+            session.room.close_at_once()
+
+        for_good = console.next_settings is None
+        with leaving(before, hurry, for_good=for_good, what="A change" if changes else "Spark"):
+            # However it ended: a dropped line takes no text along, and no change is left half done.
             console.browse.tabs.keep_texts()
             session.memory.save()
+            for change in changes:
+                change.leave()
             session.room.close()
+            if changes:
+                from tui.work.running_change import end_changes
+
+                end_changes(changes, hurried)
     return console
 
 

@@ -6,10 +6,12 @@ or tag can't become another command; one that would be read as an option is refu
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from textual.binding import Binding
 
@@ -25,6 +27,7 @@ from tui.tabs import Tab
 
 PLACEHOLDERS = ("warehouse", "database", "table", "branch", "version", "snapshot_id", "tag", "name")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
+_SHELLS = ("sh", "bash", "dash", "zsh", "ksh", "fish")
 _IN_CONFIG = "[[command]] of the config file"
 
 
@@ -102,11 +105,24 @@ def _ready(asked: OwnCommand) -> ReadyCommand:
             there = ", ".join(f"{{{each}}}" for each in PLACEHOLDERS)
             hint = near_names(name, PLACEHOLDERS) or f"There are {there}."
             raise UsageError(f"{_IN_CONFIG}: there is no {{{name}}} to put in", hint)
+    _require_no_code(words)
     tabs = {tab.name.lower(): tab for tab in Tab}
     if asked.on and asked.on not in tabs:
         hint = near_names(asked.on, tabs) or f"There are {', '.join(tabs)}."
         raise UsageError(f"{_IN_CONFIG}: there is no tab {asked.on!r}", hint)
     return ReadyCommand(asked, tuple(words), tabs.get(asked.on))
+
+
+def _require_no_code(words: Sequence[str]) -> None:
+    """Raises `UsageError` where a name of a table or tag would become a part of a shell's program."""
+    if os.path.basename(words[0]) not in _SHELLS:
+        return
+    for option, word in pairwise(words[1:]):
+        if re.fullmatch(r"-\w*c", option) and (found := _PLACEHOLDER.search(word)):
+            raise UsageError(
+                f"{_IN_CONFIG}: a shell would run what {found[0]} holds",
+                f"Hand it over behind the program: -c '... \"$1\" ...' sh {found[0]}",
+            )
 
 
 def _filled(word: str, values: Mapping[str, str]) -> str:

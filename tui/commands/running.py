@@ -17,7 +17,7 @@ from tui.dialogs.confirm import ConfirmScreen
 from tui.messages import Say
 from tui.screens.open_tabs import OpenTabs
 from tui.session import Session
-from tui.terminal.lending import Suspended, lent
+from tui.terminal.lending import Suspended, how_it_ended, lent
 
 
 class OwnCommands:
@@ -69,7 +69,7 @@ class OwnCommands:
         except PaimarkError as error:
             self._say(f"{error.message}. {error.hint}", "bad")
         else:
-            self._say(f"{command.title} ended with {code}", "good" if code == 0 else "warn")
+            self._say(f"{command.title} {how_it_ended(code)}", "good" if code == 0 else "warn")
 
 
 def run_in_terminal(words: Sequence[str], suspended: Suspended) -> int:
@@ -77,7 +77,7 @@ def run_in_terminal(words: Sequence[str], suspended: Suspended) -> int:
     try:
         with lent(suspended):
             code = subprocess.run(words, check=False).returncode
-            print(f"\n{clean_text(words[0])} ended with {code}: enter goes back", end=" ", flush=True)
+            print(f"\n{clean_text(words[0])} {how_it_ended(code)}: enter goes back", end=" ", flush=True)
             sys.stdin.readline()
     except (OSError, ValueError) as error:
         raise NotFound(f"{words[0]} can't be started: {error}", "The config file names it.") from error

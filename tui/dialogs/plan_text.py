@@ -6,7 +6,7 @@ import re
 
 from core.actions.plan import Outcome, Plan, Step
 from core.actions.registry import ACTIONS
-from core.errors import PaimarkError
+from core.errors import Cancelled, PaimarkError
 from core.figures import counted, size
 from core.text import clean_text
 from tui.named_keys import key
@@ -47,10 +47,21 @@ def outcome_lines(outcome: Outcome) -> list[Line]:
 
 
 def error_lines(error: PaimarkError) -> list[Line]:
-    lines: list[Line] = [_blank(), [("✗ failed ", "alarm"), (clean_text(error.message), "bad")]]
+    message = clean_text(error.message)
+    lines: list[Line] = [_blank()]
+    if _is_of_a_cancel(error):
+        # What somebody asked for is no failure.
+        lines.append([("! stopped ", "warn"), (message, "")])
+    else:
+        lines.append([("✗ failed ", "alarm"), (message, "bad")])
     if error.hint:
         lines.append(_labelled("", "", by_keys(error.hint), "quiet"))
     return lines
+
+
+def _is_of_a_cancel(error: PaimarkError) -> bool:
+    """Also where some of many things were done before it."""
+    return any(isinstance(each, Cancelled) for each in (error, error.__cause__))
 
 
 def by_keys(hint: str) -> str:

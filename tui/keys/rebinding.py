@@ -21,6 +21,14 @@ from tui.widgets.key_bar import written
 Keymap = Mapping[str, str]
 _MODIFIERS = ("ctrl", "alt", "shift", "super")
 _NAMED = {each.value for each in Keys} | set(KEY_NAME_REPLACEMENTS.values())
+# Control and these letters are the codes of other keys.
+_SENT_AS = {
+    "ctrl+i": "tab",
+    "ctrl+m": "enter",
+    "ctrl+h": "backspace",
+    "ctrl+left_square_bracket": "escape",
+    "ctrl+[": "escape",
+}
 _LIST_THEM = "`paimark keys` lists the ids and their keys."
 
 
@@ -79,6 +87,11 @@ def _parsed(id_: str, keys: str, known: Mapping[str, Binding]) -> Iterator[str]:
                 f"[keys] of the config file: {word.strip()!r}, for {id_}, is no key",
                 "Write x, X, f5, ctrl+x, space, escape or comma, and several with commas between them.",
             )
+        if other := _sent_as(key):
+            raise UsageError(
+                f"[keys] of the config file: {word.strip()!r}, for {id_}, reaches the console as {other!r}",
+                "Terminals send the same for both: take another key.",
+            )
         if known[id_].priority and key_to_character(key) is not None:
             raise UsageError(
                 f"[keys] of the config file: {id_} can't be {word.strip()!r}, which is typed into texts",
@@ -96,6 +109,16 @@ def _is_key(key: str) -> bool:
     if any(each not in _MODIFIERS for each in modifiers) or not base:
         return False
     return key in _NAMED or base in _NAMED or key_to_character(base) is not None
+
+
+def _sent_as(key: str) -> str:
+    """The key that comes in the place of one that terminals don't send; empty where it comes itself."""
+    if key in _SENT_AS:
+        return _SENT_AS[key]
+    held, plus, base = key.rpartition("+")
+    if plus and held == "shift" and len(base) == 1 and base.upper() != base:
+        return base.upper()
+    return f"{held}+{base.lower()}" if "ctrl" in held and len(base) == 1 and base.isupper() else ""
 
 
 def _require_no_clash(scope: Scope, chosen: Keymap) -> None:

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from core.errors import NotFound, Refused
-from tui.terminal.lending import Suspended, lent
+from tui.terminal.lending import Suspended, how_it_ended, lent
 
 
 def edited(text: str, suspended: Suspended) -> str:
@@ -30,7 +30,7 @@ def edited(text: str, suspended: Suspended) -> str:
         except (OSError, ValueError) as error:
             raise NotFound(f"The editor {command} can't be started", "Set EDITOR to one that can.") from error
         if code != 0:
-            raise Refused(f"The editor {command} ended with {code}", "The statement is as it was.")
+            raise Refused(f"The editor {command} {how_it_ended(code)}", "The statement is as it was.")
         return path.read_text(encoding="utf-8", errors="replace").rstrip("\n")
     finally:
         path.unlink(missing_ok=True)

@@ -21,7 +21,7 @@ Attributes = list[Any]
 _LOCAL, _CHARACTERS = 3, 6
 # In seconds: a shorter wait needs no words.
 _SHOWN_AFTER = 0.3
-_WAITING = "Spark is ending; ctrl+c ends it at once"
+_WAITING = "is ending; ctrl+c ends it at once"
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -52,8 +52,10 @@ def keep_quiet(driver: object) -> None:
 
 
 @contextmanager
-def leaving(given: Attributes | None, at_once: Callable[[], None], *, for_good: bool) -> Iterator[None]:
-    """While what is in it ends what runs: it says so if that takes long, and `at_once` is called for ctrl+c.
+def leaving(
+    given: Attributes | None, at_once: Callable[[], None], *, for_good: bool, what: str = "Spark"
+) -> Iterator[None]:
+    """While what is in it ends `what` runs: says so if that takes long, and calls `at_once` for ctrl+c.
 
     `given` is how the terminal was before the console began, and is again. `for_good` is for where the
     process soon ends as well: ctrl+c is nothing from then on.
@@ -67,7 +69,9 @@ def leaving(given: Attributes | None, at_once: Callable[[], None], *, for_good: 
     if given is not None:
         _set(without_echo(given, interrupts=True))
     ended = threading.Event()
-    words = threading.Thread(target=_say_unless, args=(ended,), name="paimark-leaving", daemon=True)
+    words = threading.Thread(
+        target=_say_unless, args=(ended, f"{what} {_WAITING}"), name="paimark-leaving", daemon=True
+    )
     words.start()
     try:
         yield
@@ -92,9 +96,9 @@ def end_here(code: int) -> None:
         os._exit(code)
 
 
-def _say_unless(ended: threading.Event) -> None:
+def _say_unless(ended: threading.Event, words: str) -> None:
     if not ended.wait(_SHOWN_AFTER):
-        _write(f"\r{_WAITING}")
+        _write(f"\r{words}")
         ended.wait()
         _write("\r\x1b[2K")
 

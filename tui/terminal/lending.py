@@ -20,6 +20,7 @@ def lent(suspended: Suspended) -> Iterator[None]:
     The terminal sends both to every process that uses it. A console that stands still could not tell others
     that the change it writes is alive.
     """
+    error: Exception | None = None
     with suspended():
         # A function is not passed on to the other program, as being ignored is.
         before = {
@@ -28,9 +29,19 @@ def lent(suspended: Suspended) -> Iterator[None]:
         }
         try:
             yield
+        except Exception as raised:
+            # Textual takes the terminal back only where nothing was raised: the console would be gone.
+            error = raised
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+    if error is not None:
+        raise error
+
+
+def how_it_ended(code: int) -> str:
+    """The exit code of a program, in words."""
+    return f"ended with {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
 
 
 def why_to_stay(*, is_changing: bool) -> str:

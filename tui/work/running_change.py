@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,9 @@ from core.actions.many.words import parts_done
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import Action
 from core.cancelling import Cancellation, cancellable
-from core.errors import Cancelled, PaimarkError, Refused
+from core.errors import Cancelled, PaimarkError
 from core.figures import whole_seconds
+from core.spark.protocol import CANCELLED
 from core.text import clean_text
 from tui.messages import LogLineAdded
 from tui.theme import Line
@@ -30,12 +32,27 @@ if TYPE_CHECKING:
     from tui.work.engine_room import EngineRoom
 
 
+# How long leaving waits for changes, and how often it looks whether somebody is in a hurry.
+_LEAVING_SECONDS, _LOOK_SECONDS = 15.0, 0.1
+
+
 class Ended(Message):
     """A change was applied, or failed."""
 
     def __init__(self, change: RunningChange) -> None:
         self.change = change
         super().__init__()
+
+
+def end_changes(changes: Sequence[RunningChange], hurried: threading.Event) -> None:
+    """The console leaves: wait until each is taken back, or is done past its point of no return.
+
+    Not for longer than a person would, nor once somebody is in a hurry: then `recover` ends it.
+    """
+    until = time.monotonic() + _LEAVING_SECONDS
+    for change in changes:
+        while not change.has_ended(_LOOK_SECONDS) and time.monotonic() < until and not hurried.is_set():
+            pass
 
 
 class RunningChange:
@@ -82,7 +99,8 @@ class RunningChange:
             )
         )
         changes.append(self)
-        threading.Thread(target=self._work, name=f"paimark-{plan.action}", daemon=True).start()
+        self._thread = threading.Thread(target=self._work, name=f"paimark-{plan.action}", daemon=True)
+        self._thread.start()
 
     @property
     def running(self) -> bool:
@@ -104,6 +122,15 @@ class RunningChange:
             self._spark.cancel()
         self._look()
         return True
+
+    def leave(self) -> None:
+        """Stop it as `cancel` does, where nobody is there any more to look."""
+        self._cancellation.cancel()
+
+    def has_ended(self, seconds: float) -> bool:
+        """Whether its thread ends within so many seconds."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     @property
     def how_far(self) -> str:
@@ -155,9 +182,11 @@ class RunningChange:
                     context, self.plan, lambda line: post(self._app, lambda: self._step(line))
                 )
         except Cancelled:
-            post(self._app, lambda: self._end(None, Refused("Cancelled", "Nothing was changed.")))
+            post(self._app, lambda: self._end(None, Cancelled("Cancelled", "Nothing was changed.")))
         except Exception as error:
             problem = problem_of(error)
+            if problem.message == CANCELLED.message:
+                problem = Cancelled(problem.message, problem.hint)
             post(self._app, lambda: self._end(None, problem))
         else:
             post(self._app, lambda: self._end(outcome, None))

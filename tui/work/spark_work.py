@@ -6,7 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from core.errors import Refused
+from core.errors import Cancelled
 from core.figures import whole_seconds
 from tui.theme import Line
 from tui.work.cancelling import Cancelling, pressed
@@ -52,9 +52,9 @@ class SparkWork:
         return [(f"Spark is at work, {self.elapsed}", "accent")]
 
     def engine(self) -> Engine:
-        """In the thread: the engine, when the work asks for it. Raises `Refused` when it was cancelled."""
+        """In the thread: the engine, when the work asks for it. Raises `Cancelled`."""
         if self._is_cancelled:
-            raise Refused("Cancelled", "Nothing was committed.")
+            raise Cancelled("Cancelled", "Nothing was committed.")
         self._uses_spark, self._thread = True, threading.get_ident()
         return self._room.engine
 

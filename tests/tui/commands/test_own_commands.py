@@ -51,6 +51,8 @@ def test_no_secret_and_no_option_comes_from_a_value() -> None:
         (OwnCommand("f6", "echo {tble}"), "there is no {tble}"),
         (OwnCommand("f6", "echo 'x"), "can't be split"),
         (OwnCommand("f6", ""), "names no program"),
+        (OwnCommand("f6", "sh -c 'echo {tag}'"), "a shell would run what {tag} holds"),
+        (OwnCommand("f6", ["/bin/bash", "-xec", "ls {table}"]), "a shell would run what {table} holds"),
         (OwnCommand("f6", "echo", on="snapshot"), "there is no tab 'snapshot'"),
         (OwnCommand("x", "echo"), "is the key of act.delete"),
         (OwnCommand("a", "echo"), "a, for command.1, is the key of "),

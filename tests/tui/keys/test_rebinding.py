@@ -30,7 +30,7 @@ _FIXED = {
     # They are no bindings: a line of text is sent, a shell's own key, keys that wait.
     "enter takes the line under the cursor; type for fewer",
     ": enter goes back",
-    "Spark is ending; ctrl+c ends it at once",
+    "is ending; ctrl+c ends it at once",
     ": esc forgets",
 }
 
@@ -61,6 +61,14 @@ def test_keys_are_swapped_and_those_that_shared_one_keep_it(scopes: list[Scope])
         ({"act.savepoint": "hyper+s"}, "'hyper+s', for act.savepoint, is no key", "ctrl+x"),
         ({"act.savepoint": ""}, "'', for act.savepoint, is no key", "ctrl+x"),
         ({"act.savepoint": "ss"}, "'ss', for act.savepoint, is no key", "ctrl+x"),
+        (
+            {"act.savepoint": "ctrl+i"},
+            "'ctrl+i', for act.savepoint, reaches the console as 'tab'",
+            "another key",
+        ),
+        ({"act.savepoint": "f2,ctrl+["}, "reaches the console as 'escape'", "Terminals send the same"),
+        ({"act.savepoint": "shift+f"}, "reaches the console as 'F'", "another key"),
+        ({"act.savepoint": "ctrl+K"}, "reaches the console as 'ctrl+k'", "another key"),
         ({"act.savepoint": "b"}, "b, for act.savepoint, is the key of act.branch", "act.branch another key"),
         ({"act.savepoint": "V,V2"}, "'V2'", "ctrl+x"),
         ({"timeline.fold": "D"}, "is the key of browse.diff (timeline)", "browse.diff another key"),

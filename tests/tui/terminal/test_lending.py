@@ -5,12 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import pytest
 
-from tui.terminal.lending import lent
+from tui.terminal.lending import how_it_ended, lent
 
 # As the terminal does for ctrl+c and ctrl+z: to the console, which is the parent, and to the program.
 _BOTH = "import os, signal; os.kill(os.getppid(), signal.{0}); os.kill(os.getpid(), signal.{0}); print('on')"
@@ -24,6 +25,25 @@ def test_keys_for_the_program_leave_the_console_alone(name: str, code: int) -> N
     assert ran.returncode in (code, 1)
     assert (b"on" in ran.stdout) is (name == "SIGTSTP")
     assert signal.getsignal(getattr(signal, name)) is before
+
+
+def test_the_terminal_is_taken_back_from_a_program_that_can_not_be_started() -> None:
+    """As Textual does: not where something was raised while the terminal was away."""
+    taken_back: list[str] = []
+
+    @contextmanager
+    def suspended() -> Iterator[None]:
+        yield
+        taken_back.append("yes")
+
+    with pytest.raises(OSError, match="no such program"), lent(suspended):
+        raise OSError("no such program")
+    assert taken_back == ["yes"]
+
+
+def test_the_end_of_a_program_is_told_in_words() -> None:
+    assert how_it_ended(3) == "ended with 3"
+    assert how_it_ended(-signal.SIGINT) == "was ended by SIGINT"
 
 
 def test_ctrl_z_is_for_where_a_shell_brings_the_console_back() -> None:

@@ -10,12 +10,16 @@ from pathlib import Path
 import pytest
 
 from core.actions.garbage import estimate
+from core.actions.registry import action
 from core.config import Settings
 from core.storage.files import Files
+from core.table.layout import TablePath
 from tests.actions.acting import contents, context_on, done
 from tests.storage.wrapped import Wrapped
 from tests.tui.driving import at_events
 from tui.session import Session
+from tui.work import running_change
+from tui.work.running_change import RunningChange, end_changes
 
 
 class Held(Wrapped):
@@ -73,9 +77,45 @@ async def test_a_deletion_says_how_far_it_is_and_is_cancelled_while_it_counts(
         await console.press("ctrl+c")
         await console.sees("cancelling, ")
         store.open()
-        await console.sees("✗ failed", "Cancelled", "Nothing was changed.")
+        await console.sees("! stopped", "Cancelled", "Nothing was changed.")
+        assert "failed" not in console.text
         assert contents(warehouse) == before
         assert not session.changes
+
+
+async def test_leaving_takes_a_change_back_and_does_not_wait_for_ever(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the line drops: a change that was left in the middle would hold its table."""
+    monkeypatch.setattr(running_change, "_LEAVING_SECONDS", 0.5)
+    done(context_on(warehouse), "create-savepoint", snapshot=3)
+    (warehouse / "shop.db/orders/snapshot/snapshot-3").unlink()
+    session = Session(Settings(str(warehouse)))
+    context, table = session.context, TablePath("shop", "orders")
+    before = contents(warehouse)
+    chosen = action("delete-savepoint")
+    plan = chosen.plan(context, table, {"id": 1})
+    store = Held(context.files)
+    held = replace(context, files=store)
+    async with at_events(warehouse, session=session) as console:
+        change = RunningChange(
+            console.app,
+            lambda: held,
+            session.room,
+            session.changes,
+            session.jobs,
+            lambda change: None,
+            chosen,
+            plan,
+        )
+        await console.until(lambda: (warehouse / "shop.db/orders/branch/ACTION").exists())
+        change.leave()
+        end_changes([change], threading.Event())
+        assert not change.has_ended(0.0)
+        store.open()
+        end_changes([change], threading.Event())
+        assert change.has_ended(0.0)
+        assert contents(warehouse) == before
 
 
 async def test_a_plan_that_nobody_waits_for_is_not_made(
