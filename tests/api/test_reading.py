@@ -201,7 +201,7 @@ def test_a_version_stays_the_same_while_the_table_goes_on(warehouse: Path, order
 
 
 def test_no_secret_is_shown(tmp_path: Path) -> None:
-    opened = paimark.open(tmp_path, options={"s3.secret-key": "hush-hush"})
+    opened = paimark.open(tmp_path, options={"s3.access-key": "who", "s3.secret-key": "hush-hush"})
     create_table(tmp_path, "a.t", SCHEMA)
     version = opened.table("a.t").at()
     assert "hush" not in f"{opened!r} {version!r} {opened.table('a.t')._session!r}"

@@ -133,6 +133,7 @@ def test_a_change_leaves_no_secret_in_its_records(paimark: Paimark, tmp_path: Pa
         if each.is_file():
             files.replace(each.relative_to(warehouse).as_posix(), each.read_bytes())
     told = ""
+    given = ["--warehouse", address, "--option", "s3.access-key=who", "--option", f"s3.secret-key={SECRET}"]
     for words in (
         ["create-savepoint", "shop.orders", "--plan-out", str(tmp_path / "a.plan")],
         ["create-savepoint", "shop.orders", "--dry-run", "--output", "json"],
@@ -141,7 +142,7 @@ def test_a_change_leaves_no_secret_in_its_records(paimark: Paimark, tmp_path: Pa
         ["operations", "shop.orders", "--output", "json"],
         ["doctor", "shop.orders"],
     ):
-        ran = paimark(*words, "--warehouse", address, "--option", f"s3.secret-key={SECRET}")
+        ran = paimark(*words, *given)
         assert ran.code == 0, ran.err
         told += ran.out + ran.err
     log = (tmp_path / "paimark" / "audit.jsonl").read_text()

@@ -60,11 +60,13 @@ def test_an_option_that_nobody_obeys_is_refused_by_name(
 def test_the_console_refuses_such_an_option_too(warehouse: Path) -> None:
     ran = on_terminal(warehouse, "--option", "s3.endpont=x")
     assert ran.code == 2 and "There is no storage or catalog option s3.endpont" in ran.out
+    ran = on_terminal(warehouse, "--option", "s3.path.style.access=maybe")
+    assert ran.code == 2 and "s3.path.style.access is true or false, not maybe" in ran.out
 
 
 def test_options_of_stores_pass(warehouse: Path) -> None:
-    options = ("s3.path.style.access", "fs.s3a.connection.timeout", "lock.enabled", "metastore")
-    assert open_warehouse(warehouse, options=dict.fromkeys(options, "true")).tables()
+    options = {"s3.path.style.access": "true", "fs.s3a.connection.timeout": "9", "metastore": "hive"}
+    assert open_warehouse(warehouse, options=options).tables()
     require_known(("dfs.ha.namenodes.lake", "hadoop.security.authentication"), "hdfs://lake/warehouse")
 
 

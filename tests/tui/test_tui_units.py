@@ -40,6 +40,9 @@ def test_values_of_every_kind_become_one_clean_line() -> None:
     assert whole_text(True) == "true"
     assert whole_text({"a": [1, None]}) == '{"a":[1,null]}'
     assert whole_text(b"\x00\xff") == "00 ff"
+    assert whole_text([1.5, float("nan"), float("-inf")]) == '[1.5,"NaN","-Infinity"]'
+    assert whole_text([("k", 1), ("l", None)]) == '{"k":1,"l":null}'
+    assert format_value("text", list(range(100_000)), 0) == whole_text(list(range(1000)))[:1000]
 
 
 def test_how_far_a_statement_is_stays_on_one_line_beside_the_tables_of_a_small_terminal() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -75,11 +75,15 @@ class ArgumentFields:
             yield self.confirmation
 
     @property
-    def first_missing(self) -> ArgumentField | None:
-        """The first that must be filled in."""
+    def missing(self) -> Sequence[ArgumentField]:
+        """Those that must be filled in, and are not."""
         required = {each.name for each in self._arguments if each.required}
         fields = (field for name, field in self._fields.items() if name in required)
-        return next((field for field in fields if not field.input.value.strip()), None)
+        return [field for field in fields if not field.input.value.strip()]
+
+    @property
+    def first_missing(self) -> ArgumentField | None:
+        return next(iter(self.missing), None)
 
     @property
     def problem(self) -> str:

@@ -20,6 +20,7 @@ from core.table.layout import TablePath
 from core.text import clean_text
 from tui.dialogs.argument_fields import ArgumentFields
 from tui.dialogs.dialog import Dialog
+from tui.dialogs.known_names import known_lines
 from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
 from tui.keymap import hidden
 from tui.messages import StatusShown
@@ -90,10 +91,13 @@ class PlanDialog(Dialog[Outcome | None]):
         self._is_new = change is None
         self._outcome: Outcome | None = None
         self._change = change
+        # What arguments may be, by their names.
+        self._known: Mapping[str, Line] = {}
         # Of the plan that is being made.
         self._counting = Cancellation()
         self._fields = ArgumentFields(action, table.full_name, given)
-        self._text = ScrollLines(lambda: key("dialog.down", "j"))
+        # While one types on a field the letters are text.
+        self._text = ScrollLines(lambda: key("dialog.page_down", "pgdn"))
         self._choices = Choices([CANCEL])
 
     def compose(self) -> ComposeResult:
@@ -106,12 +110,17 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def on_mount(self) -> None:
         self._planning: Slot[Plan] = Slot(self.app, "plan", self._planned, self._not_planned)
+        # A help: without it one types what one knows.
+        self._naming: Slot[Mapping[str, Line]] = Slot(self.app, "names", self._read_names, lambda error: None)
         self.set_interval(_TICK, self._tick)
         if self._change is not None:
             self.set_focus(self._choices)
             self._watch(self._change)
             return
         missing = self._fields.first_missing
+        if missing is not None:
+            session, table, action = self._session, self._table, self._action.name
+            self._naming.ask(lambda report: report(known_lines(session.files, table, action)))
         self.set_focus(self._choices if missing is None else missing.input)
         # Behind the messages by which fields tell of what they hold from the start: those end a plan.
         self.call_after_refresh(self.action_plan)
@@ -152,8 +161,7 @@ class PlanDialog(Dialog[Outcome | None]):
         if problem := self._fields.problem:
             self._planning.drop()
             self._state = "asking"
-            summary = clean_text(self._action.summary)
-            self._show([[(summary, "strong")], [("", "")], [(clean_text(problem), "quiet")]])
+            self._show_problem(problem)
             return
         if self._timer is not None:
             self._timer.stop()
@@ -161,6 +169,17 @@ class PlanDialog(Dialog[Outcome | None]):
         self._counting.cancel()
         self._counting = Cancellation()
         self._planning.ask(partial(self._make_plan, self._counting, self._fields.values), self._is_slow)
+
+    def _show_problem(self, problem: str) -> None:
+        """What is to be filled in, and the names that it can be, once those are read."""
+        summary = clean_text(self._action.summary)
+        names = [self._known[each.argument] for each in self._fields.missing if each.argument in self._known]
+        self._show([[(summary, "strong")], [("", "")], [(clean_text(problem), "quiet")], *names])
+
+    def _read_names(self, known: Mapping[str, Line]) -> None:
+        self._known = known
+        if self._state == "asking" and (problem := self._fields.problem):
+            self._show_problem(problem)
 
     def _is_slow(self) -> None:
         if not self._told:
@@ -348,6 +367,7 @@ class PlanDialog(Dialog[Outcome | None]):
     def on_unmount(self) -> None:
         self._counting.cancel()
         self._planning.drop()
+        self._naming.drop()
         # Another dialog may watch it by now.
         if self._change is not None and self._change.watcher == self._look:
             self._change.watcher = None

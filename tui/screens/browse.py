@@ -87,7 +87,7 @@ class BrowseScreen(Screen[None]):
 
     def on_mount(self) -> None:
         self.dialogs = RowDialogs(self.app, self.session, self.tabs, self.rows, self.say)
-        self._summary = TableSummary(self.app, self.session, self.tabs, self.breadcrumb)
+        self._summary = TableSummary(self.app, self.session, self.tabs, self.breadcrumb, self.say)
         self._difference_lookup = DifferenceLookup(
             self.app, self.session, self.rows, self.say, self.prepare_statement
         )

@@ -7,6 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 from textual.app import App
 
+from tui.messages import Say
+from tui.named_keys import key
 from tui.panes.tab_counts import TabCounts, count_tabs
 from tui.screens.next_query import NextQuery
 from tui.screens.open_tabs import OpenTabs
@@ -26,20 +28,27 @@ _ENGINE_WORDS = {
 class TableSummary:
     """Shows the table that `tabs` show, and how busy Spark is."""
 
-    def __init__(self, app: App[Any], session: Session, tabs: OpenTabs, breadcrumb: Breadcrumb) -> None:
+    def __init__(
+        self, app: App[Any], session: Session, tabs: OpenTabs, breadcrumb: Breadcrumb, say: Say
+    ) -> None:
         self._session = session
         self._tabs = tabs
         self._breadcrumb = breadcrumb
         self._reading: Slot[TabCounts] = Slot(app, "counts", self._take, lambda error: None)
+        # Of a change that died: once a table.
+        self._told = ""
+        self._say = say
         self._next_query = NextQuery(session.room, tabs)
 
     def show_target(self, main: str = "", branch: str = "") -> None:
         """Name the table in view, as far as it is known without reading."""
-        target = self._tabs.target
+        target, location = self._tabs.target, self._breadcrumb.location
         if target is not None:
+            is_same = (location.database, location.table) == (target.table.database, target.table.name)
             self._breadcrumb.go(
                 replace(
-                    self._breadcrumb.location,
+                    location,
+                    is_interrupted=location.is_interrupted and is_same,
                     database=target.table.database,
                     table=target.table.name,
                     branch=target.branch or branch,
@@ -63,6 +72,13 @@ class TableSummary:
     def _take(self, counted: TabCounts) -> None:
         self.show_opened(counted.opened)
         self._tabs.show_counts(counted.counts)
+        interrupted = counted.interrupted
+        self._breadcrumb.go(replace(self._breadcrumb.location, is_interrupted=bool(interrupted)))
+        if interrupted and interrupted != self._told:
+            self._say(
+                f"{interrupted}: `{key('app.palette', ':')}` recover finishes it or takes it back", "warn"
+            )
+        self._told = interrupted
 
     def show_engine(self) -> None:
         """Say what Spark does, and how much runs that nobody watches; tell it what may come next."""

@@ -19,7 +19,9 @@ _ENGINE_INKS = {"Spark ready": "good", "Spark failed": "bad"}
 
 
 class Location(msgspec.Struct, frozen=True):
-    """`main` is the name of the branch that is main; `engine` a word about Spark, `jobs` how much runs."""
+    """`main` is the name of the branch that is main; `engine` a word about Spark, `jobs` how much runs.
+
+    `is_interrupted`: a change of the table died half-way."""
 
     context: str
     database: str = ""
@@ -29,6 +31,7 @@ class Location(msgspec.Struct, frozen=True):
     read_only: bool = False
     engine: str = ""
     jobs: int = 0
+    is_interrupted: bool = False
 
 
 class Breadcrumb(Lines):
@@ -55,6 +58,8 @@ class Breadcrumb(Lines):
             # So long that nothing beside it is pushed off the line.
             main = cut_middle(clean_text(location.main), max(_SHORT_MAIN, width // 5))
             right.append((f"MAIN = {main} ", "quiet" if location.main == "main" else "warn"))
+        if location.is_interrupted:
+            right.append((" INTERRUPTED ", "warn"))
         if location.read_only:
             right.append((" READ-ONLY ", "warn"))
         if location.jobs:

@@ -77,6 +77,26 @@ async def test_a_branch_is_made_from_a_savepoint(warehouse: Path) -> None:
         await console.sees("orders › fix", "[1 Snap", "1 of 1")
 
 
+async def test_what_a_name_may_be_is_told_while_its_field_is_empty(warehouse: Path) -> None:
+    """A branch row says nothing of a tag: branches are made from main's alone."""
+    act(warehouse, "create-savepoint")
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    async with at_orders(warehouse) as console:
+        await console.press("3", "j", "b")
+        await console.sees("create-branch", "Fill in: name.", "tag is one of: savepoint.1, v2")
+        await console.type("next")
+        await console.press("enter")
+        await console.sees("Fill in: tag.", "tag is one of: savepoint.1, v2")
+        await console.type("v2")
+        await console.sees("Create branch next of shop.orders from tag v2", "[ Apply ]")
+        await console.press("escape")
+        await console.loses("create-branch")
+        await console.press("colon")
+        await console.type("merge-branch")
+        await console.press("enter")
+        await console.sees("merge-branch · shop.orders", "fix")
+
+
 async def test_a_tag_is_made_on_the_snapshot_under_the_cursor(warehouse: Path) -> None:
     async with at_orders(warehouse) as console:
         await console.press("j", "j", "t")

@@ -123,7 +123,7 @@ async def test_older_rows_are_read_where_one_asks(hourly: Path, monkeypatch: pyt
         await console.press("s")
         await console.sees("These are older rows: enter shows them")
         await console.press("enter")
-        await console.sees("… 290 commits, 12 d …", "of 11")
+        await console.sees("… 290 commits, 12 d …", "9 of 11")
 
 
 async def test_a_time_leads_to_the_commit_that_was_newest_then(hourly: Path) -> None:

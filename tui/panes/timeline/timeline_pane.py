@@ -26,7 +26,7 @@ from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import tags_seen
 from tui.panes.timeline.past_events import read_past_events
 from tui.panes.timeline.row_objects import actions_of
-from tui.panes.timeline.timeline_rows import COLUMNS, TimelineRows, Woven, detail_of, version_of
+from tui.panes.timeline.timeline_rows import COLUMNS, OLDER, TimelineRows, Woven, detail_of, version_of
 from tui.records.row_actions import RowActions
 from tui.records.sources import GridColumn
 from tui.session import Opened, RowVersion, Session, Target
@@ -132,6 +132,9 @@ class TimelinePane(RecordPane[TimelineRows]):
         self._view = replace(self._view, limit=max(self._view.limit, len(loaded.rows)), until=None)
         if self._go_to is not None and (index := loaded.rows.index_of(self._go_to)) is not None:
             self.grid.move_to(index)
+        elif self.grid.lost == OLDER:
+            # The first of those that it stood for has its place.
+            self.grid.move_to(self.grid.cursor)
         self._go_to = None
 
     @property

@@ -34,6 +34,8 @@ COLUMNS = (
     GridColumn("schema", "id", "quiet"),
     GridColumn("commit user", style="quiet"),
 )
+# The key of the row that stands for all that are not shown yet.
+OLDER = "older"
 _BAR = 6
 _ADDED, _HALF, _REMOVED = "━", "╸", "┄"
 
@@ -152,7 +154,7 @@ def bar(change: int | None, largest: int) -> str | None:
 
 def _key(row: Row | None) -> RecordKey | str:
     if row is None:
-        return "older"
+        return OLDER
     root, run = row.lane.root, row.run
     if run.is_folded:
         return RecordKey(root, "run", f"run to snapshot {run.oldest}")
