@@ -302,7 +302,7 @@ class RemoteFiles:
                         return error
                     # The clients' families of errors again; all but two kinds go on to the caller.
                     except Exception as error:
-                        if is_missing(error):
+                        if self._is_missing(error):
                             return None
                         if not is_passing(error) or attempt == _TRIES_AGAIN:
                             raise
@@ -331,6 +331,10 @@ class RemoteFiles:
             for chunk in chunks:
                 yield from threads.map(read, chunk)
 
+    def _is_missing(self, error: BaseException) -> bool:
+        """Whether the store says that there is no such file: one of this machine's may be missing."""
+        return is_missing(error)
+
     @contextmanager
     def _said_plainly(self, path: str, *, writes: bool = False) -> Iterator[None]:
         try:
@@ -339,7 +343,7 @@ class RemoteFiles:
             raise
         # The edge to other people's clients: each store's library has a family of errors of its own.
         except Exception as error:
-            if is_missing(error):
+            if self._is_missing(error):
                 raise FileMissing(path) from error
             told = unavailable(self._uri, error)
             if writes and not is_refusal(error):

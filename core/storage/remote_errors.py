@@ -58,6 +58,17 @@ _HINTS = (
         s3=" (`aws sso login`), or with new keys: `--option s3.access-key=...`, `s3.secret-key` and"
         " `s3.session-token`",
     ),
+    _Hint(
+        "nosuchfileordirectory notadirectory",
+        "A profile or a variable names that file of this machine: correct it",
+        s3=" (`credential_process` of ~/.aws/config, AWS_WEB_IDENTITY_TOKEN_FILE, AWS_CA_BUNDLE)",
+    ),
+    _Hint(
+        "jsondecodeerror",
+        "What gives the keys answered something else",
+        s3=": `credential_process` of ~/.aws/config",
+    ),
+    _Hint("specifyaregion", "Give it in the profile of ~/.aws/config, or as AWS_DEFAULT_REGION"),
     _Hint("profilenotfound", "Give AWS_PROFILE the name of a profile of ~/.aws/config, or unset it"),
     _Hint(
         "permanentredirect authorizationheadermalformed illegallocationconstraint",
@@ -153,7 +164,7 @@ def unavailable(uri: str, error: BaseException) -> Unavailable:
         said = said[of_hdfs.end() :].removesuffix('")').replace("\\n", " ").replace('\\"', '"')
     said = _INSIDES.sub("", _ERRNO.sub("", said))
     text = _QUERY.sub("", _GSS.sub("Kerberos: ", " ".join(said.split())))
-    reason = "".join(each for each in text if each.isprintable()).rstrip(".")
+    reason = "".join(each for each in text if each.isprintable()).rstrip(".: ")
     if not reason:
         reason = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
     if len(reason) > _LONGEST_REASON:

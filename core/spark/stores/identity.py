@@ -18,7 +18,8 @@ _PARTS = ("key", "secret", "token")
 def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
     """What the client of `files` found for itself. `elsewhere`: Spark reads on other machines as well.
 
-    Credentials are told only where Java would not find them by itself. Nothing is asked of a store.
+    Credentials are told only where Java would not find them by itself. Nothing is asked of a store. Raises
+    `Unavailable` where they can't be had.
     """
     from core.storage.s3.s3_files import S3Files
 
@@ -27,5 +28,5 @@ def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
     found = files.found()
     if found.is_anonymous:
         return Identity(found.endpoint, found.region, is_anonymous=True)
-    keys = files.credentials.keys(() if elsewhere else _FOUND_BY_JAVA)
+    keys = files.own_keys(() if elsewhere else _FOUND_BY_JAVA)
     return Identity(found.endpoint, found.region, False, *(keys.get(part, "") for part in _PARTS))

@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 
 from core.storage.remote import RemoteFiles
+from core.storage.remote_errors import is_missing
 
 # The name under which the mark lies with an object. Azure takes letters and digits alone.
 WRITER = "paimarkwrite"
@@ -16,6 +17,10 @@ class MarkedFiles(RemoteFiles):
 
     def __init__(self, filesystem: Any, root: str, uri: str) -> None:
         super().__init__(filesystem, root, uri, can_create=True, must_prove=True)
+
+    def _is_missing(self, error: BaseException) -> bool:
+        # The system's own errors are of files of this machine, as one with a token.
+        return is_missing(error) and getattr(error, "errno", None) is None
 
     def _create(self, full: str, data: bytes) -> bool:
         mark = uuid.uuid4().hex

@@ -22,18 +22,14 @@ class Credentials:
         """`key`, `secret` and, where there is one, `token` of the environment, a profile or a program.
 
         `but_of` are botocore's names of places that the reader looks in as well. Empty for credentials of
-        these, and where there are none. Nothing is asked of a store.
+        these, and where there are none. Nothing is asked of a store. Raises what botocore does, and `OSError`
+        for a file that is not there.
         """
-        from botocore.exceptions import BotoCoreError
         from botocore.session import Session
 
-        try:
-            self._found = self._found or Session().get_credentials()
-            if self._found is None or self._found.method in but_of:
-                return {}
-            frozen = self._found.get_frozen_credentials()
-        except BotoCoreError:
-            # The client of the metadata had the same trouble, and said so.
+        self._found = self._found or Session().get_credentials()
+        if self._found is None or self._found.method in but_of:
             return {}
+        frozen = self._found.get_frozen_credentials()
         named = {"key": frozen.access_key, "secret": frozen.secret_key, "token": frozen.token}
         return {part: value for part, value in named.items() if value}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import errno
+import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,10 +16,12 @@ from core.storage.conditions import QUICK, Conditions, Race
 from core.storage.files import DirectoryEntry, Unanswered
 from core.storage.limits import require_small
 from core.storage.remote import INTERRUPTED, RemoteFiles
-from core.storage.remote_errors import code_of, unavailable
+from core.storage.remote_errors import code_of, is_missing, unavailable
 from core.storage.s3.credentials import OF_THE_MACHINE, Credentials
 from core.storage.s3.s3_options import ATTEMPTS, Found, has_keys, options_told
 
+# Where nobody listens Python would print its tracebacks of errors that are raised as well.
+logging.getLogger("aiobotocore").addHandler(logging.NullHandler())
 _WRITER = "paimark-write"
 # What S3 says of a condition that does not hold, and of two conditional writes at once.
 _UNMET, _CONFLICT = ("PreconditionFailed", "412"), "ConditionalRequestConflict"
@@ -42,7 +45,7 @@ class S3Files(RemoteFiles):
         super().__init__(filesystem, root, uri, can_create=True, must_prove=True, deadline=patience)
         # s3fs tries five times, and five times again around that; the client below tries by itself.
         filesystem.retries = 1
-        self.credentials = Credentials()
+        self._credentials = Credentials()
 
     def _call(
         self,
@@ -110,6 +113,10 @@ class S3Files(RemoteFiles):
             self._call("call_s3", "get_object", Bucket=bucket, Key=key, Range="bytes=0-0")
             raise
 
+    def _is_missing(self, error: BaseException) -> bool:
+        # Without an answer of the store's it is a file of this machine, as a program that gives keys.
+        return is_missing(error) and code_of(error) != ""
+
     async def _get(self, full: str) -> bytes:
         bucket, _, key = full.partition("/")
         response = await self._filesystem._call_s3("get_object", Bucket=bucket, Key=key)
@@ -133,9 +140,15 @@ class S3Files(RemoteFiles):
     def options_for_others(self, options: Mapping[str, str]) -> dict[str, str]:
         """Arrow's client knows few ways to credentials, and of a profile not its endpoint."""
         found = self.found()
-        own_keys = {} if found.is_anonymous or has_keys(options) else self.credentials.keys(OF_THE_MACHINE)
-        keep_secrets("", own_keys)
+        own_keys = {} if found.is_anonymous or has_keys(options) else self.own_keys(OF_THE_MACHINE)
         return options_told(options, found, own_keys)
+
+    def own_keys(self, but_of: Collection[str]) -> dict[str, str]:
+        """As `Credentials.keys`. Raises `Unavailable` without them: others would find somebody else's."""
+        with self._said_plainly(""):
+            keys = self._credentials.keys(but_of)
+        keep_secrets("", keys)
+        return keys
 
     def race(self, race: Race) -> Conditions:
         """Raises `Refused` where the installed client drops the condition by itself."""
@@ -234,7 +247,9 @@ class S3Files(RemoteFiles):
         """The mark of who wrote the object, empty where another program did; None where there is none."""
         try:
             mark: str = self._head(full).get("Metadata", {}).get(_WRITER, "")
-        except FileNotFoundError:
+        except FileNotFoundError as error:
+            if not self._is_missing(error):
+                raise
             return None
         return mark
 

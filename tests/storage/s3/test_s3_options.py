@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -12,19 +11,10 @@ from core.redaction import redacted
 from core.storage.open import open_files, options_for_others
 from core.storage.s3.s3_options import s3_arguments
 
+pytestmark = pytest.mark.usefixtures("nobody")
 LAKE = "s3://lake/warehouse"
 HERE = {"s3.endpoint": "http://127.0.0.1:8", "s3.region": "us-east-1"}
 BY_PATH = {"s3.path.style.access": "true"}
-
-
-@pytest.fixture(autouse=True)
-def nobody(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No credentials are found but those that a test writes."""
-    for name in [name for name in os.environ if name.startswith("AWS_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
 
 
 def told(options: dict[str, str]) -> dict[str, str]:
@@ -40,7 +30,7 @@ def test_the_time_limits_add_up_to_about_ten_seconds() -> None:
     assert config["read_timeout"] * config["retries"]["total_max_attempts"] <= 10
 
 
-@pytest.mark.parametrize("prefix", ["s3.", "s3a.", "fs.s3a.", "fs.s3."])
+@pytest.mark.parametrize("prefix", ["s3.", "s3a.", "fs.s3a.", "fs.s3.", "S3.", "FS.S3A."])
 def test_options_have_paimons_names(prefix: str) -> None:
     names = {
         "endpoint": "minio:9000",
@@ -106,6 +96,12 @@ def test_other_clients_are_told_options_by_the_names_that_they_know() -> None:
         "s3.endpoint": "http://minio:9000",
         "s3.region": "eu",
     }
+
+
+def test_an_empty_token_is_none() -> None:
+    keys = {"s3.access-key": "k", "s3.secret-key": "s"}
+    assert told(HERE | keys | {"s3.session-token": ""}) == HERE | BY_PATH | keys
+    assert not s3_arguments(keys | {"s3.session-token": ""}).get("token")
 
 
 @pytest.mark.parametrize("place", ["config", "credentials"])

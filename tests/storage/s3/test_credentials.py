@@ -1,0 +1,92 @@
+"""Credentials of S3 that can't be had: told as that, and never taken for files that are not there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from core.errors import Unavailable
+from core.spark.stores.identity import s3_identity
+from core.storage.files import Files
+from core.storage.open import open_files, options_for_others
+from tests.cli.command import program
+from tests.storage.local_http import Answer, Handler, LocalServer
+
+pytestmark = pytest.mark.usefixtures("nobody")
+HERE = {"s3.endpoint": "http://127.0.0.1:1", "s3.region": "us-east-1"}
+ROLE = "arn:aws:iam::123456789012:role/reader"
+REFUSED = (
+    b"<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>"
+    b"<Message>alice is not authorized to assume reader</Message></Error></ErrorResponse>"
+)
+CALLS: dict[str, Callable[[Files], object]] = {
+    "exists": lambda files: files.exists("t/a"),
+    "size": lambda files: files.size("t/a"),
+    "names": lambda files: files.names("t"),
+    "read": lambda files: files.read("t/a"),
+    "read_many": lambda files: list(files.read_many(["t/a", "t/b"])),
+    "etags": lambda files: files.etags("t"),
+    "create": lambda files: files.create("t/a", b""),
+    "replace": lambda files: files.replace("t/a", b""),
+    "delete": lambda files: files.delete("t/a"),
+    "delete_own": lambda files: files.delete_own("t/a", lambda data: True),
+    "for others": lambda files: options_for_others(files, HERE),
+    "for Spark": lambda files: s3_identity(files, elsewhere=True),
+}
+
+
+@pytest.fixture
+def gone(tmp_path: Path) -> str:
+    """A program that is on no disk any more, as of one that is mounted."""
+    return str(tmp_path / "gone")
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_a_program_that_is_gone_makes_no_file_missing(
+    call: Callable[[Files], object], gone: str, tmp_path: Path
+) -> None:
+    """All files were missing then, and deletions done: who looks what is needed would have found nothing."""
+    (tmp_path / "config").write_text(f"[default]\ncredential_process = {gone}\n")
+    with pytest.raises(Unavailable, match=f"can't be used: No such file or directory: '{gone}'$") as told:
+        call(open_files("s3://lake/warehouse", HERE))
+    assert "credential_process" in told.value.hint
+
+
+def test_nor_does_a_token_that_is_gone(gone: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a pod."""
+    monkeypatch.setenv("AWS_ROLE_ARN", ROLE)
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", gone)
+    files = open_files("s3://lake/warehouse", HERE)
+    for call in CALLS.values():
+        with pytest.raises(Unavailable, match=f"No such file or directory: '{gone}'$"):
+            call(files)
+
+
+def test_a_program_that_answers_something_else_is_told(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(f"[default]\ncredential_process = {sys.executable} --version\n")
+    with pytest.raises(Unavailable) as told:
+        open_files("s3://lake/warehouse", HERE).read("t/a")
+    assert "credential_process" in told.value.hint
+
+
+def test_a_role_that_is_refused_is_a_sentence_and_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Sts(Handler):
+        def handle_request(self) -> None:
+            self.body()
+            self.pass_on(Answer(403, (("Content-Length", str(len(REFUSED))),), REFUSED))
+
+    (tmp_path / "config").write_text(f"[default]\nrole_arn = {ROLE}\nsource_profile = base\nregion = x\n")
+    (tmp_path / "credentials").write_text("[base]\naws_access_key_id = a\naws_secret_access_key = b\n")
+    with LocalServer(Sts) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_STS", server.endpoint)
+        files = open_files("s3://lake/warehouse", HERE)
+        for call in (CALLS["read"], CALLS["for others"], CALLS["for Spark"]):
+            with pytest.raises(Unavailable, match=r"alice is not authorized to assume reader$"):
+                call(files)
+        ran = program("--warehouse", "s3://lake/warehouse", "--option", "s3.region=eu-west-1", "tables")
+    assert ran.code == 3 and len(ran.err.splitlines()) == 2, ran.err
