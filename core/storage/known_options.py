@@ -55,7 +55,7 @@ SPELLED = (
 VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION = "paimark.verify-wait", "paimark.recover-wait"
 LOCK_ENABLED, METASTORE = "lock.enabled", "metastore"
 _OWN = (VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION, LOCK_ENABLED, METASTORE)
-_KNOWN = frozenset(map(str.lower, SPELLED))
+_KNOWN = frozenset(SPELLED)
 _OF_ACCOUNTS = tuple(
     f"fs.azure.{name}."
     for name in (
@@ -69,12 +69,15 @@ _OPEN = {"hdfs": _HADOOP, "viewfs": _HADOOP, "oss": _JINDO}
 
 
 def is_known(option: str, warehouse: str) -> bool:
-    """Whether somebody obeys the option, in any case, or may: `warehouse` tells whose client there is."""
-    name, scheme = option.lower(), warehouse.partition("://")[0].lower()
-    if name in _KNOWN or s3_name(name) in _S3_NAMES or name.startswith(_OPEN.get(scheme, ())):
+    """Whether somebody obeys the option, or may: `warehouse` tells whose client there is.
+
+    Only S3's are taken in capital letters as well: other clients would pass over them.
+    """
+    scheme = warehouse.partition("://")[0].lower()
+    if option in _KNOWN or s3_name(option) in _S3_NAMES or option.startswith(_OPEN.get(scheme, ())):
         return True
     # Anywhere, as one session may read several stores.
-    return f"{name}.".startswith(_OF_ACCOUNTS)
+    return f"{option}.".startswith(_OF_ACCOUNTS)
 
 
 def require_known(options: Iterable[str], warehouse: str) -> None:
@@ -98,7 +101,8 @@ def _hint(option: str) -> str:
 
 def s3_name(option: str) -> str:
     """`s3.path.style.access` and `fs.s3a.path-style-access` are both `path-style-access`; "" for others."""
+    name = option.lower()
     for prefix in S3_PREFIXES:
-        if option.startswith(prefix):
-            return option.removeprefix(prefix).replace(".", "-").replace("_", "-").lower()
+        if name.startswith(prefix):
+            return name.removeprefix(prefix).replace(".", "-").replace("_", "-")
     return ""

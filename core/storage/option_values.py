@@ -54,20 +54,24 @@ def require_options(options: Mapping[str, str], warehouse: str) -> None:
 def require_values(options: Mapping[str, str]) -> None:
     """Raises `UsageError` naming an option whose value it can't have, or that another one contradicts."""
     of_s3: dict[str, str] = {}
+    key, secret, session = (S3_CREDENTIALS[part][0] for part in ("key", "secret", "token"))
+    has_keys = any(_S3_SAME.get(s3_name(option)) == key and value for option, value in options.items())
     for option, value in options.items():
+        name = _S3_SAME.get(s3_name(option), s3_name(option))
+        if name == session and not value and has_keys:
+            # Keys that last have none, and a script may be for both kinds.
+            continue
         _require_value(option, value)
-        if name := s3_name(option):
-            first = of_s3.setdefault(_S3_SAME.get(name, name), option)
-            if options[first] != value:
+        if name:
+            first = of_s3.setdefault(name, option)
+            if _meant(name, options[first]) != _meant(name, value):
                 raise UsageError(f"{first} and {option} say different things", "Leave one of them out.")
-    key, secret = (S3_CREDENTIALS[part][0] for part in ("key", "secret"))
     if (key in of_s3) != (secret in of_s3):
         there, other = (key, secret) if key in of_s3 else (secret, key)
         raise UsageError(
             f"{of_s3[there]} is of no use without s3.{other}",
             "Give both, or neither where the environment or a profile has them.",
         )
-    session = S3_CREDENTIALS["token"][0]
     if session in of_s3 and key not in of_s3:
         raise UsageError(
             f"{of_s3[session]} is of no use without s3.{key} and s3.{secret}",
@@ -78,6 +82,16 @@ def require_values(options: Mapping[str, str]) -> None:
 def is_yes(value: str) -> bool:
     """What an option that is true or false says."""
     return value.strip().lower() == "true"
+
+
+def _meant(name: str, value: str) -> str:
+    """The one of several spellings of a value of S3's that says the same."""
+    said = value.strip()
+    if name in _S3_YES_NO:
+        return said.lower()
+    if name in _S3_MILLISECONDS:
+        return str(int(said.removesuffix("ms")))
+    return said.rstrip("/") if name == "endpoint" else said
 
 
 def _require_value(option: str, value: str) -> None:

@@ -45,6 +45,10 @@ KEYS = {"s3.access-key": "k", "s3.secret-key": "s"}
             "s3.region and s3.endpoint.region say different things",
         ),
         ({"s3.endpont": "x"}, "There is no storage or catalog option s3.endpont"),
+        # The clients of these take their names in one spelling, and would go without it elsewhere.
+        ({"FS.GS.auth.type": "UNAUTHENTICATED"}, "There is no storage or catalog option FS.GS.auth.type"),
+        ({"FS.azure.account.key.a": "k"}, "There is no storage or catalog option FS.azure.account.key.a"),
+        ({"HDFS.conf-dir": "/c"}, "There is no storage or catalog option HDFS.conf-dir"),
     ],
 )
 def test_what_cannot_be_obeyed_is_refused(options: dict[str, str], told: str) -> None:
@@ -66,3 +70,26 @@ def test_what_can_be_obeyed_passes() -> None:
     }
     require_options(KEYS | options, "s3://lake/w")
     require_options({"dfs.ha.namenodes.lake": "a,b"}, "hdfs://lake/w")
+    with pytest.raises(UsageError, match=r"no storage or catalog option DFS\.client\.x"):
+        require_options({"DFS.client.x": "1"}, "hdfs://lake/w")
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        {"s3.path.style.access": "true", "fs.s3a.path.style.access": "True"},
+        {"s3.connection.timeout": "5000", "fs.s3a.connection.timeout": "5000 ms"},
+        {"s3.endpoint": "http://minio:9000", "fs.s3a.endpoint": "http://minio:9000/"},
+        {"S3.region": "eu", "s3.endpoint.region": "eu "},
+        KEYS | {"fs.s3.accessKeyId": "k"},
+    ],
+)
+def test_the_same_said_twice_in_other_words_passes(same: dict[str, str]) -> None:
+    require_options(same, "s3://lake/w")
+
+
+def test_keys_that_last_have_an_empty_token() -> None:
+    """A script that is for both kinds of keys has one variable for the token."""
+    require_options(KEYS | {"s3.session-token": ""}, "s3://lake/w")
+    with pytest.raises(UsageError, match=r"s3\.session-token is empty"):
+        require_options({"s3.session-token": ""}, "s3://lake/w")

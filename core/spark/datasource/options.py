@@ -48,7 +48,7 @@ def require_known(options: Mapping[str, str], allowed: Iterable[str]) -> None:
     warehouse = options.get("warehouse", "")
     for option in options:
         name = option.lower()
-        if name in known or name in _INTERNAL or is_known(name, warehouse):
+        if name in known or name in _INTERNAL or is_known(_AS_SPELLED.get(name, name), warehouse):
             continue
         raise UsageError(f"The paimark source has no option {option} here", _hint(name, known))
 

@@ -89,7 +89,7 @@ def _given(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _keys(given: Mapping[str, str]) -> dict[str, str]:
-    return {part: given[name] for part, names in S3_CREDENTIALS.items() for name in names if name in given}
+    return {part: given[name] for part, names in S3_CREDENTIALS.items() for name in names if given.get(name)}
 
 
 def _endpoint(given: Mapping[str, str]) -> str:
