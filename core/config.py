@@ -33,6 +33,8 @@ from core.regular_files import read_regular
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
 _VARIABLES = ("PAIMARK_WAREHOUSE", "PAIMARK_READ_ONLY", "PAIMARK_DEBUG")
+# So a shell may call one of several warehouses.
+_OF_USERS = ("PAIMARK_WAREHOUSE_",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +185,7 @@ def _of_table(table: Any, kind: type[msgspec.Struct], where: str) -> Iterator[tu
         yield f"{where} must be a table of options", ""
         return
     fields = {each.name: each for each in msgspec.structs.fields(kind)}
-    for name in table.keys() - fields.keys():
+    for name in (name for name in table if name not in fields):
         from difflib import get_close_matches
 
         near = get_close_matches(name, fields, n=1)
@@ -240,6 +242,8 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
     config = read_config(path)
     named_warehouse = flags.warehouse or (None if flags.context else environment.get("PAIMARK_WAREHOUSE"))
     name = flags.context or (None if named_warehouse else config.default_context)
+    if not (named_warehouse or flags.context):
+        _require_names(environment, own=())
     chosen = _context(config, name, path)
     warehouse = named_warehouse or (chosen.warehouse if chosen else None)
     if not warehouse:
@@ -276,10 +280,13 @@ def read_only_environment(environment: Mapping[str, str] = os.environ) -> bool:
     return word in TRUE_WORDS
 
 
-def _require_names(environment: Mapping[str, str]) -> None:
-    """Raises `UsageError` for a variable that is meant as one of ours: PAIMARK_READONLY refuses nothing."""
+def _require_names(environment: Mapping[str, str], own: tuple[str, ...] = _OF_USERS) -> None:
+    """Raises `UsageError` for a variable that is meant as one of ours: PAIMARK_READONLY refuses nothing.
+
+    What begins with one of `own` is the user's.
+    """
     for name in environment:
-        if name.upper().startswith("PAIMARK_") and name not in _VARIABLES:
+        if name.upper().startswith("PAIMARK_") and name not in _VARIABLES and not name.startswith(own):
             from difflib import get_close_matches
 
             if near := get_close_matches(name.upper(), _VARIABLES, n=1, cutoff=0.8):

@@ -208,6 +208,24 @@ def test_a_variable_that_is_meant_for_another_is_refused(name: str) -> None:
     assert "Did you mean PAIMARK_" in told.value.hint
 
 
+def test_a_variable_for_one_of_several_warehouses_is_the_users_own() -> None:
+    """A shell has it for `--warehouse "$PAIMARK_WAREHOUSE_PROD"`; where none is named it may be meant."""
+    own = {"PAIMARK_WAREHOUSE_PROD": "/prod", "XDG_CONFIG_HOME": "/nowhere"}
+    assert load_settings(Flags(warehouse="/w"), own).warehouse == "/w"
+    assert load_settings(Flags(), own | {"PAIMARK_WAREHOUSE": "/lab"}).warehouse == "/lab"
+    with pytest.raises(UsageError, match="There is no variable PAIMARK_WAREHOUSE_PROD"):
+        load_settings(Flags(), own)
+    with pytest.raises(UsageError, match="There is no variable PAIMARK_READ_ONLY_X"):
+        load_settings(Flags(warehouse="/w"), own | {"PAIMARK_READ_ONLY_X": "1"})
+
+
+def test_of_several_faults_the_first_is_told_each_time(tmp_path: Path, environment: dict[str, str]) -> None:
+    names = [f"unknown{number}" for number in range(9)]
+    write_config(tmp_path, "\n".join(f"{name} = 1" for name in names))
+    with pytest.raises(UsageError, match="has an option 'unknown0'"):
+        load_settings(Flags(warehouse="/w"), environment)
+
+
 def test_variables_of_other_programs_pass() -> None:
     others = {"PAIMARK_HOME": "/opt", "PAIMARK_REQUIRE_INTEROP": "1", "XDG_CONFIG_HOME": "/nowhere"}
     assert load_settings(Flags(warehouse="/w"), others).warehouse == "/w"

@@ -27,9 +27,14 @@ def require_possible(settings: Mapping[str, str]) -> None:
     _require_keytab(settings)
 
 
-def require_no_redirection(environment: Mapping[str, str], master: str | None) -> None:
-    """`master` is the one that was named, if any. Raises `Unavailable` for a variable that names another."""
-    if environment.get("SPARK_REMOTE") and master is None:
+def require_no_redirection(
+    environment: Mapping[str, str], master: str | None, given: Mapping[str, str]
+) -> None:
+    """Raises `Unavailable` for a variable that names another master than the one that was named, if any.
+
+    `given` are the settings that the user made.
+    """
+    if environment.get("SPARK_REMOTE") and not (master or given.get("spark.master")):
         raise Unavailable(
             "SPARK_REMOTE is not obeyed here",
             "Say --spark-master sc://host:15002 for Spark Connect, or --spark-master local for none.",

@@ -73,11 +73,12 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
     require_obeyed(start.conf)
     spark = find_spark()
     load_spark_env(spark)
-    settings = spark_settings(start.master, {**spark.defaults(), **start.conf}, scratch)
+    given = {**spark.defaults(), **start.conf}
+    settings = spark_settings(start.master, given, scratch)
     settings, environment, jars = prepared(settings, start.warehouse, start.options, spark.hadoop)
     os.environ.update(environment)
     require_possible(settings)
-    require_no_redirection(os.environ, start.master)
+    require_no_redirection(os.environ, start.master, given)
     # Those of files are not known yet.
     keep_secrets("", settings)
     master = settings["spark.master"]

@@ -40,8 +40,6 @@ def test_a_master_that_is_not_there_is_named_at_once() -> None:
         require_master(f"spark://127.0.0.1:1,127.0.0.1:{port}", {}, {})
     with pytest.raises(Unavailable, match=rf"There is no Spark at spark://127\.0\.0\.1:{port} "):
         require_master(f"spark://127.0.0.1:{port}", {}, {})
-    with pytest.raises(Unavailable, match="There is no Spark at spark://head"):
-        require_master("spark://head", {}, {})
 
 
 def test_a_kubernetes_that_is_not_there_is_named_at_once() -> None:
@@ -58,6 +56,13 @@ def test_a_kubernetes_that_is_not_there_is_named_at_once() -> None:
     assert masters._api_server("k8s://api.test") == "api.test:443"
     assert masters._api_server("k8s://http://[::1]/x") == "[::1]:80"
     assert masters._api_server("k8s://[::1]:6443") == "[::1]:6443"
+
+
+@pytest.mark.parametrize("master", ["spark://m", "spark://m:", "spark://a:7077x,b:7077"])
+def test_a_master_without_a_port_is_told_how_to_write_it(master: str) -> None:
+    with pytest.raises(Unavailable, match=rf"^{master} is no address of a master$") as told:
+        require_master(master, {}, {})
+    assert "spark://host:7077" in told.value.hint
 
 
 def test_another_version_of_spark_is_named(tmp_path: Path) -> None:

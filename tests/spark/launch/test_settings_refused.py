@@ -17,12 +17,14 @@ def test_a_variable_that_names_another_spark_is_refused() -> None:
     """It was passed over, and rows came of a Spark on this machine."""
     elsewhere = {"SPARK_REMOTE": "sc://host"}
     with pytest.raises(Unavailable, match=r"^SPARK_REMOTE is not obeyed here"):
-        require_no_redirection(elsewhere, None)
-    require_no_redirection(elsewhere, "local[2]")
+        require_no_redirection(elsewhere, None, {})
+    require_no_redirection(elsewhere, "local[2]", {})
+    # As spark-defaults.conf may have it, or --spark-conf.
+    require_no_redirection(elsewhere, None, {"spark.master": "local[2]"})
     with pytest.raises(Unavailable, match=r"^PYSPARK_SUBMIT_ARGS is not obeyed here"):
-        require_no_redirection({"PYSPARK_SUBMIT_ARGS": "--master yarn pyspark-shell"}, "yarn")
-    require_no_redirection({"PYSPARK_SUBMIT_ARGS": "pyspark-shell"}, None)
-    require_no_redirection({"SPARK_REMOTE": ""}, None)
+        require_no_redirection({"PYSPARK_SUBMIT_ARGS": "--master yarn pyspark-shell"}, "yarn", {})
+    require_no_redirection({"PYSPARK_SUBMIT_ARGS": "pyspark-shell"}, None, {})
+    require_no_redirection({"SPARK_REMOTE": ""}, None, {})
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 # What a ResourceManager calls what it was given, and a queue that it does not have.
 _APPLICATION = re.compile(r"\bapplication_\d+_\d+\b")
 _NO_QUEUE = re.compile(r"unknown queue: (\S+)")
+_PLACE = re.compile(r".+:\d+")
 _WITH_PORT = re.compile(r":[^\]]*$")
 
 
@@ -39,7 +40,12 @@ def require_master(master: str, settings: Mapping[str, str], environment: Mappin
             "they can't be one cluster",
             f"Unset SPARK_HOME if the cluster is Spark {pyspark_version()}, or install pyspark {theirs}.",
         )
-    require_listening(master, *master.removeprefix("spark://").split(","))
+    places = master.removeprefix("spark://").split(",")
+    if not all(map(_PLACE.fullmatch, places)):
+        raise Unavailable(
+            f"{master} is no address of a master", "Write it as spark://host:7077; several end ,host:7077."
+        )
+    require_listening(master, *places)
 
 
 def no_start(master: str, said: str) -> Unavailable:

@@ -39,12 +39,13 @@ def require_yarn(settings: Mapping[str, str], environment: Mapping[str, str]) ->
         if name.startswith(_OF_SPARK + _MANAGER)
     }
     # Java takes the first that it finds on its class path.
-    named = [each for each in given.values() if os.path.isfile(os.path.join(each, _FILE))][:1]
+    directories = [each for value in given.values() for each in value.split(os.pathsep)]
+    named = [each for each in directories if os.path.isfile(os.path.join(each, _FILE))][:1]
     if not told and not named:
-        [(name, directory), *_] = given.items()
-        what = f"has no {_FILE}" if os.path.isdir(directory) else "is no directory"
+        [(name, value), *_] = given.items()
+        what = f"has no {_FILE}" if any(map(os.path.isdir, directories)) else "is no directory"
         raise Unavailable(
-            f"{name}={directory} {what}", "Let it name the directory with core-site.xml and yarn-site.xml."
+            f"{name}={value} {what}", "Let it name the directory with core-site.xml and yarn-site.xml."
         )
     known = {**site_settings(named, (_CORE, _FILE)), **told}
     places = [] if _SOCKS in known else managers(known)

@@ -34,6 +34,19 @@ def test_yarn_needs_its_configuration(tmp_path: Path) -> None:
         require_master("yarn", {}, {"HADOOP_CONF_DIR": str(tmp_path)})
 
 
+def test_hadoop_may_have_several_directories(tmp_path: Path) -> None:
+    """As `/etc/hadoop/conf:/etc/hive/conf`: they come to Java's class path, where the first of a file counts."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = f"127.0.0.1:{server.getsockname()[1]}"
+        [directory] = site(tmp_path, {f"{RM}address": place}).values()
+        require_master("yarn", {}, {"HADOOP_CONF_DIR": f"/nope:{directory}"})
+    with pytest.raises(Unavailable, match=rf"^There is no ResourceManager of YARN at {place} \("):
+        require_master("yarn", {}, {"HADOOP_CONF_DIR": f"/nope:{directory}"})
+    (tmp_path / "yarn-site.xml").unlink()
+    with pytest.raises(Unavailable, match=rf"^HADOOP_CONF_DIR=/nope:{directory} has no yarn-site\.xml$"):
+        require_master("yarn", {}, {"HADOOP_CONF_DIR": f"/nope:{directory}"})
+
+
 def test_a_resource_manager_that_is_not_there_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = f"127.0.0.1:{server.getsockname()[1]}"
