@@ -86,14 +86,14 @@ class PaimarkSource(DataSource):
         from core.spark.streaming.writer import stream_writer
 
         require_known(self.options, WRITE_STREAM)
-        return stream_writer(self.options, schema.fieldNames(), overwrite)
+        return stream_writer(self.options, schema, overwrite)
 
     @hints_told()
     def writer(self, schema: StructType, overwrite: bool) -> PaimarkWriter:
         from core.spark.writing.write import writer
 
         require_known(self.options, WRITE)
-        return writer(self.options, schema.fieldNames(), overwrite)
+        return writer(self.options, schema, overwrite)
 
     def _with_kinds(self) -> bool:
         options: Mapping[str, str] = self.options

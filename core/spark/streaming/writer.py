@@ -36,6 +36,7 @@ from core.storage.open import open_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql.types import StructType
 
 _QUERY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # The rows that a task may write in a batch: so far apart are the sequence numbers of neighbouring tasks.
@@ -88,7 +89,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 
 
 @hints_told()
-def stream_writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> PaimarkStreamWriter:
+def stream_writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> PaimarkStreamWriter:
     """The writer that the options ask for. Raises `UsageError` and `Refused` for what can't be written."""
     from core.spark.writing.committing import check_columns
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,13 +11,16 @@ import pyarrow.compute as pc
 from pypaimon.snapshot.snapshot import BATCH_COMMIT_IDENTIFIER
 from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.table_write import BatchTableWrite
+from pyspark.sql.types import StructType
 
 from core.cancelling import check_cancelled
 from core.errors import Refused
 from core.spark.datasource.paimon import open_table
+from core.spark.datasource.types import spark_columns
 from core.spark.writing.after_commit import after_commit
 from core.spark.writing.commit import Commit
 from core.spark.writing.committed import leave_receipt
+from core.spark.writing.fitting import fitted, require_lengths, require_types
 from core.spark.writing.target import WriteTarget, require_as_begun, require_writable
 from core.storage.files import Unanswered
 from core.storage.open import open_files
@@ -58,7 +61,9 @@ def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: i
     try:
         for batch in batches:
             check_cancelled()
-            taken = _as_table_takes(batch, writer.table_pyarrow_schema)
+            taken = fitted(batch, writer.table_pyarrow_schema)
+            if not target.rewrites:
+                require_lengths(target.table_schema, taken)
             _require_place(table, taken)
             _require_kinds(table, taken)
             if taken.num_rows:
@@ -84,7 +89,7 @@ def buckets_of(target: WriteTarget, batches: Iterable[pa.RecordBatch]) -> Iterat
     extractor = table.create_row_key_extractor()
     arrow = {field.name: field for field in _arrow_schema(table)}
     for batch in batches:
-        typed = _as_table_takes(batch, pa.schema([arrow[name] for name in batch.schema.names]))
+        typed = fitted(batch, pa.schema([arrow[name] for name in batch.schema.names]))
         buckets = pa.array(extractor.extract_partition_bucket_batch(typed)[1], pa.int32())
         yield batch.append_column(pa.field(BUCKET_COLUMN, pa.int32()), buckets)
 
@@ -172,28 +177,6 @@ def _arrow_schema(table: Any) -> pa.Schema:
     return PyarrowFieldParser.from_paimon_schema(table.table_schema.fields)
 
 
-def _as_table_takes(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns in the table's order and types, others left out; one that is not given is null.
-
-    Raises `Refused` for a value that would have to be rounded or cut.
-    """
-    have = {name: index for index, name in enumerate(batch.schema.names)}
-    columns = []
-    for field in schema:
-        if field.name in have:
-            column = batch.column(have[field.name])
-            try:
-                column = column if column.type == field.type else column.cast(field.type)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-                raise Refused(f"Column {field.name} holds what {field.type} can't: {error}") from error
-        else:
-            column = pa.nulls(batch.num_rows, field.type)
-        if not field.nullable and column.null_count:
-            raise Refused(f"Column {field.name} may not be null", "Give every row a value.")
-        columns.append(column)
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
 def _require_place(table: Any, batch: pa.RecordBatch) -> None:
     """Rows are placed by the bytes of their keys, and pypaimon's of wide nulls are not stock Paimon's.
 
@@ -245,12 +228,12 @@ def overlap(sets: Iterable[set[tuple[object, ...]]]) -> bool:
     return sum(map(len, listed)) > len(set().union(*listed))
 
 
-def check_columns(target: WriteTarget, given: Collection[str]) -> None:
+def check_columns(target: WriteTarget, columns: StructType) -> None:
     """The rows' columns are the table's, by name; what may be null can be left out. Raises `Refused`.
 
     A column with a default is not null where it is left out, but for rows of before it was there.
     """
-    name = target.name
+    name, given = target.name, columns.fieldNames()
     fields = {field.name: field for field in _arrow_schema(open_target(target))}
     if unknown := [each for each in given if each not in fields and each != BUCKET_COLUMN]:
         raise Refused(f"{name} has no column {unknown[0]}", f"It has {', '.join(fields)}.")
@@ -263,3 +246,4 @@ def check_columns(target: WriteTarget, given: Collection[str]) -> None:
                 f"The rows lack column {each.name}, whose default this does not fill in",
                 f"Add it with {each.default_value}, or write by INSERT, which fills it in.",
             )
+    require_types(name, columns, spark_columns(target.scan))

@@ -33,6 +33,7 @@ from core.table.lineage.main_branch import branch_root
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 
 class Written(WriterCommitMessage):
@@ -77,7 +78,7 @@ def aborted(target: WriteTarget, messages: list[WriterCommitMessage | None]) -> 
     delete_rows(target, [each.messages for each in messages if isinstance(each, Written)])
 
 
-def writer(options: Mapping[str, str], columns: list[str], overwrite: bool) -> PaimarkWriter:
+def writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> PaimarkWriter:
     """The writer that the options ask for. Raises `Refused` for columns that the table does not have."""
     from core.spark.writing.committing import check_columns
 

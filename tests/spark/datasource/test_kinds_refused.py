@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 import pytest
+from pyspark.sql.types import StructType
 
 from core.actions.context import Context
 from core.errors import Refused
@@ -56,7 +57,7 @@ def test_statements_and_the_data_source(context: Context, warehouse: Path, tmp_p
         plan = inserting_action(read_statement(sql))[1].plan(context, TABLE, {})
         assert [each.reason for each in plan.refusals] == [f"{WORDS} (merge-engine = first-row)"]
     options = {"warehouse": str(warehouse), "table": "shop.orders"}
-    columns = ["order_id", "customer", "price"]
+    columns = StructType().add("order_id", "long").add("customer", "string").add("price", "double")
     ways: list[Callable[[], object]] = [
         lambda: writer(options, columns, False),
         lambda: writer(options, columns, True),
