@@ -65,6 +65,8 @@ class KeptPlace:
         self._name = name
         self._root: Root | None = None
         self._place: StreamPosition | None = None
+        # The file and what was written to it last.
+        self._path, self._data = "", b""
         # On this process' own clock.
         self._written = 0.0
 
@@ -81,31 +83,46 @@ class KeptPlace:
     def hold(self, files: Files, root: Root, place: StreamPosition, *, is_new: bool) -> None:
         """A run stands there: what comes next is kept from now on. Later calls say that it is still there.
 
-        Where the stream is not new the file may be a batch behind, until Spark says that it is committed.
+        Where the stream is not new the file may be a batch behind, until Spark says that it is committed. It
+        is ahead where an older checkpoint was put back. Raises `Refused` as `advance` does.
         """
         if self._name is None:
             return
         if self._place is None or self._root is None:
             known = None if is_new else self.place(files, root)
-            self._write(files, root, known or place)
+            self._write(files, root, min(known or place, place, key=_needed))
         elif monotonic() - self._written > _RENEWED_S:
             self._write(files, self._root, self._place)
 
     def advance(self, files: Files, root: Root, place: StreamPosition) -> None:
-        """Spark has committed everything up to the place."""
+        """Spark has committed everything up to the place. Raises `Refused` where another query moved it."""
         if self._name is not None:
             self._write(files, root, place)
 
     def _write(self, files: Files, root: Root, place: StreamPosition) -> None:
         whole, plain = (root.consumer(f"{self._name}{end}") for end in (_WHOLE, ""))
         path, other = (whole, plain) if place.is_full else (plain, whole)
-        files.replace(path, StreamConsumer(next_snapshot=_needed(place), place=place).to_json())
+        self._require_unmoved(files)
+        self._path, self._data = path, StreamConsumer(next_snapshot=_needed(place), place=place).to_json()
+        files.replace(path, self._data)
         if self._place is None or self._place.is_full != place.is_full:
             files.delete(other)
         if self._root is not None and self._root != root:
             for end in ("", _WHOLE):
                 files.delete(self._root.consumer(f"{self._name}{end}"))
         self._root, self._place, self._written = root, place, monotonic()
+
+    def _require_unmoved(self, files: Files) -> None:
+        """What another query writes would let snapshots expire that this one needs. Raises `Refused`."""
+        data = read_if_there(files, self._path) if self._path else None
+        if data is None or data == self._data:
+            return
+        moved = StreamConsumer.from_json(data, self._path)
+        raise Refused(
+            f"Consumer {self._name} was moved to snapshot {moved.next_snapshot} by another query or engine, "
+            "while this stream kept its place there",
+            f"Give each query a {ID} of its own. If you moved it on purpose, start this query again.",
+        )
 
 
 def _needed(place: StreamPosition) -> int:

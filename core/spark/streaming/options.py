@@ -11,6 +11,7 @@ from core.spark.datasource.asked_state import as_snapshot, named_time
 from core.spark.streaming import consumers
 from core.spark.streaming.consumers import consumer_id
 from core.spark.streaming.limits import Limits, read_limits
+from core.table.layout import MAIN
 from core.text import whole_number
 
 Mode = Literal["latest-full", "latest", "from-snapshot", "from-snapshot-full", "from-timestamp"]
@@ -60,6 +61,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     follow = options.get("follow-main", "").lower()
     if follow not in ("", "stop", "fork"):
         raise UsageError(f"follow-main is stop or fork, not {follow}")
+    if follow == "fork" and options.get("branch", MAIN) != MAIN:
+        raise UsageError("follow-main is for streams of main, and branch names another", "Give one of them.")
     gap = options.get("scan.gap", "").lower()
     if gap not in ("", "stop", "earliest"):
         raise UsageError(f"scan.gap is stop or earliest, not {gap}")

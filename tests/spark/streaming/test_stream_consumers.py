@@ -141,6 +141,37 @@ def test_a_restart_on_a_checkpoint_leaves_what_is_held_until_spark_says_more(log
     assert consumers(log) == {"etl": 3}
 
 
+def test_a_checkpoint_that_was_put_back_holds_what_it_needs(log: Path) -> None:
+    query = Query(log, "shop.log", **ETL, maxSnapshotsPerTrigger="1", **FROM_1)
+    query.batch()
+    older = list(query.offsets)
+    assert ids(query.all()) == [11, 12, 21]
+    query.offsets = older
+    query.start()
+    query.reader.latestOffset()
+    assert consumers(log) == {"etl": 2}
+    done(context_on(log), "expire-snapshots", LOG, retain_last=1)
+    assert ids(query.all()) == [11, 12, 21]
+
+
+def test_two_queries_of_one_name_are_noticed(log: Path) -> None:
+    first = Query(log, "shop.log", **ETL, maxSnapshotsPerTrigger="1", **FROM_1)
+    first.batch()
+    second = Query(log, "shop.log", **ETL)
+    assert ids(second.batch()) == [11, 12, 21]
+    with pytest.raises(Refused, match="Consumer etl was moved to snapshot 4 by another query") as refused:
+        first.batch()
+    assert "consumer-id of its own" in refused.value.hint
+    assert consumers(log) == {"etl": 4}
+    # Who goes on has it back.
+    first.start()
+    first.reader.latestOffset()
+    assert consumers(log) == {"etl": 3}
+    say(log, 31)
+    with pytest.raises(Refused, match="was moved to snapshot 3"):
+        second.batch()
+
+
 def test_a_place_goes_with_main(log: Path) -> None:
     query = Query(log, "shop.log", **ETL, **{"follow-main": "fork"})
     query.batch()

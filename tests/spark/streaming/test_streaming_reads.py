@@ -282,6 +282,8 @@ def test_a_stream_is_of_the_branch_that_it_names(log: Path) -> None:
     say(log, 30)
     done(context, "replace-main-branch", LOG, name="fix")
     assert ids(query.all()) == [20]
+    with pytest.raises(UsageError, match="follow-main is for streams of main, and branch names another"):
+        Query(log, "shop.log", branch="fix", **{"follow-main": "fork"})
 
 
 def replaced(log: Path) -> None:
