@@ -18,7 +18,7 @@ from core.spark.launch import cluster, jvm
 from core.spark.launch.cds import Archive
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import find_java
-from core.spark.launch.masters.masters import no_start, require_master
+from core.spark.launch.masters.masters import no_start, require_known, require_master
 from core.spark.launch.refused_settings import require_no_redirection, require_possible
 from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
 from core.spark.launch.session_settings import require_obeyed
@@ -82,6 +82,7 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
     # Those of files are not known yet.
     keep_secrets("", settings)
     master = settings["spark.master"]
+    require_known(master)
     joined = None
     if cluster.is_cluster(master):
         require_master(master, settings, os.environ)

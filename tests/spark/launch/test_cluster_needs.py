@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from core.spark.launch.cluster import (
     package,
 )
 from core.spark.launch.masters import masters
-from core.spark.launch.masters.masters import require_master
+from core.spark.launch.masters.masters import require_known, require_master
 from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 
 
@@ -32,6 +33,23 @@ from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 )
 def test_where_tasks_run(master: str, expected: bool) -> None:
     assert is_cluster(master) is expected
+
+
+@pytest.mark.parametrize(
+    "master",
+    ["foo", "YARN", "yarn-client", "mesos://m:5050", "local[x]", "local[*", "local[0]", "Local", "spark"],
+)
+def test_what_is_no_master_is_refused_before_java_starts(master: str) -> None:
+    """Java ended with exit code 1, or asked for a secret."""
+    with pytest.raises(Unavailable, match=rf"^{re.escape(master)} is no master of Spark$") as told:
+        require_known(master)
+    assert "local[4]" in told.value.hint and "sc://host:15002" in told.value.hint
+
+
+def test_masters_as_spark_takes_them() -> None:
+    local = ("local", "local[4]", "local[*]", "local[*,3]", "local[2, 3]", "local-cluster[2, 1, 1024]")
+    for master in (*local, "yarn", "k8s://https://host", "spark://a:7077"):
+        require_known(master)
 
 
 def test_a_master_that_is_not_there_is_named_at_once() -> None:
@@ -88,6 +106,12 @@ def test_another_version_of_spark_is_named(tmp_path: Path) -> None:
             "`yarn logs -applicationId application_17_0003` says more.",
         ),
         (
+            "local[2]",
+            "Address already in use",
+            "Spark did not start on local[2]: Address already in use",
+            "",
+        ),
+        (
             "spark://m:7077",
             "Cannot call methods on a stopped SparkContext.",
             "Spark did not start on spark://m:7077: its master took no answer, or ended it, "
@@ -99,6 +123,8 @@ def test_another_version_of_spark_is_named(tmp_path: Path) -> None:
 def test_why_spark_did_not_start_is_told(master: str, said: str, message: str, hint: str) -> None:
     told = masters.no_start(master, said)
     assert told.message == message and hint in told.hint
+    # The engine's own log is told where there is no better hint.
+    assert bool(told.hint) is bool(hint)
 
 
 def test_a_faulty_time_is_named() -> None:

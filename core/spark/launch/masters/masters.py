@@ -16,6 +16,15 @@ from core.spark.launch.masters.listening import refusal_of
 from core.spark.launch.masters.yarn import require_yarn
 
 KUBERNETES = "k8s://"
+# As Spark tells them apart.
+_MASTERS = [
+    re.compile(each)
+    for each in (
+        r"local(?:\[(?:\*|0*[1-9]\d*)(?:\s*,\s*\d+)?\])?",
+        r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]",
+        r"yarn|(?:spark|k8s)://.*",
+    )
+]
 # Through one of these Spark's client goes to the API server.
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
 # What a ResourceManager calls what it was given, and a queue that it does not have.
@@ -23,6 +32,15 @@ _APPLICATION = re.compile(r"\bapplication_\d+_\d+\b")
 _NO_QUEUE = re.compile(r"unknown queue: (\S+)")
 _PLACE = re.compile(r".+:\d+")
 _WITH_PORT = re.compile(r":[^\]]*$")
+
+
+def require_known(master: str) -> None:
+    """Raises `Unavailable` for what no Spark takes for a master."""
+    if not any(each.fullmatch(master) for each in _MASTERS):
+        raise Unavailable(
+            f"{master} is no master of Spark",
+            "There are local, local[4], spark://host:7077, yarn, k8s://https://host and sc://host:15002.",
+        )
 
 
 def require_master(master: str, settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
@@ -50,7 +68,8 @@ def require_master(master: str, settings: Mapping[str, str], environment: Mappin
 
 def no_start(master: str, said: str) -> Unavailable:
     """Why Spark did not start there, by what Java said."""
-    message, hint = said.splitlines()[0], "The workers' logs say more."
+    message = said.splitlines()[0]
+    hint = "" if master.startswith("local") else "The workers' logs say more."
     if master == "yarn":
         if queue := _NO_QUEUE.search(said):
             return Unavailable(

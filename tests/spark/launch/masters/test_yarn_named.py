@@ -35,7 +35,7 @@ def test_yarn_needs_its_configuration(tmp_path: Path) -> None:
 
 
 def test_hadoop_may_have_several_directories(tmp_path: Path) -> None:
-    """As `/etc/hadoop/conf:/etc/hive/conf`: they come to Java's class path, where the first of a file counts."""
+    """As `/etc/hadoop/conf:/etc/hive/conf`: on Java's class path the first file of a name counts."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         place = f"127.0.0.1:{server.getsockname()[1]}"
         [directory] = site(tmp_path, {f"{RM}address": place}).values()
