@@ -11,6 +11,7 @@ from core.errors import Unavailable, UsageError
 from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 from core.storage.paths import checked
 from core.storage.remote import RemoteFiles
+from core.storage.remote_errors import unavailable
 
 
 class HdfsFiles(RemoteFiles):
@@ -72,7 +73,7 @@ def open_hdfs(location: str, shown: str, options: Mapping[str, str]) -> HdfsFile
         client = HdfsClient(host, options)
     except (ValueError, RuntimeError, OSError) as error:
         raise UsageError(
-            f"{shown} can't be opened: {error}", "Write it as hdfs://host:port/path, or set HADOOP_CONF_DIR."
+            unavailable(shown, error).message, "Write it as hdfs://host:port/path, or set HADOOP_CONF_DIR."
         ) from error
     return HdfsFiles(client, f"{slash}{path}", shown, login)
 

@@ -112,6 +112,13 @@ def test_a_bucket_that_does_not_exist_is_no_warehouse(s3: S3Server) -> None:
         files.entries("")
 
 
+@pytest.mark.parametrize("bucket", ["my lake", "key@lake"])
+def test_a_bucket_that_cannot_be_is_told_how_to_write_it(s3: S3Server, bucket: str) -> None:
+    with pytest.raises(Unavailable, match=f'Invalid bucket name "{bucket}"') as told:
+        open_s3(s3, f"s3://{bucket}/warehouse").names("t")
+    assert told.value.hint.startswith("Write the address as s3://bucket/path")
+
+
 def test_a_server_that_says_nothing_is_given_up(s3: S3Server, address: str) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
