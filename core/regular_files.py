@@ -13,13 +13,16 @@ def is_in_the_way(path: str | os.PathLike[str]) -> bool:
     """Whether something lies there that is neither a file nor a link to one: a pipe, device, directory."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
-    except OSError:
+    except (OSError, ValueError):
         return False
 
 
 def open_regular(path: str | os.PathLike[str], flags: int) -> int:
     """A descriptor, without waiting. Raises `OSError`, also for what is no regular file."""
-    descriptor = os.open(path, flags | _NEVER_WAIT, 0o600)
+    try:
+        descriptor = os.open(path, flags | _NEVER_WAIT, 0o600)
+    except ValueError as error:
+        raise OSError(errno.EINVAL, f"it is no name of a file: {error}") from error
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "it is no regular file")

@@ -7,13 +7,13 @@
     saved = orders.create_savepoint(comment="before the fix")
     rows = orders.at(f"savepoint.{saved.savepoint_id}").to_arrow()
 
-Only the actions of a table (`create_savepoint`, ..., `apply`) write. All that is raised on purpose is a
-`PaimarkError`, with `message`, one sentence, and `hint`. Times are epoch milliseconds, sizes bytes, counts
-rows before rows of one key are merged. What one should know beside a result is logged to `paimark`. Texts
-come as they stand in the table: clean them before a terminal shows them.
+Only the actions of a table (`create_savepoint`, ..., `apply`) write. Every error is a `PaimarkError`, with
+`message`, one sentence, and `hint`. Times are epoch milliseconds, sizes are bytes, and counts are of rows
+before rows of one key are merged. Warnings and notes are logged to `paimark`. Texts are returned as the
+table has them: clean them before you show them on a terminal.
 
-`import paimark` imports neither pyarrow, pypaimon nor pyspark: `to_arrow` takes the first two,
-`PaimarkSource`, for Spark's `spark.dataSource.register`, the last.
+`import paimark` imports neither pyarrow, pypaimon nor pyspark. `to_arrow` needs the first two;
+`PaimarkSource`, for Spark's `spark.dataSource.register`, needs the last.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # It takes pyspark, which no other name does.
+    # It needs pyspark, which no other name does.
     if name == "PaimarkSource":
         from core.spark.source import PaimarkSource
 

@@ -1,7 +1,7 @@
 """Every action on a table: planned and applied at once, or `plan`ned to be looked at and `apply`d later.
 
-Calling one is consent: nothing is asked. Warnings of its plan and what must be known afterwards are logged to
-`paimark`. Names, arguments and defaults are those of the command line.
+A call does not ask for confirmation. Warnings of its plan and notes about its result are logged to `paimark`.
+Names, arguments and defaults are those of the command line.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import TypeVar
 from core.actions.context import Context
 from core.actions.plan import Plan
 from core.actions.registry import action as action_named
-from core.actions.savepoints.create_savepoint import require_not_applied
 from core.errors import UsageError
+from core.table.catalog import find_table
 from core.table.layout import TablePath
-from paimark.arguments import checked_arguments
+from paimark.arguments import checked_arguments, text
 from paimark.results import (
     AutoSavepointDone,
     BranchCreated,
@@ -69,18 +69,24 @@ class TableActions:
     def plan(self, action: str, /, **arguments: object) -> Plan:
         """The plan of an action, by its name on the command line: `plan("delete-tag", name="v2")`.
 
-        Reads only. Its `refusals` say what is in the way, each with a reason and a hint. Where a command
-        takes an argument several times, a list of it (`name=["v1", "v2"]`) gives one plan of all.
+        Only reads. Its `refusals` say what prevents the action, each with a reason and a hint. If a command
+        takes an argument several times, a list (`name=["v1", "v2"]`) gives one plan for all.
         """
-        chosen = action_named(action)
+        chosen = action_named(text("An action", action, "It is a name as on the command line: delete-tag."))
         given = checked_arguments(chosen, arguments)
+        self._require_there()
         with self._session.acting() as context:
             return chosen.plan(context, self._path, given)
 
     def apply(self, plan: Plan) -> Result:
-        """Do what was planned on this table, once. Raises `Refused` when anything that it stands on moved."""
+        """Apply a plan to this table, once. Raises `Refused` if anything that it relies on has changed."""
+        if not isinstance(plan, Plan):
+            raise UsageError(f"apply takes a plan, not {type(plan).__name__}", "The method plan makes one.")
         if plan.table != self.name:
             raise UsageError(f"The plan is for {plan.table}, and this is {self.name}")
+        # It loads what reads manifests, which few programs need.
+        from core.actions.savepoints.create_savepoint import require_not_applied
+
         with self._session.acting() as context:
             require_not_applied(context, plan)
             return self._applied(context, plan)
@@ -94,7 +100,7 @@ class TableActions:
         )
 
     def auto_savepoint(self, *, branch: str | None = None) -> AutoSavepointDone:
-        """Make the savepoint that the table's option savepoint.create-interval says is due."""
+        """Make a savepoint if one is due by the table's option savepoint.create-interval."""
         return self._do("auto-savepoint", AutoSavepointDone, branch=branch)
 
     def create_tag(
@@ -159,8 +165,8 @@ class TableActions:
     ) -> SnapshotsExpired:
         """Delete the oldest snapshots, and every file that only they keep.
 
-        `retain_last` of the newest stay; only those older than `older_than` (`7 d`, `2026-05-01 12:00`) go.
-        Without either the table's own options decide.
+        The newest `retain_last` stay; only those older than `older_than` (`7 d`, `2026-05-01 12:00`) go.
+        Without both, the table's own options decide.
         """
         return self._do(
             "expire-snapshots",
@@ -187,7 +193,7 @@ class TableActions:
         )
 
     def rescue_commits(self, *, name: str) -> CommitsRescued:
-        """Make a branch of what a stale writer left in the table directory while a branch is main."""
+        """Make a branch of commits that a stale writer left in the table directory while a branch is main."""
         return self._do("rescue-commits", CommitsRescued, name=name)
 
     def undo(self, *, replacement: bool = False) -> Undone:
@@ -209,24 +215,24 @@ class TableActions:
     ) -> BranchMerged:
         """Bring into main what a branch changed since its fork, or its last merge. Starts Spark.
 
-        Where both changed a key to different rows `on_conflict` decides: `fail`, `branch` or `main` wins.
-        Or `resolve` does, a file of `paimark merge-branch --conflicts-out` with a choice for each key.
+        If both changed a key to different rows, `on_conflict` decides: `fail`, `branch` or `main`. Or
+        `resolve` does, a file of `paimark merge-branch --conflicts-out` with a choice for each key.
         """
         return self._do("merge-branch", BranchMerged, name=name, on_conflict=on_conflict, resolve=resolve)
 
     def rollback(self, *, to: str, truncate: bool = False) -> RolledBack:
         """Give main the rows of an earlier version (`snapshot.12`, `savepoint.3`, a tag, a time).
 
-        That is one new commit, made by Spark. With `truncate` main ends at the version instead, and what came
-        later becomes a branch: stop the writers first.
+        Spark makes it, as one new commit. With `truncate`, main ends at the version instead, and later
+        commits become a branch: stop the writers first.
         """
         return self._do("rollback", RolledBack, to=to, truncate=truncate)
 
     def recover(self, *, assume: str | None = None, main: str | None = None) -> Recovered:
         """Finish or undo a change that was interrupted.
 
-        `assume` is `committed` or `not-committed`, where nothing tells any more; `main` is the branch to be
-        main, where the one that was is gone.
+        `assume` is `committed` or `not-committed`, for a change of which nothing tells any more whether it
+        was committed; `main` is the branch that becomes main if the previous one is gone.
         """
         return self._do("recover", Recovered, assume=assume, main=main)
 
@@ -234,11 +240,16 @@ class TableActions:
         """Plan and apply. `kind` is what the action returns."""
         chosen = action_named(action)
         given = checked_arguments(chosen, arguments)
+        self._require_there()
         with self._session.acting() as context:
             plan = chosen.plan(context, self._path, given)
             result = self._applied(context, plan)
         assert isinstance(result, kind)
         return result
+
+    def _require_there(self) -> None:
+        """Raises `NotFound` where the table was dropped: to some actions that would be nothing to do."""
+        find_table(self._session.files, self.name)
 
     def _applied(self, context: Context, plan: Plan) -> Result:
         warn(plan.warnings)

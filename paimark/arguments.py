@@ -1,4 +1,4 @@
-"""The arguments of an action, checked as the command line checks them."""
+"""Arguments of methods, and those of an action, which are checked as the command line checks them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,39 @@ _KINDS: Mapping[str, tuple[type, str]] = {
     "int": (int, "a whole number"),
     "flag": (bool, "True or False"),
 }
+
+_OPTIONS = "Write {'s3.path.style.access': 'true'}: names and values are texts."
+
+
+def text(name: str, value: object, hint: str) -> str:
+    """Raises `UsageError` for what is no text."""
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is a text, not {type(value).__name__}", hint)
+    return value
+
+
+def branch_name(value: object) -> str | None:
+    """Raises `UsageError` for what is no name."""
+    return None if value is None else text("branch", value, "It is the name of a branch, or None for main.")
+
+
+def number(name: str, value: object, least: int) -> int:
+    """Raises `UsageError` for what is no whole number, or less."""
+    # To Python a truth value is a number.
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise UsageError(f"{name} is a whole number from {least} on, not {value!r}", "None is for all.")
+    return value
+
+
+def texts(name: str, value: object) -> dict[str, str]:
+    """Options by name. Raises `UsageError` for what is none."""
+    if not isinstance(value, Mapping):
+        raise UsageError(f"{name} maps texts to texts, and is no {type(value).__name__}", _OPTIONS)
+    for each, said in value.items():
+        if not isinstance(each, str) or not isinstance(said, str):
+            kinds = f"{type(each).__name__} to {type(said).__name__}"
+            raise UsageError(f"{name} maps texts to texts, and not {kinds}", _OPTIONS)
+    return dict(value)
 
 
 def checked_arguments(action: Action, given: Mapping[str, object]) -> dict[str, object]:

@@ -6,10 +6,11 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 from core.actions.context import Context, Counting, Remark, open_context
 from core.config import Settings, state_directory
-from core.errors import worded
+from core.errors import UsageError, worded
 from core.redaction import redacted
 from core.statements.words import IN_PYTHON
 from core.storage.files import Files
@@ -33,6 +34,16 @@ class Session:
     @property
     def files(self) -> Files:
         return self.context.files
+
+    def __reduce__(self) -> NoReturn:
+        """What belongs to it would take passwords along. Raises `UsageError`."""
+        raise UsageError(
+            "A warehouse, its tables and versions can't be pickled",
+            "Send the address, and call paimark.open in the other process.",
+        )
+
+    def __deepcopy__(self, memo: object) -> Session:
+        return self
 
     @contextmanager
     def acting(self) -> Iterator[Context]:

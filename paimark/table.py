@@ -17,22 +17,23 @@ from core.travel.times.zones import epoch_ms
 from core.travel.version import resolve_time
 from core.travel.wanted import Wanted
 from paimark.actions import TableActions
+from paimark.arguments import branch_name, number
 from paimark.records import Branch, Operation, Savepoint, Schema, Snapshot, Tag, schema_of
 from paimark.session import warn_left_out
 from paimark.version import Version
 
 
 class Table(TableActions):
-    """A table of a warehouse. It remembers nothing: each call reads the table as it is then.
+    """A table of a warehouse. It caches nothing: each call reads the current state of the table.
 
-    Lists leave out a file that is half-written, and log that as a warning. Each call raises `NotFound` when
+    Lists leave out files that can't be read, and log a warning for each. Each call raises `NotFound` when
     the table or the branch is gone, `Corrupt`, and `Unavailable`. `branch` is a branch's name, None for main.
     """
 
     def snapshots(self, *, branch: str | None = None, limit: int | None = None) -> list[Snapshot]:
         """The snapshots, newest first: the `limit` newest, None for all."""
-        if limit is not None and limit < 1:
-            raise UsageError(f"limit is a whole number from 1 on, not {limit!r}")
+        if limit is not None:
+            number("limit", limit, 1)
         unreadable: dict[str, str] = {}
         rows = newest_snapshots(self._session.files, self._root(branch), limit, unreadable)
         snapshots = [Snapshot(*snapshot_row(each)) for each in rows]
@@ -42,7 +43,7 @@ class Table(TableActions):
     def savepoints(self, *, branch: str | None = None) -> list[Savepoint]:
         """The savepoints by id: those of a branch, or all where none is named."""
         unreadable: dict[str, str] = {}
-        rows = savepoint_rows(self._session.files, self._path, branch, unreadable)
+        rows = savepoint_rows(self._session.files, self._path, branch_name(branch), unreadable)
         warn_left_out(unreadable.values())
         return [Savepoint(*row) for row in rows]
 
@@ -63,30 +64,30 @@ class Table(TableActions):
 
     def operations(self) -> list[Operation]:
         """The operations on the table, oldest first: `undo`, `redo` and `restore` walk along it."""
+        self._require_there()
         return [Operation(*row) for row in self._rows("operations", None)]
 
     def space(self, *, branch: str | None = None) -> SpaceReport:
-        """Who holds how many bytes, alone and shared, and the buckets of a branch with the most small files.
+        """The bytes that each branch, tag and savepoint holds, and the buckets with the most small files.
 
-        What a row holds alone goes when it is deleted. Every list and manifest is read, every directory
-        listed: of a large table that takes minutes.
+        Deletion of a branch, tag or savepoint frees the bytes that it holds alone. `branch` is for the
+        buckets. Every list and manifest is read, and every directory listed: minutes for a large table.
         """
         from core.space.space import space
 
-        return space(self._session.context, self._path, branch)
+        return space(self._session.context, self._path, branch_name(branch))
 
     def at(self, version: str | int | None = None, *, branch: str | None = None) -> Version:
-        """The table at a version, the newest where none is named.
+        """The table at a version, or at the newest if none is named.
 
-        A text is what SQL takes after VERSION AS OF: `snapshot.12`, `savepoint.3`, a tag. A number is the id
-        of a snapshot. One that has expired is found where a tag or savepoint keeps it, and `note` says so.
-        A savepoint is found on whichever branch has it where `branch` is None. Raises `NotFound`, which says
-        what there is.
+        A text is a version as after VERSION AS OF: `snapshot.12`, `savepoint.3`, a tag. A number is the id
+        of a snapshot. One that has expired is found if a tag or savepoint keeps it, and `note` says so. If
+        `branch` is None, a savepoint is found on any branch. Raises `NotFound`, which lists what there is.
         """
         if isinstance(version, bool) or not isinstance(version, str | int | None):
             raise UsageError(f"A version is a text or a snapshot's id, not {version!r}")
         asked = f"snapshot.{version}" if isinstance(version, int) else version
-        chosen = find_version(self._session.files, self._path, Wanted(branch, asked))
+        chosen = find_version(self._session.files, self._path, Wanted(branch_name(branch), asked))
         if version is not None:
             return self._version(chosen, "version")
         return self._version(chosen, "root" if branch == MAIN else "table")
@@ -94,7 +95,7 @@ class Table(TableActions):
     def at_time(self, time: datetime | int, *, branch: str | None = None) -> Version:
         """The newest state at or before a time, with a time zone, or in epoch milliseconds.
 
-        Never one from after it. Raises `NotFound` when all are later, `UsageError` for a time without a zone.
+        Never a later one. Raises `NotFound` when all are later, `UsageError` for a time without a zone.
         """
         files, root = self._session.files, self._root(branch)
         resolved = resolve_time(files, root, _milliseconds(time))
@@ -116,7 +117,7 @@ class Table(TableActions):
         )
 
     def _root(self, branch: str | None) -> Root:
-        return branch_root(self._session.files, self._path, branch)
+        return branch_root(self._session.files, self._path, branch_name(branch))
 
     def _rows(self, name: str, branch: str | None) -> list[Row]:
         unreadable: dict[str, str] = {}

@@ -15,6 +15,7 @@ from core.table.layout import Root
 from core.table.names import near_names
 from core.table.records import Snapshot as SnapshotRecord
 from core.table.system_tables import snapshot_row
+from paimark.arguments import number
 from paimark.records import Schema, Snapshot
 from paimark.session import Session
 
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Version:
-    """One state of a table, found once: its rows stay the same, however the table goes on.
+    """One state of a table, resolved once: later commits do not change its rows.
 
-    `name` names it again (`snapshot.12`, `savepoint.3`, a tag), None for the newest state of its branch.
-    `schema` has the columns of then. `note` says what served where the state asked for has expired.
+    `name` can be given to `Table.at` again (`snapshot.12`, `savepoint.3`, a tag); it is None for the newest
+    state of its branch. `schema` has the columns of that state. `note` says which state was used instead if
+    the snapshot asked for has expired.
     """
 
     table: str
@@ -48,9 +50,9 @@ class Version:
     def to_arrow(self, columns: Sequence[str] | None = None, limit: int | None = None) -> pa.Table:
         """The rows as a pyarrow Table: of these columns in this order (None: all), at most `limit` of them.
 
-        Rows of one key are merged. Read by pypaimon in this process, without Spark. Raises `Refused` for a
-        table that can't be read rightly, by name and with the reason; `Corrupt`; `NotFound` where an expiry
-        has taken a file; `Unavailable`; `UsageError` for a column that is not there.
+        Rows of one key are merged. pypaimon reads them in this process, without Spark. Raises `Refused` with
+        the reason for a table that pypaimon would misread; `Corrupt`; `NotFound` if an expiry has deleted a
+        file; `Unavailable`; `UsageError` for a column that does not exist.
         """
         import pyarrow as pa
 
@@ -62,7 +64,7 @@ class Version:
     def to_arrow_batch_reader(
         self, columns: Sequence[str] | None = None, limit: int | None = None
     ) -> pa.RecordBatchReader:
-        """The rows of `to_arrow`, read batch by batch as they are asked for, which raises its errors."""
+        """The rows of `to_arrow`, read batch by batch: reading a batch can raise the errors of `to_arrow`."""
         import pyarrow as pa
 
         from core.spark.datasource.table_rows import arrow_schema, row_batches
@@ -71,8 +73,8 @@ class Version:
         return pa.RecordBatchReader.from_batches(arrow_schema(scan), row_batches(scan, limit))
 
     def _scan(self, columns: Sequence[str] | None, limit: int | None) -> Scan:
-        if limit is not None and (not isinstance(limit, int) or limit < 0):
-            raise UsageError(f"limit is a whole number from 0 on, not {limit!r}")
+        if limit is not None:
+            number("limit", limit, 0)
         self._require(columns)
         warehouse = WarehouseAccess(
             self._session.files, self._session.files.uri, self._session.settings.options
@@ -85,11 +87,11 @@ class Version:
         if columns is None:
             return
         known = [each.name for each in self.schema.fields]
-        if isinstance(columns, str) or not columns:
+        if isinstance(columns, str) or not isinstance(columns, Sequence) or not columns:
             raise UsageError("columns is a list of names", f"The table has {', '.join(known)}.")
         for name in columns:
             if name not in known:
-                hint = near_names(name, known) or f"It has {', '.join(known)}."
+                hint = near_names(str(name), known) or f"It has {', '.join(known)}."
                 raise UsageError(f"{self.table} has no column {name!r} in this version", hint)
         if len(set(columns)) < len(columns):
             raise UsageError("columns has a name twice", "Leave one of them out.")

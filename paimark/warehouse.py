@@ -1,4 +1,4 @@
-"""A warehouse: where a program begins."""
+"""A warehouse: the entry point of a program."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import os
 from collections.abc import Mapping
 
 from core.config import Settings, full_address, read_only_environment
+from core.errors import UsageError
 from core.table.catalog import databases, find_table, tables
+from paimark.arguments import text, texts
 from paimark.session import Session
 from paimark.table import Table
 
 
 class Warehouse:
-    """A file system catalog of Paimon. Holds no connection that is to be closed."""
+    """A file system catalog of Paimon. There is no connection to close."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -26,16 +28,17 @@ class Warehouse:
         return self._session.files.uri
 
     def databases(self) -> list[str]:
-        """The names of the databases, sorted. Raises `NotFound` when there is no warehouse."""
+        """The names of the databases, sorted. Raises `NotFound` if there is no warehouse."""
         return databases(self._session.files)
 
     def tables(self, database: str | None = None) -> list[Table]:
         """The tables of a database, or of all, sorted by name. Raises `NotFound`."""
-        names = self.databases() if database is None else [database]
+        names = self.databases() if database is None else [text("database", database, "None is for all.")]
         return [Table(self._session, path) for name in names for path in tables(self._session.files, name)]
 
     def table(self, name: str) -> Table:
         """The table `database.table`, each part plain or in backticks. Raises `NotFound` and `UsageError`."""
+        name = text("A table", name, "Its name is database.table.")
         return Table(self._session, find_table(self._session.files, name))
 
 
@@ -49,16 +52,25 @@ def open_warehouse(
 ) -> Warehouse:
     """The warehouse at a path or a URI (`s3://lake/warehouse`). Reads nothing yet.
 
-    `options` are Paimon's catalog options (`s3.endpoint`, ...). With `read_only`, and where the environment
-    has PAIMARK_READ_ONLY=1, every change is refused. `spark_master` and `spark_conf` are for the few actions
-    that rewrite rows: only those start Spark, in a process of its own. Raises `UsageError`, and `Unavailable`
-    where the client of a store is not installed.
+    `options` are Paimon's catalog options (`s3.endpoint`, ...). With `read_only`, or PAIMARK_READ_ONLY=1 in
+    the environment, every change is refused. `spark_master` and `spark_conf` are for the few actions that
+    rewrite rows: only those start Spark, in a process of its own. Raises `UsageError`, and `Unavailable` if
+    the client of a store is not installed.
     """
+    if not isinstance(read_only, bool):
+        raise UsageError(f"read_only is True or False, not {read_only!r}")
+    if spark_master is not None:
+        text("spark_master", spark_master, "It is local[2], spark://host:7077, yarn or sc://host:15002.")
+    where = text(
+        "A warehouse", os.fspath(uri) if isinstance(uri, os.PathLike) else uri, "It is a path or a URI."
+    )
+    if not where.strip():
+        raise UsageError("The warehouse's address is empty", "It is a path or a URI.")
     settings = Settings(
-        warehouse=full_address(os.fspath(uri)),
-        options=dict(options or {}),
+        warehouse=full_address(where),
+        options=texts("options", {} if options is None else options),
         read_only=read_only or read_only_environment(),
         spark_master=spark_master,
-        spark_conf=dict(spark_conf or {}),
+        spark_conf=texts("spark_conf", {} if spark_conf is None else spark_conf),
     )
     return Warehouse(Session.begin(settings))

@@ -11,7 +11,7 @@ from core.actions.change import operations
 from core.actions.change.operations import Operation
 from core.actions.context import Context, Progress
 from core.actions.many.planning import plan_in_turn, together
-from core.actions.plan import Outcome, Plan, Refusal
+from core.actions.plan import Outcome, Plan, Refusal, raise_first
 from core.actions.roots.pin_snapshot import choose
 from core.table.layout import TablePath
 from core.table.lineage.main_branch import main_root
@@ -56,6 +56,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Do it. Raises `Refused` when anything moved since the plan, before anything was written."""
     from core.actions.registry import action
 
+    if plan.action == "redo":
+        # There was nothing to do again.
+        raise_first(plan.refusals)
     return action(plan.action).apply(context, plan, progress)
 
 

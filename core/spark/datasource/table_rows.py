@@ -45,7 +45,8 @@ def _row_batches(scan: Scan, limit: int | None) -> Iterator[pa.RecordBatch]:
     # Split by split: a limit given to the reader counts rows before they are merged.
     for split in plan_splits(scan, ()) if scan.snapshot and left != 0 else ():
         for batch in read_splits(scan, (), [split]):
-            rows = fit_batch(batch.slice(0, left), schema)
+            taken = batch if left is None else batch.slice(0, min(left, batch.num_rows))
+            rows = fit_batch(taken, schema)
             yield rows
             if left is not None and (left := left - rows.num_rows) <= 0:
                 return
