@@ -35,6 +35,15 @@ def merged_by(table: Any) -> set[str]:
     return {*table.primary_keys, *map(str.strip, in_order)}
 
 
+def written_fields(table: Any, schema_id: int) -> list[Any]:
+    """Those of the schema that files of pypaimon's `table` were written with; none where it is missing."""
+    if schema_id == table.table_schema.id:
+        return list(table.table_schema.fields)
+    # Of one that is missing pypaimon says so itself.
+    written = table.schema_manager.get_schema(schema_id)
+    return [] if written is None else list(written.fields)
+
+
 def is_wider(wanted: Any, in_file: Any) -> bool:
     """Whether every value of type `in_file` is the same value as one of type `wanted`."""
     if type(wanted).__name__ != "AtomicType" or type(in_file).__name__ != "AtomicType":

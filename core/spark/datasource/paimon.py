@@ -93,7 +93,7 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
     wanted = _wanted(scan, table)
     require_deletes_done(scan, table, splits)
     require_directories_found(scan.name, table, splits)
-    require_kinds_read(scan.name, wanted, splits)
+    require_kinds_read(scan.name, table, wanted, splits)
     if not all(split.raw_convertible for split in splits):
         require_merged_alike(scan.name, wanted, table.primary_keys, table.table_schema.options)
         ordering = merged_by(table)

@@ -7,6 +7,7 @@ files the columns are read once more.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import Corrupt, Refused
-from core.spark.datasource.field_types import atoms, merged_by
+from core.spark.datasource.field_types import atoms, merged_by, written_fields
 from core.spark.datasource.unlike.int96 import far_columns, names_of_int96
 from core.spark.datasource.unlike.orc_footer import time_bounds
 from core.table.definition.column_types import ColumnType
@@ -23,8 +24,13 @@ from core.table.definition.stored_columns import KEY_PREFIX
 # As many milliseconds as 64 bits hold in nanoseconds, less the last second: bounds are rounded.
 _MOST_MS = (1 << 63) // 1_000_000 - 1_000
 _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ")
-# Paimon's writers have 64 bits for times of no more digits. Files that a table took over have other names.
-_MOST_DIGITS, _WRITTEN_BY_PAIMON = 6, "data-"
+# Paimon's writers have 64 bits for times of no more digits.
+_MOST_DIGITS = 6
+# What they call files, behind a prefix. Files that a table took over have kept other names.
+_UUID_AND_NUMBER = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+\..*", re.DOTALL)
+
+# By the option that sets it.
+_PREFIXES = {"data-file.prefix": "data-", "changelog-file.prefix": "changelog-"}
 
 
 def require_near_times(name: str, table: Any, columns: Collection[str], splits: Iterable[Any]) -> None:
@@ -55,19 +61,22 @@ def _held(table: Any, file: Any, wanted: Collection[str]) -> dict[str, str]:
     if _format(file) not in _READERS:
         return {}
     names = {field.id: field.name for field in table.fields if field.name in wanted}
-    is_now = file.schema_id == table.table_schema.id
-    written = table.table_schema if is_now else table.schema_manager.get_schema(file.schema_id)
-    # Of one that is missing pypaimon says so itself.
-    fields = [] if written is None else written.fields
-    held = (field for field in fields if field.id in names and _may_be_far(file, field.type))
+    fields = written_fields(table, file.schema_id)
+    held = (field for field in fields if field.id in names and _may_be_far(table, file, field.type))
     return {field.name: names[field.id] for field in held}
 
 
-def _may_be_far(file: Any, kind: Any) -> bool:
+def _may_be_far(table: Any, file: Any, kind: Any) -> bool:
     digits = [each.fraction for each in map(ColumnType.of, atoms(kind)) if each.name in _TIMES]
-    if _format(file) == "orc" or not file.file_name.startswith(_WRITTEN_BY_PAIMON):
+    if _format(file) == "orc" or not _is_written_by_paimon(table, file.file_name):
         return bool(digits)
     return max(digits, default=0) > _MOST_DIGITS
+
+
+def _is_written_by_paimon(table: Any, name: str) -> bool:
+    prefixes = [table.table_schema.options.get(option, usual) for option, usual in _PREFIXES.items()]
+    behind = (name.removeprefix(prefix) for prefix in prefixes if name.startswith(prefix))
+    return any(map(_UUID_AND_NUMBER.fullmatch, behind))
 
 
 def _far(table: Any, file: Any, held: Mapping[str, str]) -> Iterator[str]:

@@ -6,21 +6,25 @@ from collections.abc import Iterable
 from typing import Any
 
 from core.errors import Refused
-from core.spark.datasource.field_types import atoms
+from core.spark.datasource.field_types import atoms, written_fields
 
 # What pyarrow says of a Parquet file where a VECTOR is null.
 _NULL_VECTOR = "Expected all lists to be of size"
 _HINT = "Leave it out; a stock engine reads it."
 
 
-def require_kinds_read(table: str, fields: Iterable[Any], splits: Iterable[Any]) -> None:
-    """Raises `Refused` naming one of pypaimon's `fields` that is a VARIANT in ORC files."""
-    variants = [field for field in fields if "VARIANT" in atoms(field.type)]
+def require_kinds_read(name: str, table: Any, fields: Iterable[Any], splits: Iterable[Any]) -> None:
+    """Raises `Refused` naming one of the `fields` that is a VARIANT in ORC files. `table` is pypaimon's."""
+    variants = {field.id: field.name for field in fields if "VARIANT" in atoms(field.type)}
     files = (file for split in splits if variants for file in split.files)
-    if any(file.file_name.lower().endswith(".orc") for file in files):
-        raise Refused(
-            f"Column {variants[0].name} of {table} is VARIANT in ORC files, which nothing here reads", _HINT
-        )
+    for schema_id in {file.schema_id for file in files if file.file_name.lower().endswith(".orc")}:
+        # Files from before it was added have none.
+        for field in written_fields(table, schema_id):
+            if field.id in variants:
+                column = variants[field.id]
+                raise Refused(
+                    f"Column {column} of {name} is VARIANT in ORC files, which nothing here reads", _HINT
+                )
 
 
 def refuse_null_vector(table: str, fields: Iterable[Any], error: Exception) -> None:

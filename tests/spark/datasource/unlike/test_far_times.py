@@ -104,13 +104,13 @@ def test_rows_are_not_merged_by_times_that_were_finer_once(tmp_path: Path, judge
         rows(scan_of(tmp_path, "k"))
 
 
+@pytest.mark.parametrize("name", ["part-00000.parquet", "data-2019.parquet"])
 @pytest.mark.parametrize("micros", [NEVER, NEAR])
-def test_a_file_that_hive_wrote_has_96_bits_for_all_times(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, micros: int
-) -> None:
+def test_a_file_that_hive_wrote_has_96_bits_for_all_times(tmp_path: Path, micros: int, name: str) -> None:
     schema = pa.schema([("k", pa.int32()), ("c", pa.timestamp("us"))])
     create_table(tmp_path, "d.t", schema, options={"bucket": "-1"})
-    take_over(tmp_path, pa.table({"k": [1, 2], "c": pa.array([micros, None], pa.timestamp("us"))}, schema))
+    values = pa.array([micros, None], pa.timestamp("us"))
+    take_over(tmp_path, pa.table({"k": [1, 2], "c": values}, schema), name)
     if micros == NEAR:
         assert [str(row["c"]) for row in rows(scan_of(tmp_path))] == ["2200-01-01 00:00:00", "None"]
         return
@@ -118,17 +118,28 @@ def test_a_file_that_hive_wrote_has_96_bits_for_all_times(
         rows(scan_of(tmp_path))
 
 
-def take_over(warehouse: Path, rows: pa.Table) -> None:
+def take_over(warehouse: Path, rows: pa.Table, name: str) -> None:
     """Commit a file that another program wrote, under its own name."""
     builder = open_table(warehouse, "d.t").new_batch_write_builder()
     writer, committer = builder.new_write(), builder.new_commit()
     writer.write_arrow(rows)
     messages = writer.prepare_commit()
     file = messages[0].new_files[0]
-    path = Path(file.file_path).with_name("part-00000.parquet")
+    path = Path(file.file_path).with_name(name)
     pq.write_table(rows, path, use_deprecated_int96_timestamps=True)
     file.file_name, file.file_path, file.file_size = path.name, str(path), path.stat().st_size
     committer.commit(messages)
+
+
+@pytest.mark.parametrize("prefix", ["data-", "own-"])
+def test_the_times_of_files_that_paimon_wrote_are_not_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prefix: str
+) -> None:
+    schema = pa.schema([("k", pa.int32()), ("c", pa.timestamp("us"))])
+    create_table(tmp_path, "d.t", schema, options={"bucket": "-1", "data-file.prefix": prefix})
+    commit(tmp_path, "d.t", pa.table({"k": [1], "c": pa.array([NEVER], pa.timestamp("us"))}, schema))
+    monkeypatch.setattr("core.spark.datasource.unlike.far_times._READERS", {"parquet": None})
+    assert [str(row["c"])[:4] for row in rows(scan_of(tmp_path))] == ["9999"]
 
 
 def _plain(found: Any) -> Any:

@@ -16,7 +16,8 @@ from core.spark.datasource.table_rows import row_batches
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from tests.paimon import commit, create_table
+from tests.interop.judge import Judge
+from tests.paimon import commit, create_table, open_table
 
 BYTES = [pa.field(name, pa.binary(), nullable=False) for name in ("value", "metadata")]
 VARIANT, VECTOR = pa.struct(BYTES), pa.list_(pa.float32(), 3)
@@ -38,6 +39,19 @@ def test_what_can_not_be_read_is_named(
     with pytest.raises(Refused, match=told):
         rows(scan_of(tmp_path))
     assert rows(replace(scan_of(tmp_path), columns=("k",))) == [{"k": 0}, {"k": 1}]
+
+
+def test_a_variant_that_orc_files_were_written_before_is_null_in_them(tmp_path: Path, judge: Judge) -> None:
+    """Stock has no such column while new files are ORC."""
+    create_table(tmp_path, "d.t", pa.schema([("k", pa.int32())]), options={"bucket": "-1"})
+    builder = open_table(tmp_path, "d.t").copy({"file.format": "orc"}).new_batch_write_builder()
+    writer, committer = builder.new_write(), builder.new_commit()
+    writer.write_arrow(pa.table({"k": pa.array([0], pa.int32())}))
+    messages = writer.prepare_commit()
+    assert messages[0].new_files[0].file_name.endswith(".orc")
+    committer.commit(messages)
+    judge.alter(tmp_path, "d.t", "add", "v", type="VARIANT")
+    assert rows(scan_of(tmp_path)) == [{"k": 0, "v": None}]
 
 
 @pytest.mark.parametrize(
