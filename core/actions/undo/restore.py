@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.actions.change import operations
-from core.actions.change.operations import Stacks
+from core.actions.change.operations import Stacks, Undoable
 from core.actions.checks import fingerprint, integer_argument, require_allowed, require_unmoved
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Refusal, Step
@@ -17,6 +17,8 @@ from core.table.layout import TablePath
 from core.table.operations import Operation, read_operations
 
 ACTION = "restore"
+# Inverse actions that take away what they name, and nothing else.
+_REMOVALS = ("delete-tag", "delete-branch", "delete-savepoint")
 _OTHER = Refusal("Somebody else did something meanwhile", "Look at the operations, then plan it again.")
 
 
@@ -35,7 +37,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         hint = "Only what can be undone, or was undone last, is walked."
         refusals.append(Refusal(f"Operation {number} of {table.full_name} can't be reached", hint))
     verb, tokens = way or ("undo", [])
-    refusals += _changed(context, table, stacks, tokens)
+    refusals += _changed(context, table, stacks, tokens) if verb == "undo" else []
     by_token = {each.token: each for each in known}
     steps = [Step("replace", f"{verb} {by_token[each].action}", by_token[each].summary) for each in tokens]
     changes = counted(len(tokens), "change")
@@ -75,11 +77,28 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 
 def _changed(context: Context, table: TablePath, stacks: Stacks, tokens: list[str]) -> list[Refusal]:
-    """Of those to be undone, the ones that made what somebody has changed since: nothing takes that away."""
+    """Of those to be undone, the ones that made what somebody has changed since: nothing takes that away.
+
+    `tokens` are in the order of the walk. What an undo before it may bring back is seen when it comes to it.
+    """
+    by_token = {each.token: each for each in stacks.undo}
+    walked = [by_token[token] for token in tokens if token in by_token]
     changed = [
-        each for each in stacks.undo if each.token in tokens and not is_untouched(context.files, table, each)
+        each
+        for position, each in enumerate(walked)
+        if not any(_touches(earlier, each) for earlier in walked[:position])
+        and not is_untouched(context.files, table, each)
     ]
     return [Refusal(changed_since(each), "Take it back by hand: `undo` passes over it.") for each in changed]
+
+
+def _touches(undone: Undoable, made: Undoable) -> bool:
+    """Whether undoing one change may make what the other made as it was: it is told by the names of both."""
+    return undone.inverse not in _REMOVALS or not _names(undone).isdisjoint(_names(made))
+
+
+def _names(entry: Undoable) -> set[str]:
+    return {str(each) for each in (entry.arguments or {}).values() if each is not None}
 
 
 def _target(table: TablePath, known: list[Operation], number: int) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from core.actions.change import operations
@@ -133,6 +135,29 @@ def test_a_restore_takes_back_nothing_in_the_place_of_what_somebody_changed(cont
     assert {"tag-one", "fix"} <= set(names(context)) and "tag-three" not in names(context)
     [refusal] = planned(context, "restore", to=1).refusals
     assert refusal.reason == "What create-branch made (fix) has been changed since"
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        ("delete-branch", {"name": "fix", "keep": True}),
+        ("rename-tag", {"name": "one", "to": "other"}),
+        ("rename-tag", {"name": "v2", "to": "other"}),
+        ("create-tag", {"name": "own", "branch": "fix"}),
+        ("replace-main-branch", {"name": "fix"}),
+    ],
+    ids=str,
+)
+def test_a_restore_takes_back_what_a_later_change_has_changed(
+    context: Context, later: tuple[str, dict[str, Any]]
+) -> None:
+    """Its own undo, which comes before, makes it what it was."""
+    before = names(context)
+    done(context, "create-tag", name="one", snapshot=4)
+    done(context, "create-branch", name="fix", tag="v2")
+    done(context, later[0], **later[1])
+    done(context, "restore", to=0)
+    assert names(context) == before
 
 
 @pytest.mark.parametrize(("name", "given"), [("create-tag", {"name": "x"}), ("create-savepoint", {})])
