@@ -22,7 +22,7 @@ from core.actions.roots.branch_files import (
     branch_source,
     clean_unfinished,
     highest_schema_id,
-    is_protected,
+    is_anothers,
     others_files,
     pin_tag,
     remove_unfinished,
@@ -207,9 +207,7 @@ class CreateBranch(Change[CreateBranchState]):
 
     def _is_anothers(self) -> bool:
         """Whether another engine has made a branch of this name, whose rows are none of ours to change."""
-        path = self._branch.schema(self._newest_schema)
-        [schema] = self.work.files.read_many([path])
-        return schema is not None and not is_protected(schema, path)
+        return is_anothers(self.work.files, self._branch, self._newest_schema)
 
     @property
     def _newest_schema(self) -> int:

@@ -19,9 +19,10 @@ from core.actions.temp_files import delete_temporaries, meant_for
 from core.errors import FileMissing, Refused
 from core.storage.files import Files
 from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import Root, TablePath
+from core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from core.table.manifests.files import data_manifests
 from core.table.manifests.manifests import read_facts
+from core.table.reading import numbered
 from core.table.records import DECODE_ERRORS, Tag, is_same_commit
 
 
@@ -185,11 +186,9 @@ def others_files(files: Files, source_names: list[str], branch: Root) -> list[st
 def remove_unfinished(files: Files, source_names: list[str], branch: Root, newest_schema: int) -> bool:
     """Remove an interrupted creation, of which every file has one of these paths.
 
-    False, and nothing removed, when it is another engine's: theirs has stock retention on.
+    False, and nothing removed, when it is another engine's.
     """
-    path = branch.schema(newest_schema)
-    [schema] = files.read_many([path])
-    if schema is not None and not is_protected(schema, path):
+    if is_anothers(files, branch, newest_schema):
         return False
     paths = list(paths_below(files, branch.directory))
     left = [path for path in paths if path not in set(source_names)]
@@ -197,6 +196,18 @@ def remove_unfinished(files: Files, source_names: list[str], branch: Root, newes
         files.delete(path)
     files.prune(branch.directory)
     return True
+
+
+def is_anothers(files: Files, branch: Root, newest_schema: int) -> bool:
+    """Whether another engine has made a branch, which has not what a creation of ours writes first.
+
+    Of the schemas that is the newest, with stock expiry off. Theirs may end with the one of its snapshot.
+    """
+    path = branch.schema(newest_schema)
+    [schema] = files.read_many([path])
+    if schema is None:
+        return bool(numbered(files.names(branch.schemas), SCHEMA_PREFIX))
+    return not is_protected(schema, path)
 
 
 def is_protected(schema: bytes, path: str) -> bool:

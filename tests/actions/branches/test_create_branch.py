@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -22,6 +23,7 @@ from core.cli.checks import doctor
 from core.cli.options import Given
 from core.errors import NotFound, Refused, Unavailable
 from core.table.definition.retention import RETENTION_OFF, retention_options
+from core.table.layout import TablePath
 from core.table.lineage.branches import branch_rows
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
@@ -175,7 +177,7 @@ def test_one_schema_is_told_as_one(context: Context) -> None:
     assert "copied schema 0, retention off in it" in said
 
 
-def test_schemas_up_to_the_highest_in_any_data_file_are_copied(context: Context, warehouse: Path) -> None:
+def _with_newer_files(context: Context, warehouse: Path) -> TablePath:
     """pypaimon stamps files with the schema its session had: schema 1 in files of snapshots of schema 0."""
     create_table(warehouse, "shop.wide", ORDERS_SCHEMA)
     wide = replace(ORDERS, name="wide")
@@ -188,6 +190,35 @@ def test_schemas_up_to_the_highest_in_any_data_file_are_copied(context: Context,
     stale = {**msgspec.json.decode(snapshot.read_bytes()), "schemaId": 0}
     snapshot.write_bytes(msgspec.json.encode(stale))
     done(context, "create-tag", table=wide, name="t")
+    return wide
+
+
+@pytest.mark.parametrize("has_commits", [True, False])
+def test_a_recovery_leaves_a_branch_alone_that_another_engine_made_since(
+    context: Context, warehouse: Path, has_commits: bool
+) -> None:
+    """Other engines copy the schemas up to that of the snapshot, and no more."""
+    wide, branch = _with_newer_files(context, warehouse), warehouse / "shop.db/wide/branch/branch-b"
+
+    def dies() -> None:
+        raise SystemExit
+
+    plan = planned(context, "create-branch", table=wide, name="b", tag="t")
+    with suppress(SystemExit):
+        applied(context_on(warehouse, Meanwhile(context.files, "branch-b/tag/tag-t", dies)), plan)
+    shutil.rmtree(branch)
+    open_table(warehouse, "shop.wide").branch_manager().create_branch("b", "t")
+    if has_commits:
+        rows = {"order_id": [2], "customer": ["by a job"], "price": [0.5]}
+        commit(warehouse, "shop.wide$branch_b", pa.table(rows, schema=ORDERS_SCHEMA))
+    before = contents(branch)
+    assert not planned(context, "recover", table=wide).empty
+    done(context, "recover", table=wide)
+    assert contents(branch) == before
+
+
+def test_schemas_up_to_the_highest_in_any_data_file_are_copied(context: Context, warehouse: Path) -> None:
+    wide, first = _with_newer_files(context, warehouse), warehouse / "shop.db/wide/schema/schema-0"
 
     done(context, "create-branch", table=wide, name="b", tag="t")
 
