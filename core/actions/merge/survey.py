@@ -103,7 +103,7 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
         known = None
     if known is not None:
         at_head, at_main = branch.record(known.head.id), main.record(known.main.id)
-        if at_head is None and known.head == known.main and (branch.latest_id or 0) > known.head.id:
+        if at_head is None and known.head == known.main and _went_on(branch, known, fork):
             # Main went on along the branch, and pinned what it has of it.
             at_head = at_main
         if at_head is None:
@@ -134,10 +134,25 @@ def _is_another(main: Side, branch: Side, known: Merged, fork: Fork) -> bool:
     if not known.is_taken_back and fork.snapshot_id >= known.main.id:
         # It was made of main when that had the merge already.
         return True
+    if known.is_taken_back and _parts_later(branch, known, fork):
+        # It was made of what main had before the merge was taken back, and keeps the tag of that.
+        first = min(branch.known_ids)
+        return first == fork.snapshot_id and any(tag.id == first for tag in branch.tags.values())
     # Main went on along the other, so both would have the same snapshots up to the newest of this.
     went_along = known.head == known.main and (branch.latest_id or 0) < known.head.id
     common = main.known_ids & branch.known_ids
     return went_along and any(number > fork.snapshot_id for number in common)
+
+
+def _parts_later(branch: Side, known: Merged, fork: Fork) -> bool:
+    """Whether it has all from the fork on, and nothing of where it parted when it was merged."""
+    return known.head.id not in branch.known_ids and (fork.snapshot_id or 0) > known.head.id
+
+
+def _went_on(branch: Side, known: Merged, fork: Fork) -> bool:
+    """Whether it lacks what was merged for having expired it since, as far as can be told."""
+    is_later = (branch.latest_id or 0) > known.head.id
+    return is_later and not (known.is_taken_back and _parts_later(branch, known, fork))
 
 
 def _kind(files: Files, start: RewriteBase, head: ChosenSnapshot, base: Snapshot) -> Kind:

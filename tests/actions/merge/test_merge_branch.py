@@ -11,6 +11,7 @@ import pytest
 
 from core.actions.change import driver
 from core.actions.context import Context
+from core.actions.merge.history import MergeEvent, record
 from core.actions.merge.scope import where_changed
 from core.actions.merge.survey import survey_merge
 from core.actions.plan import Outcome
@@ -18,6 +19,7 @@ from core.actions.registry import action
 from core.errors import NotFound, Refused, UsageError
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
+from core.table.records import point_of
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, applied, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import EVENTS as EVENTS_SCHEMA
@@ -300,4 +302,26 @@ def test_another_branch_of_the_name_has_its_own_fork(context: Context, orders: P
     (orders / "snapshot/EARLIEST").unlink(missing_ok=True)
     # Nothing tells any more whether main has it.
     with pytest.raises(Refused, match=r"Snapshot 7 of branch fix of .* is gone"):
+        survey_merge(context.files, ORDERS, "fix")
+
+
+def test_another_branch_of_the_name_has_nothing_of_a_merge_that_was_taken_back(
+    context: Context, orders: Path
+) -> None:
+    """It was made of what main had before: what it shares with that is none of its doing."""
+    done(context, "create-tag", name="fork")
+    branched(context, tag="fork")
+    done(context, "merge-branch", name="fix")
+    add(context, "shop.orders", 300)
+    then, now = (point_of(Lineage(context.files, ORDERS.root()).snapshot(number)) for number in (5, 7))
+    record(context.files, ORDERS, MergeEvent(kind="rollback", main=now, to=5, then=then))
+    assert survey_merge(context.files, ORDERS, "fix").base.id == 5
+    done(context, "delete-branch", name="fix")
+    done(context, "create-tag", name="before", snapshot=6)
+    branched(context, tag="before", order_id=200)
+    survey = survey_merge(context.files, ORDERS, "fix")
+    assert (survey.base.id, survey.main_base.id, survey.kind) == (6, 6, "keyed")
+    # The first one would look like that, had it expired its past and lost its tag.
+    (orders / "branch/branch-fix/tag/tag-before").unlink()
+    with pytest.raises(Refused, match=r"Snapshot 5 of branch fix of .* is gone"):
         survey_merge(context.files, ORDERS, "fix")
