@@ -12,6 +12,7 @@ from core.actions.temp_files import meant_for
 from core.storage.files import DirectoryEntry, Files
 from core.storage.parallel import each_of
 from core.table.layout import (
+    BARRIER,
     BARRIER_ID,
     CHANGELOG_PREFIX,
     CLAIM_PREFIX,
@@ -153,7 +154,8 @@ def left_over(table: TablePath, directory: str, name: str) -> str | None:
     wanted = meant_for(name)
     if wanted is not None:
         return _HALF.format(wanted)
-    if f"{directory}/{name}" == table.journal:
+    is_mark = name == BARRIER and directory.startswith(f"{table.branches}/")
+    if is_mark or f"{directory}/{name}" == table.journal:
         return f"a change that runs, or was interrupted: `paimark recover {table.word}` tells"
     if directory in (table.branches, table.savepoints):
         return next((owner for prefix, owner in _LEFT if name.startswith(prefix)), None)

@@ -33,7 +33,7 @@ POINTS = {
     "a-stock-engine-moves-main-to-a-branch-that-goes": (
         "branch goes: die after write 8, main is fast-forwarded"
     ),
-    "a-moved-root-loses-what-came-late": "branch is retired: die after write 10, others commit",
+    "a-moved-root-loses-what-came-late": "branch is retired: die after write 13, others commit",
 }
 STORIES = {
     "a-branch-stands-on-its-first-snapshot": stories.a_tag_goes_that_a_branch_stands_on,

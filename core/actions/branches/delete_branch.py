@@ -14,7 +14,7 @@ from typing import Self
 
 import msgspec
 
-from core.actions.branches.going import marked
+from core.actions.branches.going import mark, still_goes, unmarked
 from core.actions.change import operations
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
@@ -34,12 +34,11 @@ from core.actions.roots.root_files import root_files
 from core.actions.roots.root_state import RootState, held_by, state
 from core.errors import NotFound, Refused
 from core.figures import counted, moment, size
-from core.storage.files import Files, read_if_there
+from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage.main_branch import all_roots, branch_root, main_root, root_exists
 from core.table.names import checked_name
-from core.table.records import Point, Snapshot, point_of
 
 ACTION = "delete-branch"
 
@@ -84,10 +83,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class DeleteBranchState(msgspec.Struct, frozen=True):
-    """The branch that goes, and its newest snapshot."""
+    """The branch that goes."""
 
     name: str
-    head: Point | None = None
 
 
 class DeleteBranch(Change[DeleteBranchState]):
@@ -102,36 +100,34 @@ class DeleteBranch(Change[DeleteBranchState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        root, branch_state = as_planned(work)
-        newest = branch_state.head if branch_state else None
-        head = None if newest is None else point_of(newest.snapshot)
-        return cls(work, DeleteBranchState(root.label, head))
+        root, _ = as_planned(work)
+        return cls(work, DeleteBranchState(root.label))
+
+    @property
+    def _root(self) -> Root:
+        return self.work.table.root(self.state.name)
 
     def check(self, hold: Hold) -> None:
-        root = self.work.table.root(self.state.name)
         # First, for it may take minutes: what is checked must be so when the point of no return comes.
-        if root_exists(self.work.files, root):
-            self._counts = _counts(self.work.files, root, self.work.progress)
+        if root_exists(self.work.files, self._root):
+            self._counts = _counts(self.work.files, self._root, self.work.progress)
             self._counts.freed()
         root, _ = as_planned(self.work)
         raise_first(branch_refusals(self.work.context, root, keeps=False))
 
-    def finish(self, hold: Hold) -> None:
-        context, name, progress = self.work.context, self.state.name, self.work.progress
-        root = self.work.table.root(name)
-        if not marked(hold, root, "DELETED", self._has_its_newest, progress):
-            return
-        self._removed = drop_root(context, hold, root, progress, self._counts.branch)
-        self._removed += release_pins.release(context, hold, name, progress, self._counts.pins)
+    def prepare(self, hold: Hold) -> None:
+        if root_exists(self.work.files, self._root):
+            mark(hold, self._root, "DELETED")
 
-    def _has_its_newest(self) -> bool:
-        """Whether the branch still has the snapshot that was its newest, if any."""
-        head = self.state.head
-        if head is None:
-            return True
-        path = self.work.table.root(self.state.name).snapshot(head.id)
-        data = read_if_there(self.work.files, path)
-        return data is not None and head.is_of(Snapshot.from_json(data, path))
+    def finish(self, hold: Hold) -> None:
+        context, progress = self.work.context, self.work.progress
+        if not still_goes(hold, self._root, progress):
+            return
+        self._removed = drop_root(context, hold, self._root, progress, self._counts.branch)
+        self._removed += release_pins.release(context, hold, self.state.name, progress, self._counts.pins)
+
+    def take_back(self, hold: Hold) -> None:
+        unmarked(hold, self._root)
 
     def done(self) -> Done:
         name, removed = self.state.name, self._removed

@@ -1,39 +1,41 @@
-"""A branch that goes is marked before anything of it does, and the mark goes last.
+"""A branch that goes is marked before the point of no return, and the mark goes last.
 
 Before somebody recovers it, another engine may delete what is left of it and make another branch of its name.
-That one stays: it has no mark.
+That one has no mark, and stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from core.actions.change.journal import Hold
 from core.actions.context import Progress, Remark
-from core.actions.roots.barrier import is_marked, put_before_removal
-from core.table.layout import Root
+from core.actions.roots.barrier import is_marked, put_before_removal, unmark
+from core.actions.temp_files import delete_temporaries
+from core.storage.files import read_if_there
+from core.table.layout import BARRIER, Root
 from core.table.lineage.main_branch import root_exists
 
-_MARKED = "the branch is marked as one that goes"
+_MARKS = "marks the branch as one that goes"
 
 
-def marked(
-    hold: Hold, root: Root, becomes: str, is_unchanged: Callable[[], bool], progress: Progress
-) -> bool:
-    """Mark it; False where it is another branch by now, which stays. Idempotent.
+def mark(hold: Hold, root: Root, becomes: str) -> None:
+    """Before it goes, as which it `becomes` something else: one word. `unmarked` takes it back."""
+    earliest = read_if_there(hold.context.files, root.earliest_hint)
+    hold.note(_MARKS, {"earliest": None if earliest is None else earliest.decode(errors="replace")})
+    put_before_removal(hold.context.files, root, becomes)
 
-    `becomes` says what the branch is now, in one word. `is_unchanged` is asked where no mark can tell: it was
-    not made yet, and nothing is gone.
-    """
+
+def still_goes(hold: Hold, root: Root, progress: Progress) -> bool:
+    """Whether a branch that was marked is that one still, or is gone. Another of its name stays."""
     files = hold.context.files
-    if not root_exists(files, root):
+    if _MARKS not in hold.steps or is_marked(files, root) or not root_exists(files, root):
         return True
-    if _MARKED in hold.steps or not is_unchanged():
-        is_ours = is_marked(files, root)
-    else:
-        is_ours = True
-        put_before_removal(files, root, becomes)
-        hold.note(_MARKED)
-    if not is_ours:
-        progress(Remark(f"branch {root.label} stays: it is another of this name, made since"))
-    return is_ours
+    progress(Remark(f"branch {root.label} stays: it is another of this name, made since"))
+    return False
+
+
+def unmarked(hold: Hold, root: Root) -> None:
+    """The branch stays after all. Idempotent; another branch of its name has no mark."""
+    files = hold.context.files
+    delete_temporaries(files, root.snapshots, {BARRIER})
+    earliest = (hold.journaled.data_of(_MARKS) or {}).get("earliest")
+    unmark(files, root, None if earliest is None else str(earliest).encode())

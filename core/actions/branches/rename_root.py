@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from core.actions.branches.going import marked
+from core.actions.branches.going import mark, still_goes, unmarked
 from core.actions.change.change import Change
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.change.operations import Undoable
@@ -16,7 +16,6 @@ from core.actions.context import Remark
 from core.actions.merge import history as merge_history
 from core.actions.plan import Step
 from core.actions.replace.takeover import moved
-from core.actions.roots.barrier import unmark
 from core.actions.roots.pause import wait_for_cleanings
 from core.actions.roots.root_files import (
     PARTS,
@@ -33,7 +32,7 @@ from core.actions.roots.root_files import (
 )
 from core.actions.roots.root_state import state
 from core.errors import Refused
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
 from core.table.layout import BARRIER, SNAPSHOT_PREFIX, Root
 from core.table.reading import numbered
 
@@ -65,19 +64,28 @@ class RootMove(Change[Undoable]):
     def prepare(self, hold: Hold) -> None:
         files, before = self.work.files, state(self.work.files, self.source)
         names = list(root_files(files, self.source))
-        changed = {} if (swap := self.swap()) is None else {swap.name: swap.target}
+        changed = self._changed()
         for part in PARTS:
             copy_files(files, self.source, self.target, part_of(names, part), changed)
         now = state(files, self.source)
         if now.fingerprint != before.fingerprint or list(root_files(files, self.source)) != names:
             raise moved(self.work.table, before.description, now.description)
+        mark(hold, self.source, self.target.label)
+
+    def _changed(self) -> dict[str, bytes]:
+        """What is another at the new name, unless somebody has written it anew: that goes along as it is."""
+        swap = self.swap()
+        if swap is None:
+            return {}
+        there = read_if_there(self.work.files, f"{self.source.directory}/{swap.name}")
+        return {swap.name: swap.target} if there == swap.source else {}
 
     def finish(self, hold: Hold) -> None:
         files, source, target, progress = self.work.files, self.source, self.target, self.work.progress
-        if not marked(hold, source, target.label, self._is_whole, progress):
+        if not still_goes(hold, source, progress):
             return
         if not self._is_copied():
-            unmark(files, source)
+            unmarked(hold, source)
             progress(Remark(f"branch {source.label} stays: {target.label} is another branch, made since"))
             return
         merge_history.rename(files, source, target)
@@ -87,22 +95,15 @@ class RootMove(Change[Undoable]):
         move_rest(files, source, target, self.swap())
         progress(f"{source.label} is {target.label} now")
 
-    def _is_whole(self) -> bool:
-        """Before anything is removed: whether the old name has what was copied last, if that was anything."""
-        ids = _snapshot_ids(self.work.files, self.target)
-        return self._are_same(ids[-1:])
-
     def _is_copied(self) -> bool:
         """Whether the new name has the copy still: the snapshots that are left are the same there."""
         here, there = _snapshot_ids(self.work.files, self.source), _snapshot_ids(self.work.files, self.target)
-        both = [number for number in here if number in there]
-        return self._are_same(both) and bool(both or not here or not there)
-
-    def _are_same(self, ids: list[int]) -> bool:
-        names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in ids]
-        return [*same_files(self.work.files, self.source, self.target, names)] == names
+        names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in here if number in there]
+        is_same = [*same_files(self.work.files, self.source, self.target, names)] == names
+        return is_same and bool(names or not here or not there)
 
     def take_back(self, hold: Hold) -> None:
+        unmarked(hold, self.source)
         take_back_copy(self.work.files, self.target, self.source, self.work.progress)
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:

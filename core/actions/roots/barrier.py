@@ -59,11 +59,13 @@ def is_marked(files: Files, root: Root) -> bool:
     return files.exists(root.snapshot(BARRIER_ID))
 
 
-def unmark(files: Files, root: Root) -> None:
-    """The branch stays after all. Idempotent."""
+def unmark(files: Files, root: Root, earliest: bytes | None) -> None:
+    """The branch stays after all, and gets the EARLIEST that it had, if any. Idempotent."""
     files.delete(root.snapshot(BARRIER_ID))
     [hint] = files.read_many([root.earliest_hint])
-    if hint == _HINT:
+    if hint == _HINT and earliest is not None:
+        files.replace(root.earliest_hint, earliest)
+    elif hint == _HINT:
         # Engines look for the earliest where nothing names it.
         files.delete(root.earliest_hint)
 

@@ -161,6 +161,20 @@ def merged_and_gone(context: Context, warehouse: Path) -> str:
     return "paimark.merge.fix.6"
 
 
+def test_a_retired_branch_whose_schema_is_another_by_now_gets_its_name_back(
+    context: Context, orders: Path
+) -> None:
+    """Another engine wrote it anew, or an earlier version switched other options off."""
+    fix = branched(context)
+    rows = rows_of(context, fix)
+    retired = done(context, ACTION, name="fix", keep=True).result["retired_as"]
+    schema = orders / f"branch/branch-{retired}/schema/schema-0"
+    schema.write_bytes(schema.read_bytes() + b"\n")
+    done(context, "undo")
+    assert branch_names(context.files, ORDERS) == ["fix"]
+    assert rows_of(context, fix) == rows
+
+
 def test_what_a_merge_pinned_goes_with_the_branch(context: Context, warehouse: Path, orders: Path) -> None:
     pin = merged_and_gone(context, warehouse)
     rows, before = main_rows(context), contents(orders)

@@ -104,10 +104,10 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("core.actions.undo.replacement.UndoReplacement._known_tags", _nothing),
     ),
     "a-recovery-takes-another-branch-for-the-one-that-goes": (
-        ("core.actions.branches.delete_branch.marked", _yes),
+        ("core.actions.branches.delete_branch.still_goes", _yes),
     ),
     "a-recovery-moves-another-branch-of-the-name": (
-        ("core.actions.branches.rename_root.marked", _yes),
+        ("core.actions.branches.rename_root.still_goes", _yes),
         ("core.actions.branches.rename_root.RootMove._is_copied", _yes),
     ),
     "a-recovery-writes-into-a-branch-of-another-engine": (
