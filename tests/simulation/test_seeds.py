@@ -17,8 +17,9 @@ from tests.simulation.schedules.cases import CASES
 
 _SEEDS = 100
 _BATCHES = 4
-# An hour of seeds, and half an hour of crash points.
-_SEED_MINUTES, _POINT_MINUTES = 60, 30
+_SESSIONS = 30
+# An hour of seeds, and half an hour each of sessions and of crash points.
+_SEED_MINUTES, _SESSION_MINUTES, _POINT_MINUTES = 60, 30, 30
 
 
 def simulated(*arguments: str, seconds: float) -> None:
@@ -35,6 +36,10 @@ def test_the_promise_holds_for_a_hundred_seeds(batch: int) -> None:
     simulated("--seeds", f"{batch * count}-{(batch + 1) * count - 1}", seconds=280)
 
 
+def test_the_promise_holds_for_sessions_that_stay_open() -> None:
+    simulated("--sessions", "--seeds", f"0-{_SESSIONS - 1}", seconds=280)
+
+
 def test_every_action_is_killed_in_some_way() -> None:
     """`recover` is what comes after each; `redo` and `restore` plan and do other actions."""
     assert {case.action for case in CASES} == ACTIONS.keys() - {"recover", "redo", "restore"}
@@ -47,11 +52,12 @@ def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(0)
-def test_the_promise_holds_for_new_seeds() -> None:
+@pytest.mark.parametrize(("kind", "minutes"), [("", _SEED_MINUTES), ("--sessions", _SESSION_MINUTES)])
+def test_the_promise_holds_for_new_seeds(kind: str, minutes: int) -> None:
     first = int(time.time())
     print(f"seeds from {first}")
-    minutes = str(_SEED_MINUTES)
-    simulated("--seeds", f"{first}-{first + 1_000_000}", "--minutes", minutes, seconds=_SEED_MINUTES * 90)
+    which = [each for each in (kind, "--seeds", f"{first}-{first + 1_000_000}") if each]
+    simulated(*which, "--minutes", str(minutes), seconds=minutes * 90)
 
 
 @pytest.mark.long

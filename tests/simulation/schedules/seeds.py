@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from random import Random
 
 from core.errors import PaimarkError
 from core.table.layout import Root
-from tests.simulation.actors.choices import Choices
-from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.operations import Operation, Seen
 from tests.simulation.actors.ours import Ours
 from tests.simulation.actors.scheduler import Actor, Fate
@@ -16,13 +13,13 @@ from tests.simulation.actors.server import Server
 from tests.simulation.formats import Format, Rows
 from tests.simulation.judging import view
 from tests.simulation.memory import StoreKind
-from tests.simulation.schedules.bench import Bench
 from tests.simulation.schedules.crash_points import LATE
 from tests.simulation.schedules.hazards import Hazard
+from tests.simulation.schedules.seeded import Seeded
 from tests.simulation.stock.expiry import StockMaintenance
 from tests.simulation.stock.reader import StockReader
 from tests.simulation.stock.writer import StockError, StockWriter
-from tests.simulation.world import TABLE, StockFault, Violation
+from tests.simulation.world import TABLE, Violation
 
 Program = Callable[[], None]
 _FATES: dict[StoreKind, tuple[Fate, ...]] = {
@@ -33,8 +30,8 @@ _FATES: dict[StoreKind, tuple[Fate, ...]] = {
 _MOST_UNDONE = 10
 
 
-class Run:
-    """One seed. `world.trace` tells what happened. `server` is an empty real store of its kind."""
+class Run(Seeded):
+    """Actors at once. `server` is an empty real store of its kind."""
 
     def __init__(
         self,
@@ -44,26 +41,14 @@ class Run:
         formats: Format,
         server: Server | None = None,
     ) -> None:
-        self.random = Random(f"{seed} {kind}")
-        self.bench = Bench(self.random, kind, keyed=self.random.random() < 0.4, formats=formats)
-        self.world = self.bench.world
+        super().__init__(seed, kind, hazards, formats)
         self.world.server = server
-        self.choices = Choices(self.world, self.random, hazards)
         self.world.may_be_late = kind == "s3" and Hazard.LATE_WRITES in hazards
         self.world.s3_overwrites = Hazard.S3_OVERWRITES in hazards
         self.world.hdfs_replaces_in_two_steps = Hazard.HDFS_REPLACES_IN_TWO_STEPS in hazards
-        self._seed = seed
-
-    def run(self) -> None:
-        """Raises `Violation`."""
-        with deterministic(self.bench.scheduler, Random(f"names {self._seed}")):
-            try:
-                self._run()
-            except StockFault as error:
-                self.world.tell(None, f"not judged: {error}")
 
     def _run(self) -> None:
-        self._begin()
+        self._begin(self.choices.retention())
         for number in range(self.random.randint(2, 4)):
             self.world.begin_round(number)
             self._round()
@@ -73,17 +58,6 @@ class Run:
         if self.world.may_be_late:
             self.world.late.wait()
             self.bench.rest()
-
-    def _begin(self) -> None:
-        """A table with a few commits, a tag, and a branch of it."""
-        bench = self.bench
-        bench.create_table(self.choices.retention())
-        for _ in range(self.random.randint(2, 4)):
-            bench.write()
-        bench.act("create-tag", name="fork")
-        bench.act("create-branch", name="b0", tag="fork")
-        for _ in range(self.random.randint(0, 2)):
-            bench.write("b0")
 
     def _round(self) -> None:
         programs: dict[Actor, Program] = {}

@@ -7,45 +7,32 @@ been saved to a file, and be applied twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from random import Random
 
 import msgspec
 
 from core.actions.plan import Plan
-from tests.simulation.actors.choices import Choices
-from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Format
 from tests.simulation.judging import view
 from tests.simulation.memory import StoreKind
-from tests.simulation.schedules.bench import Bench
 from tests.simulation.schedules.hazards import Hazard
+from tests.simulation.schedules.seeded import Seeded
 from tests.simulation.stock.orphans import OrphanCleaning
-from tests.simulation.world import TABLE, StockFault
+from tests.simulation.world import TABLE
 
 _MOST_UNDONE = 4
 
 
-class Session:
-    """One seed. `world.trace` tells what happened."""
+class Session(Seeded):
+    """A session of ours with a plan, beside others."""
 
     def __init__(self, seed: int, kind: StoreKind, hazards: frozenset[Hazard], formats: Format) -> None:
-        self.random = Random(f"session {seed} {kind}")
-        self.bench = Bench(self.random, kind, keyed=self.random.random() < 0.4, formats=formats)
-        self.world = self.bench.world
-        self._choices = Choices(self.world, self.random, hazards)
-        self._seed = seed
-
-    def run(self) -> None:
-        """Raises `Violation`."""
-        with deterministic(self.bench.scheduler, Random(f"names {self._seed}")):
-            try:
-                self._run()
-            except StockFault as error:
-                self.world.tell(None, f"not judged: {error}")
+        super().__init__(seed, kind, hazards, formats, salt="session ")
 
     def _run(self) -> None:
-        self._begin()
+        self._begin({})
+        for _ in range(self.random.randint(0, 3)):
+            self._acts()
         for number in range(self.random.randint(1, 3)):
             self.world.begin_round(number)
             self._round()
@@ -54,21 +41,9 @@ class Session:
             self.bench.alone(lambda: self.bench.act("undo"))
             self.bench.rest()
 
-    def _begin(self) -> None:
-        bench = self.bench
-        bench.create_table({})
-        for _ in range(self.random.randint(2, 4)):
-            bench.write()
-        bench.act("create-tag", name="fork")
-        bench.act("create-branch", name="b0", tag="fork")
-        for _ in range(self.random.randint(0, 2)):
-            bench.write("b0")
-        for _ in range(self.random.randint(0, 3)):
-            self._acts()
-
     def _round(self) -> None:
-        self._choices.cast()
-        name, arguments = self._choices.action()
+        self.choices.cast()
+        name, arguments = self.choices.action()
         console = self.bench.ours("console")
         planned = console.plan(name, **arguments)
         for _ in range(self.random.randint(1, 4)):
@@ -92,11 +67,11 @@ class Session:
         return [*acts, *stock, self._makes_anew, self._cleans]
 
     def _acts(self) -> None:
-        name, arguments = self._choices.action()
+        name, arguments = self.choices.action()
         self.bench.alone(lambda: self.bench.act(name, **arguments))
 
     def _dies(self) -> None:
-        name, arguments = self._choices.action()
+        name, arguments = self.choices.action()
         self.bench.dies(self.random.randint(1, 25), "die after", name, **arguments)
 
     def _undoes(self) -> None:
@@ -106,15 +81,15 @@ class Session:
         self.bench.alone(lambda: self.bench.act("recover"))
 
     def _commits(self) -> None:
-        branch, kind = self._choices.written_root().branch, self._choices.commit_kind()
+        branch, kind = self.choices.written_root().branch, self.choices.commit_kind()
         self.bench.alone(lambda: self.bench.write(branch, kind))
 
     def _alters(self) -> None:
-        branch = self._choices.written_root().branch
+        branch = self.choices.written_root().branch
         self.bench.alone(lambda: self.bench.write(branch, alters=True))
 
     def _maintains(self) -> None:
-        self.bench.alone(lambda: self._choices.maintain(self.bench.maintenance()))
+        self.bench.alone(lambda: self.choices.maintain(self.bench.maintenance()))
 
     def _cleans(self) -> None:
         self.bench.alone(lambda: OrphanCleaning(self.world, Actor("cleaner")).clean())
@@ -124,7 +99,7 @@ class Session:
         store, root = self.world.store, TABLE.root()
         own = [each for each in view.tags(store, root) if each.startswith("stock")]
         ids = list(view.snapshots(store, root))
-        free = [each for each in own if not self._choices.is_branched_from(each)]
+        free = [each for each in own if not self.choices.is_branched_from(each)]
         if free and ids:
             name, to = self.random.choice(free), self.random.choice(ids)
             self.bench.alone(lambda: self.bench.maintenance().delete_tag(name))
