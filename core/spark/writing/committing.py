@@ -18,6 +18,7 @@ from core.errors import Refused
 from core.spark.datasource.paimon import open_table
 from core.spark.datasource.types import spark_columns
 from core.spark.writing.after_commit import after_commit
+from core.spark.writing.avro_lists import require_no_null_elements
 from core.spark.writing.commit import Commit
 from core.spark.writing.committed import leave_receipt
 from core.spark.writing.fitting import fitted, require_lengths, require_types
@@ -66,6 +67,7 @@ def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: i
                 require_lengths(target.table_schema, taken)
             _require_place(table, taken)
             _require_kinds(table, taken)
+            require_no_null_elements(target.name, table, taken)
             if taken.num_rows:
                 writer.write_arrow_batch(taken)
         messages: list[Any] = writer.prepare_commit()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
-from core.table.definition.column_types import ColumnType
+from core.table.definition.column_types import ColumnType, type_text
 from core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]
@@ -23,6 +23,7 @@ _IGNORE_DELETE = (
 _LOSSY = re.compile(
     r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|BLOB|VARIANT|MULTISET|VECTOR|GEOMETRY|GEOGRAPHY"
 )
+_MAP = re.compile(r"\bMAP<")
 # Stock Paimon makes directories of these by Java's own text, which is not the same in all Javas.
 _WITHOUT_PATH = ("FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES")
 
@@ -144,6 +145,13 @@ def lossy_column(schema: TableSchema) -> str:
         if lossy := _LOSSY.search(msgspec.json.encode(field.type).decode()):
             return f"column {field.name} is {lossy[0]}"
     return ""
+
+
+def maps_in_avro(schema: TableSchema) -> str:
+    if _option(schema, "file.format") != "avro":
+        return ""
+    held = (field.name for field in schema.fields if _MAP.search(type_text(field.type)))
+    return next((f"column {name}, file.format = avro" for name in held), "")
 
 
 def partition_without_path(schema: TableSchema) -> str:

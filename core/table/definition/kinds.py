@@ -233,6 +233,12 @@ KINDS: tuple[TableKind, ...] = (
         "has files of a format that this version does not write",
     ),
     _refused(
+        "maps in Avro files",
+        "`file.format` = `avro` and a column that holds a `MAP`",
+        signs.maps_in_avro,
+        "holds maps, which this version does not write to Avro files",
+    ),
+    _refused(
         "other formats of manifests",
         "`manifest.format` other than `avro`",
         signs.has_other("manifest.format", "avro"),

@@ -16,6 +16,7 @@ from core.table.records import SchemaField, TableSchema
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 ALL: set[WriteMode] = set(WRITE_MODES)
 NONE: set[WriteMode] = set()
+MAP = {"type": "MAP", "key": "STRING", "value": "INT"}
 
 
 def schema(
@@ -132,11 +133,18 @@ def test_keys_are_looked_for_in_all_partitions_where_a_partition_column_is_no_ke
         ({"type": "ARRAY", "element": "TIMESTAMP(9)"}, ALL),
         ({"type": "MULTISET", "element": "INT"}, ALL),
         ({"type": "VECTOR", "element": "FLOAT", "length": 3}, ALL),
-        ({"type": "MAP", "key": "STRING", "value": "INT"}, NONE),
+        (MAP, NONE),
     ],
 )
 def test_columns_that_spark_can_not_keep(kind: object, ways: set[WriteMode]) -> None:
     assert refused(schema(x=kind)) == ways
+
+
+@pytest.mark.parametrize("kind", [MAP, {"type": "ARRAY", "element": MAP}])
+def test_maps_are_not_written_to_avro_files(kind: object) -> None:
+    assert refused(schema({"file.format": "AVRO"}, x=kind)) == ALL
+    assert refused(schema({"file.format": "AVRO"}, x={"type": "ARRAY", "element": "INT"})) == NONE
+    assert refused(schema({"file.format": "orc"}, x=kind)) == NONE
 
 
 @pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE NOT NULL", "BYTES", "VARBINARY(3)"])
