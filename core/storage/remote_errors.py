@@ -69,7 +69,9 @@ _HINTS = (
         s3=": `credential_process` of ~/.aws/config",
     ),
     _Hint("specifyaregion", "Give it in the profile of ~/.aws/config, or as AWS_DEFAULT_REGION"),
-    _Hint("invalidbucketname", "Write the address as s3://bucket/path, with letters, digits, dots and dashes"),
+    _Hint(
+        "invalidbucketname", "Write the address as s3://bucket/path, with letters, digits, dots and dashes"
+    ),
     _Hint("profilenotfound", "Give AWS_PROFILE the name of a profile of ~/.aws/config, or unset it"),
     _Hint(
         "permanentredirect authorizationheadermalformed illegallocationconstraint",
