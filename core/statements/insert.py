@@ -18,13 +18,15 @@ from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.registry import Action, Danger
 from core.actions.rewrite.spark_rewrite import engine_of
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from core.errors import FileMissing, Unavailable, failing_at
+from core.errors import FileMissing, Refused, Unavailable, failing_at
 from core.figures import counted, duration
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
 from core.statements.call import Called
+from core.statements.partition_literals import printed
 from core.storage.files import Files, Unanswered
 from core.storage.no_follow import link_in_the_way
 from core.table.definition import kinds
+from core.table.definition.column_types import ColumnType
 from core.table.definition.kinds import WriteMode
 from core.table.landed import Fate, Landed, find_commit
 from core.table.layout import Root, TablePath
@@ -73,14 +75,18 @@ class Inserts:
         freed, what = "", f"Add rows to {where}"
         if insert.overwrite:
             entries: list[ManifestEntry] = []
+            partition: dict[str, str | None] = {}
             try:
-                entries = _replaced(files, root, schema, head, insert)
+                partition = _partition(schema, insert)
+                entries = _replaced(files, root, schema, head, partition)
             except FileMissing as error:
                 refusals.append(Refusal(f"{where} is not whole: {error.message}", "Repair it first."))
+            except Refused as error:
+                refusals.append(Refusal(error.message, error.hint))
             rows = sum(int(each.file["_ROW_COUNT"]) for each in entries)
             size = sum(int(each.file["_FILE_SIZE"]) for each in entries)
             freed = f"{counted(len(entries), 'file')} with {counted(rows, 'row')} before key merging"
-            what, step = _said(insert, where)
+            what, step = _said(insert, partition, where)
             steps.insert(0, Step("replace", step, freed, size))
             kept = (
                 "History, tags and savepoints"
@@ -194,30 +200,45 @@ def _has_one_writer(schema: TableSchema) -> bool:
     return bool(schema.primary_keys) and schema.options.get("bucket", "-1").strip() == "-1"
 
 
+def _partition(schema: TableSchema, insert: Insert) -> dict[str, str | None]:
+    """What the head says of partition columns, as they are printed. Raises `Refused`."""
+    types = {field.name: ColumnType.of(str(field.type)) for field in schema.fields}
+    keys = {key.lower(): key for key in schema.partition_keys}
+    named: dict[str, str | None] = {}
+    for each in insert.static:
+        key = keys.get(each.name.lower())
+        if key is None:
+            raise Refused(f"{each.name} is no partition column", f"They are {', '.join(keys.values())}.")
+        named[key] = printed(each, types[key])
+    return named
+
+
 def _replaced(
-    files: Files, root: Root, schema: TableSchema, head: ChosenSnapshot | None, insert: Insert
+    files: Files,
+    root: Root,
+    schema: TableSchema,
+    head: ChosenSnapshot | None,
+    partition: Mapping[str, str | None],
 ) -> list[ManifestEntry]:
     """The files that the overwrite takes out; of partitions that rows come for, all that there are."""
     if head is None:
         return []
     live = live_entries(files, root.table, data_manifests(files, root.table, head.snapshot))
-    if not insert.static:
+    if not partition:
         return live
     texts = RowTexts(schema, schema.partition_keys, legacy=False)
-    wanted = {each.name.lower(): each.unquoted for each in insert.static}
-    keys = [key.lower() for key in schema.partition_keys]
 
     def is_replaced(entry: ManifestEntry) -> bool:
-        values = dict(zip(keys, texts.of(entry.partition), strict=True))
-        return all(values.get(name) == value for name, value in wanted.items())
+        values = dict(zip(schema.partition_keys, texts.of(entry.partition), strict=True))
+        return all(values[name] == value for name, value in partition.items())
 
     return [entry for entry in live if is_replaced(entry)]
 
 
-def _said(insert: Insert, where: str) -> tuple[str, str]:
+def _said(insert: Insert, partition: Mapping[str, str | None], where: str) -> tuple[str, str]:
     """The replaced rows, as a sentence and as a step's target."""
-    if insert.static:
-        named = ", ".join(f"{each.name} = {each.unquoted}" for each in insert.static)
+    if partition:
+        named = ", ".join(f"{name} = {_shown(value)}" for name, value in partition.items())
         return f"Replace partition {named} of {where}", f"partition {named}"
     if insert.partition:
         return (
@@ -225,6 +246,13 @@ def _said(insert: Insert, where: str) -> tuple[str, str]:
             "the partitions that rows come for, of",
         )
     return f"Replace all rows of {where}", "the whole table"
+
+
+def _shown(value: str | None) -> str:
+    """Told from the text that is called so, and seen where it is empty."""
+    if value is None:
+        return "NULL"
+    return repr(value) if value.strip() != value or value in ("", "NULL") else value
 
 
 def _undo(root: Root, branch: str | None, head: ChosenSnapshot | None) -> str:

@@ -36,30 +36,16 @@ _LENGTH = re.compile(r"(?:VAR)?CHAR\((\d+)\)(?: NOT NULL)?")
 _CAST_HINT = "Convert it in the query, with CAST or round(), to say what may be lost."
 
 
-def assigned(session: SparkSession, frame: DataFrame, target: WriteTarget, insert: Insert) -> DataFrame:
-    """The rows in the table's columns and types. Raises `StatementFailed` at the place that is wrong."""
-    columns = _Columns(session, frame, target, insert)
-    return columns.frame.select(*(columns.made(field) for field in columns.fields))
+class Assigned:
+    """A query's columns for those of a table. Raises `StatementFailed` at the place that is wrong."""
 
-
-def partition_values(session: SparkSession, frame: DataFrame, named: Sequence[NamedColumn]) -> DataFrame:
-    """One row of the partition columns that the head gives a value, in the types of `frame`, the rows."""
-    one = session.range(1)
-    columns = []
-    for each in named:
-        kind = frame.schema[_position(frame.columns, each.name)].dataType
-        columns.append(sql_functions.expr(each.value or "NULL").cast(kind).alias(each.name))
-    return one.select(*columns)
-
-
-class _Columns:
     def __init__(self, session: SparkSession, frame: DataFrame, target: WriteTarget, insert: Insert) -> None:
         self._session = session
         self._insert = insert
         self._name = target.name
         schema = target.table_schema
         self._definitions = {field.name: field for field in schema.fields}
-        self.fields = spark_columns(target.scan).fields
+        self._fields = spark_columns(target.scan).fields
         self._partition_keys = schema.partition_keys
         self._static = {self._known(each): each for each in insert.static}
         for each in insert.partition or ():
@@ -70,9 +56,20 @@ class _Columns:
         self._given = self._places(frame.columns)
         # By place: a query may give two columns of one name.
         self._kinds = [field.dataType for field in frame.schema.fields]
-        self.frame = frame.toDF(*(f"c{index}" for index in range(len(self._kinds))))
+        self._frame = frame.toDF(*(f"c{index}" for index in range(len(self._kinds))))
 
-    def made(self, field: StructField) -> Column:
+    @property
+    def rows(self) -> DataFrame:
+        """In the table's columns and types."""
+        return self._frame.select(*map(self._made, self._fields))
+
+    @property
+    def partition(self) -> DataFrame:
+        """One row of the partition columns that the head gives a value, as the rows have them."""
+        static = [field for field in self._fields if field.name in self._static]
+        return self._session.range(1).select(*map(self._made, static))
+
+    def _made(self, field: StructField) -> Column:
         """The expression for one column of the table."""
         name = field.name
         static, definition = self._static.get(name), self._definitions[name]
@@ -101,7 +98,7 @@ class _Columns:
                     raise self._refused(f"The query gives {name} twice", "Leave one of them out.")
                 indexes[name] = index
             return indexes
-        names = [field.name for field in self.fields]
+        names = [field.name for field in self._fields]
         if insert.columns is not None:
             names = [self._known(each) for each in insert.columns]
         names = [name for name in names if name not in self._static]
@@ -201,7 +198,3 @@ def _fails(name: str, value: Column) -> Column:
             sql_functions.lit(f"Column {name} can't hold "), shown, sql_functions.lit(" as it is")
         )
     )
-
-
-def _position(names: Sequence[str], wanted: str) -> int:
-    return [name.lower() for name in names].index(wanted.lower())

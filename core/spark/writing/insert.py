@@ -11,7 +11,7 @@ from core.errors import Refused, failing_at
 from core.spark.datasource.scan import WarehouseAccess
 from core.spark.protocol import Inserting
 from core.spark.session_conf import OVERWRITE_MODE, SessionConf
-from core.spark.writing.assigning import assigned, partition_values
+from core.spark.writing.assigning import Assigned
 from core.spark.writing.commit import encode_partitions
 from core.spark.writing.committed import committed, receipted
 from core.spark.writing.target import WriteTarget
@@ -68,10 +68,10 @@ def insert_rows(
 ) -> Inserted:
     """Write them. Raises `StatementFailed` for columns that don't fit, and `Refused` as a commit does."""
     _require_mode(session, insert, target)
-    made = assigned(session, frame, target, insert)
+    columns = Assigned(session, frame, target, insert)
+    made = columns.rows
     if insert.overwrite and insert.static:
-        values = partition_values(session, made, insert.static).toArrow()
-        target = msgspec.structs.replace(target, partitions=encode_partitions(values))
+        target = msgspec.structs.replace(target, partitions=encode_partitions(columns.partition.toArrow()))
     mode = "overwrite" if insert.overwrite else "append"
     with receipted(warehouse.files, target) as target:
         rows = clustered_for(made, target).write.format("paimark").mode(mode)

@@ -99,7 +99,7 @@ def _text_of(column: str, type_text: str, legacy: bool) -> _Text:
         if legacy:
             return lambda row, at: _iso_timestamp(*_timestamp(row, at, width))
         if not kind.is_local:
-            return lambda row, at: _sql_timestamp(*_timestamp(row, at, width), width)
+            return lambda row, at: sql_timestamp(*_timestamp(row, at, width), width)
     raise Refused(
         f"Partition column {column} of type {type_text} does not tell where its files lie",
         "Directory names of FLOAT, DOUBLE, BINARY and zoned TIMESTAMP columns depend on the writer's Java.",
@@ -154,7 +154,8 @@ def _iso_timestamp(second: datetime, nanos: int) -> str:
     return f"{text}.{digits}"
 
 
-def _sql_timestamp(second: datetime, nanos: int, precision: int) -> str:
+def sql_timestamp(second: datetime, nanos: int, precision: int) -> str:
+    """As Java casts a TIMESTAMP of so many digits to text."""
     digits = f"{nanos:09d}"
     while len(digits) > precision and digits.endswith("0"):
         digits = digits[:-1]

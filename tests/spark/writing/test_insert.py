@@ -6,7 +6,7 @@ import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, cast
@@ -178,6 +178,34 @@ def test_an_overwrite_replaces_no_more_than_the_session_asks_for(
         assert ask(engine, f"RESET {mode}").finish
     inserted(engine, f"INSERT OVERWRITE {name} VALUES ('2026-05-02', 'a')")
     assert len(read_rows(engine_warehouse, name)) == 1
+
+
+def test_partitions_are_those_that_the_head_names(engine: Engine, engine_warehouse: Path) -> None:
+    """However their values are written, in any case; also where no row comes, and Spark would cut them."""
+    name = "named_parts.t"
+    columns: list[tuple[str, pa.DataType]] = [
+        *(("number", pa.int8()), ("day", pa.date32()), ("money", pa.decimal128(5, 2))),
+        *(("hour", pa.timestamp("ms")), ("flag", pa.bool_()), ("text", pa.string()), ("id", pa.int64())),
+    ]
+    schema = pa.schema(columns)
+    create_table(engine_warehouse, name, schema, partition_keys=schema.names[:-1])
+    day = date(2026, 5, 1)
+    values = (44, day, Decimal("1.50"), datetime(2026, 5, 1, 12), True, "7", 1)
+    rows = [dict(zip(schema.names, values, strict=True)), dict.fromkeys(schema.names) | {"id": 2}]
+    commit(engine_warehouse, name, pa.Table.from_pylist(rows, schema=schema))
+    list(engine.run("SET spark.sql.ansi.enabled = false"))
+    try:
+        # As a TINYINT Spark makes 44 of 300, and of what is no number NULL.
+        rest = "day = '2026-5-1', money = 1.5, hour = '2026-5-1T12', flag = 'yes', text = 007"
+        for number in ("300", "'x'"):
+            sql = f"INSERT OVERWRITE {name} PARTITION (number = {number}, {rest}) SELECT 5L WHERE false"
+            assert "number" in failure(engine, sql).message
+        assert len(read_rows(engine_warehouse, name)) == 2
+        sql = f"INSERT OVERWRITE {name} PARTITION (NUMBER = 044, {rest}) SELECT 5L WHERE false"
+        assert inserted(engine, sql)["row_count"] == 0
+    finally:
+        list(engine.run("SET spark.sql.ansi.enabled = true"))
+    assert [row["id"] for row in read_rows(engine_warehouse, name)] == [2]
 
 
 def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engine_warehouse: Path) -> None:

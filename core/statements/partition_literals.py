@@ -1,0 +1,75 @@
+"""The literals of `PARTITION (day = '2026-5-1')` as the values of partitions are printed.
+
+A plan tells by them what an overwrite replaces, so what Spark makes of a literal must be known for sure.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from decimal import Decimal, InvalidOperation
+
+from core.errors import Refused
+from core.table.definition.column_types import ColumnType
+from core.table.manifests.binary_row import INTEGERS
+from core.table.manifests.partitions import sql_timestamp
+from core.travel.statements.inserts import NamedColumn
+from core.travel.times.literals import read_date, read_timestamp
+
+_SUFFIX = re.compile(r"(?<=[0-9.])(?:BD|[LSYFD])$", re.IGNORECASE)
+_TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
+_STARTS_WITH_A_DATE = re.compile(r"\s*[+-]?[0-9]{4}")
+
+
+def printed(column: NamedColumn, kind: ColumnType) -> str | None:
+    """The value of a partition column as `RowTexts` prints it; None for NULL.
+
+    Raises `Refused` where the literal is none of the column's type, or its value depends on the session.
+    """
+    if column.unquoted is None:
+        return None
+    word = re.match(r"DATE|TIMESTAMP|TRUE|FALSE|[+-]?[0-9.]", column.value or "", re.IGNORECASE)
+    try:
+        return _printed(column.unquoted, word.group().upper() if word else "", kind)
+    except (ValueError, InvalidOperation, OverflowError) as error:
+        raise Refused(
+            f"Nothing tells which partition {column.name} = {column.value} is",
+            f"Write the value as {kind.name} has it, a text in quotes.",
+        ) from error
+
+
+def _printed(text: str, word: str, kind: ColumnType) -> str:
+    """`word` is what an unquoted literal begins with. Raises `ValueError` and `InvalidOperation`."""
+    if kind.name in INTEGERS:
+        number = Decimal(_SUFFIX.sub("", text.strip()))
+        return _same(str(int(number)), number)
+    if kind.name == "DECIMAL":
+        number = Decimal(_SUFFIX.sub("", text.strip()))
+        return _same(f"{number:.{kind.decimal[1]}f}", number)
+    if kind.name in ("CHAR", "VARCHAR", "STRING"):
+        return _as_text(text, word)
+    if kind.name == "BOOLEAN" and word in ("", "TRUE", "FALSE"):
+        return str((*_TRUE, *_FALSE).index(text.strip().lower()) < len(_TRUE)).lower()
+    if kind.name == "DATE" and word in ("", "DATE"):
+        return read_date(text).isoformat()
+    if kind.name == "TIMESTAMP" and word in ("", "DATE", "TIMESTAMP") and _STARTS_WITH_A_DATE.match(text):
+        time = read_timestamp(text, date.min)
+        if time.tzinfo is None:
+            return sql_timestamp(time.replace(microsecond=0), time.microsecond * 1000, kind.fraction)
+    raise ValueError(text)
+
+
+def _same(made: str, number: Decimal) -> str:
+    if Decimal(made) != number:
+        raise ValueError(made)
+    return made
+
+
+def _as_text(text: str, word: str) -> str:
+    if word in ("TRUE", "FALSE"):
+        return word.lower()
+    if word == "DATE":
+        return read_date(text).isoformat()
+    if word and not text.removeprefix("-").isdecimal():
+        raise ValueError(text)
+    return str(int(text)) if word else text
