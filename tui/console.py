@@ -340,12 +340,13 @@ class Console(TakesMouse, SparingApp):
             self.say("The mouse is on: click and wheel move the cursor" if is_on else "The mouse is off")
 
     def action_suspend(self) -> None:
-        from tui.terminal.lending import why_to_stay
+        from tui.terminal.lending import unmoved_by_ctrl_c, why_to_stay
 
         if why := why_to_stay(is_changing=bool(self.session.changes)):
             self.say(why, "warn")
         else:
-            self.action_suspend_process()
+            with unmoved_by_ctrl_c():
+                self.action_suspend_process()
 
     @property
     def tour(self) -> Tour:

@@ -22,21 +22,31 @@ def lent(suspended: Suspended) -> Iterator[None]:
     """
     error: Exception | None = None
     with suspended():
-        # A function is not passed on to the other program, as being ignored is.
-        before = {
-            signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None),
-            signal.SIGTSTP: signal.signal(signal.SIGTSTP, signal.SIG_IGN),
-        }
+        stopping = signal.signal(signal.SIGTSTP, signal.SIG_IGN)
         try:
-            yield
+            with unmoved_by_ctrl_c():
+                yield
         except Exception as raised:
             # Textual takes the terminal back only where nothing was raised: the console would be gone.
             error = raised
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+            signal.signal(signal.SIGTSTP, stopping)
     if error is not None:
         raise error
+
+
+@contextmanager
+def unmoved_by_ctrl_c() -> Iterator[None]:
+    """While the terminal is not the console's, as before the shell has it after ctrl+z.
+
+    There ctrl+c is a signal, which would end the console as soon as it is brought back.
+    """
+    # A function is not passed on to another program, as being ignored is.
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def how_it_ended(code: int) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tui.terminal.lending import how_it_ended, lent
+from tui.terminal.lending import how_it_ended, lent, unmoved_by_ctrl_c
 
 # As the terminal does for ctrl+c and ctrl+z: to the console, which is the parent, and to the program.
 _BOTH = "import os, signal; os.kill(os.getppid(), signal.{0}); os.kill(os.getpid(), signal.{0}); print('on')"
@@ -25,6 +25,13 @@ def test_keys_for_the_program_leave_the_console_alone(name: str, code: int) -> N
     assert ran.returncode in (code, 1)
     assert (b"on" in ran.stdout) is (name == "SIGTSTP")
     assert signal.getsignal(getattr(signal, name)) is before
+
+
+def test_ctrl_c_right_after_ctrl_z_does_not_end_the_console_that_is_brought_back() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with unmoved_by_ctrl_c():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_the_terminal_is_taken_back_from_a_program_that_can_not_be_started() -> None:
