@@ -121,6 +121,18 @@ def test_jars_of_another_hadoop_are_refused_with_the_line_that_fits() -> None:
     assert "--spark-conf spark.jars.packages=org.example:thing:" in told.value.hint
 
 
+def test_where_jars_cannot_be_kept_is_told(
+    repository: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a home that can't be written; it was a fault of our own, and on a full disk one of the output."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    place = directory_of(jars(RIGHT))
+    with pytest.raises(Unavailable, match=f"^The jars can't be kept in {place}: Not a directory$") as told:
+        fetch(jars(RIGHT), find_spark(), repository, java)
+    assert "XDG_CACHE_HOME" in told.value.hint
+
+
 def test_the_command_lists_and_plans(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["jars", "--output", "json"]) == 0
     assert '"name":"s3"' in capsys.readouterr().out

@@ -41,14 +41,30 @@ class OwnSpark(Protocol):
 def fetch(jars: JarSet, spark: OwnSpark, settings: Mapping[str, str], find_java: Callable[[], Path]) -> Path:
     """The directory with the jars of the set; those that are there already are not fetched again.
 
-    `settings` are Spark's, of the user; `find_java` is asked where there is no Maven. Raises
-    `Unavailable` where they can't be had, or one is another than
-    the list says: nothing is kept then.
+    `settings` are Spark's, of the user; `find_java` is asked where there is no Maven. Raises `Unavailable`
+    where they can't be had or kept, or one is another than the list says: nothing is kept then.
     """
     require_fitting(jars, spark)
     directory = directory_of(jars)
     if _is_whole(jars):
         return directory
+    try:
+        _fetch(jars, spark, settings, find_java, directory)
+    except OSError as error:
+        raise Unavailable(
+            f"The jars can't be kept in {directory}: {error.strerror or error}",
+            "Let XDG_CACHE_HOME name a directory that can be written, with some space.",
+        ) from error
+    return directory
+
+
+def _fetch(
+    jars: JarSet,
+    spark: OwnSpark,
+    settings: Mapping[str, str],
+    find_java: Callable[[], Path],
+    directory: Path,
+) -> None:
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
         new = Path(scratch) / "jars"
@@ -62,7 +78,6 @@ def fetch(jars: JarSet, spark: OwnSpark, settings: Mapping[str, str], find_java:
             require_right(new / jar.name, jar, "Nothing was kept. Is the repository the one that you mean?")
         shutil.rmtree(directory, ignore_errors=True)
         new.rename(directory)
-    return directory
 
 
 def require_fitting(jars: JarSet, spark: OwnSpark) -> None:
