@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 from textual.binding import Binding, BindingType
 
@@ -155,11 +155,21 @@ class BranchesPane(RecordPane[BranchRows]):
 
 
 def branches_seen(files: Files, main: Opened) -> Hashable:
-    """The branches, and the newest snapshot of each as its hint says: a listing and a small read each."""
+    """The branches, and the newest snapshot of each as its hint says: a listing and two small reads each.
+
+    What is in a snapshot counts, not its number: a branch that was dropped and made again may have the same.
+    """
     table = main.target.table
     names = branch_names(files, table)
-    hints = [root.latest_hint for root in (main.root, *map(table.root, names))]
-    return tuple(names), tuple(files.read_many(hints))
+    roots = (main.root, *map(table.root, names))
+    hints = tuple(files.read_many([root.latest_hint for root in roots]))
+    newest = [root.snapshot(int(hint)) for root, hint in zip(roots, hints, strict=True) if _is_id(hint)]
+    return tuple(names), hints, hash(tuple(files.read_many(newest)))
+
+
+def _is_id(hint: bytes | None) -> TypeGuard[bytes]:
+    # Of a number with very many digits Python makes none.
+    return hint is not None and hint.isdigit() and len(hint) < 20
 
 
 def _branch_row(session: Session, table: TablePath, main: Root, state: branches.BranchState) -> BranchLine:

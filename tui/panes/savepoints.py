@@ -109,9 +109,10 @@ class SavepointsPane(RecordPane[SavepointRows]):
 
     def _listing(self, tags: str, target: Target) -> Hashable:
         files = self.session.files
+        # Of a table that was made again names and ids are the same, and files are not.
+        listed = [frozenset(files.entries(each)) for each in (target.table.savepoints, tags)]
         # The minute makes a due time that passes show.
-        listed = (target.table.savepoints, tags, target.table.branches)
-        return (*(frozenset(files.names(each)) for each in listed), int(time.time() // 60))
+        return *listed, frozenset(files.names(target.table.branches)), int(time.time() // 60)
 
     @property
     def position(self) -> str:

@@ -18,7 +18,7 @@ from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.records.record_key import RecordKey
 from tui.records.sources import GridColumn, Records
-from tui.session import RowVersion, Session, Target
+from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.work.background import ThreadReport
 
@@ -83,16 +83,15 @@ class SchemaPane(RecordPane[SchemaRows]):
 
     def read(self, target: Target, report: ThreadReport[PaneRows[SchemaRows]]) -> None:
         opened = self.session.open(target)
-        ids = opened.lineage.schema_ids()
+        seen, ids = _seen(opened), opened.lineage.schema_ids()
         chosen = self._wanted if self._wanted in ids else (ids[-1] if ids else None)
         history = [opened.lineage.schema(each) for each in ids if chosen is not None and each <= chosen]
         lines = _lines(history)
         schema = history[-1] if history else None
-        report(PaneRows(opened, SchemaRows(opened.root, schema, ids, lines), (opened.root, tuple(ids))))
+        report(PaneRows(opened, SchemaRows(opened.root, schema, ids, lines), seen))
 
     def fingerprint(self, target: Target) -> Hashable:
-        opened = self.session.open(target)
-        return opened.root, tuple(opened.lineage.schema_ids())
+        return _seen(self.session.open(target))
 
     def detail(self, index: int) -> Detail:
         rows = self.rows
@@ -134,6 +133,15 @@ class SchemaPane(RecordPane[SchemaRows]):
             self.load()
         else:
             self.post_message(StatusShown(f"There is no {'older' if step < 0 else 'newer'} schema"))
+
+
+def _seen(opened: Opened) -> Hashable:
+    """Differs when a version is made, and when one of its number is another: of a table that was made again.
+
+    Raises `NotFound` when the table is gone.
+    """
+    files = frozenset(opened.lineage.files.entries(opened.root.schemas))
+    return opened.root, files or tuple(opened.lineage.schema_ids())
 
 
 def _lines(history: Sequence[TableSchema]) -> list[SchemaLine]:

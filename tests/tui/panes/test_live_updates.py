@@ -99,6 +99,37 @@ async def test_a_tab_opened_again_shows_what_happened_meanwhile_at_once(
         await console.sees("later  ", "of 2")
 
 
+async def test_a_table_made_again_meanwhile_shows_as_it_is_where_its_numbers_are_the_same(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job that drops its table and fills it anew: snapshots, schema and branch have the ids they had."""
+    monkeypatch.setattr("tui.screens.browse.FOLLOW_SECONDS", 600.0)
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    async with sitting(warehouse, (140, 40)) as console:
+        await to_orders(console, "5")
+        await console.sees("customer")
+        await console.press("3")
+        await console.sees("rows 20", "of 2")
+        await console.press("7")
+        await console.sees("rows 20", "of 5")
+        await console.press("1")
+        shutil.rmtree(warehouse / "shop.db/orders")
+        other = pa.schema([ORDERS.field("order_id"), pa.field("city", pa.string())])
+        create_table(warehouse, "shop.orders", other, primary_keys=["order_id"])
+        for number in range(5):
+            rows = pa.table({"order_id": [number], "city": ["Oulu"]}, schema=other)
+            commit(warehouse, "shop.orders", rows)
+        open_table(warehouse, "shop.orders").create_tag("v2", 2)
+        create_branch(warehouse, "shop.orders", "fix", "v2")
+        await console.press("5")
+        await console.sees("city")
+        for tab, before in (("3", "main"), ("7", "snapshot.5")):
+            await console.press(tab)
+            await console.sees(f"{before} is gone")
+            await console.press("g")
+            await console.sees("rows 5 ")
+
+
 async def test_looking_on_reads_only_what_changed(warehouse: Path) -> None:
     """One look at a quiet table repaints nothing and reads no record again."""
     async with sitting(warehouse, (120, 40)) as console:
