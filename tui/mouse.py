@@ -9,6 +9,7 @@ from __future__ import annotations
 from textual import events
 from textual.app import App
 from textual.keys import key_to_character
+from textual.widget import Widget
 
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.grid.scroll_lines import ScrollLines
@@ -17,10 +18,19 @@ from tui.widgets.tab_bar import TabBar
 
 # So many rows or lines with one click of the wheel.
 _ROWS = 3
+# As terminals number buttons.
+LEFT = 1
+
+# A widget, and which of its rows, tabs or keys.
+Pointed = tuple[Widget | None, int | str | None]
 
 
 class TakesMouse(App[None]):
     """Rows, tabs and the keys of the bottom line; buttons take their own clicks."""
+
+    # Where a button was pressed down last, and the time before.
+    _down: Pointed = (None, None)
+    _before: Pointed = (None, None)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         self._turn(event, _ROWS)
@@ -35,21 +45,36 @@ class TakesMouse(App[None]):
         elif isinstance(widget, ScrollLines):
             widget.action_scroll(rows)
 
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._before, self._down = self._down, self._pointed_at(event)
+
     async def on_click(self, event: events.Click) -> None:
+        pressed, is_second = self._pointed_at(event), event.chain > 1
+        if event.button != LEFT or pressed != self._down or (is_second and pressed != self._before):
+            # It was meant for what was there before, such as the button of a dialog that it closed.
+            return
+        match pressed:
+            case RecordGrid() as grid, int(place):
+                self._click_row(grid, place, is_second=is_second)
+            case TabBar(), int(tab):
+                await self.run_action(f"tab({tab})", self.screen)
+            case KeyBar(), str(key):
+                self._press(key)
+
+    def _pointed_at(self, event: events.MouseEvent) -> Pointed:
         widget, region = self.screen.get_widget_at(event.screen_x, event.screen_y)
         x, y = int(event.screen_x) - region.x, int(event.screen_y) - region.y
-        if isinstance(widget, RecordGrid) and (place := widget.place_at(y)) is not None:
-            self._click_row(widget, place, is_double=event.chain == 2)
-        elif isinstance(widget, TabBar) and (tab := widget.tab_at(x)) is not None:
-            await self.run_action(f"tab({tab})", self.screen)
-        elif isinstance(widget, KeyBar) and (key := widget.key_at(x)):
-            self._press(key)
+        if isinstance(widget, RecordGrid):
+            return widget, widget.place_at(y)
+        if isinstance(widget, TabBar):
+            return widget, widget.tab_at(x)
+        return widget, (widget.key_at(x) or None) if isinstance(widget, KeyBar) else None
 
-    def _click_row(self, grid: RecordGrid, place: int, *, is_double: bool) -> None:
-        if is_double and place == grid.cursor:
-            self._press("enter")
-        else:
+    def _click_row(self, grid: RecordGrid, place: int, *, is_second: bool) -> None:
+        if not is_second:
             grid.move_to(place)
+        elif place == grid.cursor:
+            self._press("enter")
 
     def _press(self, key: str) -> None:
         self.post_message(events.Key(key, key_to_character(key)))

@@ -49,8 +49,8 @@ class Choices(Lines, can_focus=True):
             self.post_message(self.Chosen(self._labels[self._cursor]))
 
     def on_click(self, event: events.Click) -> None:
-        if event.chain > 1:
-            # The second of two clicks was meant for what stood here before.
+        if event.chain > 1 or event.button != 1:
+            # The second of two clicks was meant for what stood here before; other buttons paste, or ask.
             return
         end = 0
         for number, (text, _) in enumerate(self.lines(self.size.width)[0]):

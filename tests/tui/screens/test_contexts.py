@@ -95,7 +95,11 @@ async def test_the_mouse_is_off_until_it_is_switched_on(warehouse: Path) -> None
 
 
 async def click(console: Sitting, words: str, *, times: int = 1) -> None:
-    """Where these words are on the screen."""
+    """Where these words are on the screen, once a dialog is as high as its text needs."""
+    text = ""
+    while text != console.text:
+        text = console.text
+        await console.pilot.pause(0.1)
     lines = console.text.splitlines()
     y = next(y for y, line in enumerate(lines) if words in line)
     await console.pilot.click(offset=(lines[y].index(words) + 1, y), times=times)

@@ -1,0 +1,68 @@
+"""What a click must not do: act on what lies below a dialog that it closed, or by another button."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tui.driving import Sitting, at_events
+from tui.widgets.grid.record_grid import RecordGrid
+
+
+def place_of(console: Sitting, words: str) -> tuple[int, int]:
+    """One cell into these words on the screen."""
+    lines = console.text.splitlines()
+    y = next((y for y, line in enumerate(lines) if words in line), None)
+    assert y is not None, f"{words!r} is not on the screen\n{console.text}"
+    return lines[y].index(words) + 1, y
+
+
+async def at_snapshots(console: Sitting) -> RecordGrid:
+    """With the keys on the third of many rows."""
+    await console.press("enter", "z", "j", "j")
+    await console.sees("3 of 250")
+    return console.app.browse.snapshots.grid
+
+
+async def test_the_click_that_closes_a_dialog_moves_nothing_below_it(many: Path) -> None:
+    async with at_events(many, (120, 40)) as console:
+        grid = await at_snapshots(console)
+        for times in (1, 2):
+            await console.press("s")
+            await console.sees("[ Apply ]")
+            x, y = place_of(console, "[ Cancel ]")
+            assert grid.region.contains(x, y)
+            await console.pilot.click(offset=(x, y), times=times)
+            await console.loses("[ Cancel ]")
+            await console.pilot.pause(0.1)
+            assert grid.cursor == 2, times
+            assert "3 of 250" in console.text
+
+
+async def test_only_the_left_button_presses(many: Path) -> None:
+    async with at_events(many, (120, 40)) as console:
+        grid = await at_snapshots(console)
+        for button in (2, 3):
+            for words in ("246 ", "4 Tags", "s savepoint", "244 "):
+                await console.pilot.click(offset=place_of(console, words), button=button, times=2)
+            await console.pilot.pause(0.1)
+            assert grid.cursor == 2 and "[1 Snapshots" in console.text
+        await console.press("s")
+        await console.sees("[ Apply ]")
+        for button in (2, 3):
+            await console.pilot.click(offset=place_of(console, "[ Apply ]"), button=button)
+            await console.pilot.pause(0.1)
+        await console.sees("[ Apply ]")
+        assert not (many / "shop.db/events/savepoint").exists()
+
+
+async def test_the_second_click_of_two_presses_no_other_key(many: Path) -> None:
+    """`a apply` of a plan, where another key of the dialog stands once it is applied."""
+    async with at_events(many, (120, 40)) as console:
+        await at_snapshots(console)
+        await console.press("s")
+        await console.sees("[ Apply ]", "a apply")
+        x, y = place_of(console, "esc cancel")
+        await console.pilot.click(offset=(x, y), times=3)
+        await console.loses("[ Cancel ]")
+        await console.pilot.pause(0.1)
+        assert "3 of 250" in console.text and "[1 Snapshots" in console.text
