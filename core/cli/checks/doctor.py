@@ -250,6 +250,10 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
     if counts[0] and not counts[2] and not is_unfinished:
         detail = "It has snapshots and no schema: a job wrote there after the branch was moved or deleted"
         yield Finding(name, "broken", detail, "Stop that job; write its rows again.")
+    if root.branch is not None and not counts[0] and not counts[2] and not is_unfinished:
+        detail = "It has no schema: stock remove_orphan_files stops there, for the whole table"
+        words = shell_line([root.table.full_name, "--name", root.label])
+        yield Finding(name, "warning", detail, f"Run: paimark delete-branch {words}")
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
     for sentence in apart.warnings(files, root):

@@ -12,7 +12,7 @@ from core.errors import Corrupt, FileMissing, NotFound, Unavailable
 from core.storage.files import Files
 from core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.lineage.commit_times import CommitTimes, read_commit_times
-from core.table.lineage.main_branch import root_exists
+from core.table.lineage.main_branch import branch_names, root_exists
 from core.table.names import checked_name, is_safe_name, near_or_there, table_missing
 from core.table.reading import numbered, read_records
 from core.table.records import DECODE_ERRORS, UNREADABLE_HINT, Snapshot, TableSchema, Tag, misnamed, not_whole
@@ -297,6 +297,9 @@ class Lineage:
             return
         if self.root.branch is None:
             raise table_missing(self.root.table)
+        if self.root.branch in branch_names(self.files, self.root.table):
+            # An empty directory, as somebody left it who died while deleting the branch.
+            return
         raise NotFound(
             f"{self.root.table.full_name} has no branch {self.root.branch}",
             "It may have been deleted: refresh.",

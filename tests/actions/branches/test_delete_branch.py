@@ -8,10 +8,14 @@ import pyarrow as pa
 import pytest
 
 from core.actions.context import Context
+from core.cli.checks import doctor
+from core.cli.options import Given
 from core.errors import NotFound, Refused
+from core.space.space import space
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_names
+from core.verify.verify import verify
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import ORDERS as ORDERS_SCHEMA
@@ -125,6 +129,13 @@ def test_when_any_root_is_unreadable_nothing_is_deleted(context: Context, orders
 def test_what_another_engine_left_empty_can_go(context: Context, warehouse: Path, orders: Path) -> None:
     open_table(warehouse, "shop.orders").branch_manager().create_branch("empty")
     (orders / "branch/branch-hollow/schema").mkdir(parents=True)
+    assert verify(context, ORDERS).is_whole and space(context, ORDERS).tells_orphans
+    findings = [*doctor._table(Given(warehouse=str(warehouse)), "shop.orders")]
+    [finding] = [each for each in findings if each.check == "branch hollow" and each.state != "ok"]
+    assert finding.detail == "It has no schema: stock remove_orphan_files stops there, for the whole table"
+    assert finding.hint == "Run: paimark delete-branch shop.orders --name hollow"
+    done(context, "expire-snapshots", retain_last=2)
+    done(context, "delete-tag", name="v2")
     for name in ("empty", "hollow"):
         done(context, ACTION, name=name)
     assert branch_names(context.files, ORDERS) == []

@@ -1,0 +1,41 @@
+"""A branch killed half-way out is read by all that looks at the table; no file of it is taken for litter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.cli.checks import doctor
+from core.cli.options import Given
+from core.space.space import space
+from core.table.layout import BARRIER
+from core.table.lineage.main_branch import all_roots, main_root
+from core.table.system_tables import SYSTEM_TABLES
+from core.table.timeline.scene import read_scene
+from core.verify.verify import verify
+from tests.actions.acting import ORDERS, context_on
+from tests.faults.takeovers import Case, Scene
+from tests.faults.test_replace_main import CASES
+
+GOING = [each for each in CASES if each.name in ("delete a branch", "retire a branch")]
+
+
+@pytest.mark.parametrize("case", GOING, ids=lambda case: case.name)
+def test_everything_reads_a_branch_that_goes(case: Case, warehouse_template: Path, tmp_path: Path) -> None:
+    scene = Scene(case, warehouse_template, tmp_path)
+    context = context_on(tmp_path / "warehouse")
+    files = context.files
+    for when in scene.killed():
+        report = verify(context, ORDERS, older_than=0)
+        needing = {each for problem in report.problems for each in problem.needed_by}
+        assert all(each.endswith(" of fix") for each in needing), when
+        assert not any(each.path.endswith(BARRIER) for each in (*report.orphans, *report.young)), when
+        assert space(context, ORDERS).rows, when
+        assert read_scene(files, ORDERS, main_root(files, ORDERS), []).lanes, when
+        assert list(doctor._table(Given(warehouse=files.uri), "shop.orders")), when
+        for root in all_roots(files, ORDERS):
+            for name, table in SYSTEM_TABLES.items():
+                # The files of a branch may be going.
+                if name != "files" or root.branch is None:
+                    list(table.read(files, root))
