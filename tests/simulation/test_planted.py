@@ -22,7 +22,7 @@ POINTS = {
     "expiry-passes-a-commit-that-is-being-made": "merge: die after write 16, others commit and main expires",
     "a-rollback-makes-an-archive-somebodys": "pointer: die after write 16, main is rolled back",
     "a-recovery-takes-another-branch-for-the-one-that-goes": (
-        "branch goes: die after write 10, another branch gets its name"
+        "branch without commits goes: die after write 6, another branch gets its name"
     ),
     "a-recovery-moves-another-branch-of-the-name": (
         "branch is retired: die after write 16, another branch gets its name"

@@ -53,6 +53,7 @@ class Operation:
     the plan was begun, `shown` when it was made, `begun` when it was applied. `touched` has each thing it
     changed with what that was before, `token` its name in the log of operations. `late` are the roots that
     others committed to since the plan and before it may have looked for that: what they have there must stay.
+    `anew` are those that a stock engine has made in the place of others of their names since it began.
     """
 
     actor: Actor
@@ -68,6 +69,7 @@ class Operation:
     touched: dict[Key, object] = field(default_factory=dict)
     moves: list[Move] = field(default_factory=list)
     late: set[Root] = field(default_factory=set)
+    anew: set[Root] = field(default_factory=set)
     looked_after: set[str] = field(default_factory=set)
 
     @property

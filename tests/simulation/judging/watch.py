@@ -51,6 +51,11 @@ class Watch:
             held = [each for each in held if each.actor.name == holder] or held
         return held[-1] if held else None
 
+    def made_anew(self, root: Root) -> None:
+        """A stock engine has just deleted a root, and makes another of its name."""
+        for operation in (*self.operations.values(), *self.doubts):
+            operation.anew.add(root)
+
     def _given_up(self, actor: Actor, stand_in: Actor) -> None:
         self._late.add(stand_in)
         if (operation := self.operations.get(actor)) is not None:
@@ -190,6 +195,8 @@ class Watch:
         """Whether a root has been made anew since an action was planned: its line is not the one of then."""
         then = operation.planned.heads.get(root)
         lines = self._world.descends
+        if root in operation.anew:
+            return True
         return then is not None and not lines(newest, then) and not lines(then, newest)
 
     def forget(self, name: str, found: Identity) -> None:

@@ -88,6 +88,7 @@ class Bench:
         world.always_leaks = True
         world.forks[name] = view.tags(world.store, TABLE.root())[tag]
         world.made_anew.add(branch)
+        self.watch.made_anew(branch)
         self.alone(lambda: self.maintenance().create_branch(name, tag))
         self.alone(lambda: self.write(name, "append", "append"))
 

@@ -111,6 +111,7 @@ CASES = (
     Case("tag goes", "delete-tag", {"name": "fork"}, (lambda bench: bench.expire(),)),
     Case("savepoint goes", "delete-savepoint", {"id": 1}, (*_SAVED, lambda bench: bench.expire())),
     Case("branch goes", "delete-branch", {"name": "b"}, _BRANCH),
+    Case("branch without commits goes", "delete-branch", {"name": "b"}, _BRANCH[:1]),
     Case("merged branch goes", "delete-branch", {"name": "b"}, _MERGED),
     Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
     Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
