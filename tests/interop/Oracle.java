@@ -149,6 +149,8 @@ public final class Oracle {
                 return null;
             case "options":
                 return options();
+            case "takes-option":
+                return takesOption(text("option"), text("value"));
             case "drop":
                 try (Catalog catalog = catalog()) {
                     catalog.dropTable(Identifier.fromString(text("table")), false);
@@ -174,6 +176,25 @@ public final class Oracle {
             }
         }
         return keys;
+    }
+
+    /** Whether the value of an option can be read. */
+    private static boolean takesOption(String key, String value) throws Exception {
+        Options options = new Options();
+        options.set(key, value);
+        for (Field field : CoreOptions.class.getFields()) {
+            if (field.getType() == ConfigOption.class) {
+                ConfigOption<?> option = (ConfigOption<?>) field.get(null);
+                if (option.key().equals(key)) {
+                    try {
+                        options.get(option);
+                    } catch (IllegalArgumentException error) {
+                        return false;
+                    }
+                }
+            }
+        }
+        return true;
     }
 
     /** All rows as objects; {@code options} carry the time travel, as {@code scan.tag-name} does. */

@@ -220,6 +220,11 @@ class Judge:
         keys: list[str] = self._ask("options", Path(), "")
         return keys
 
+    def takes_option(self, option: str, value: str) -> bool:
+        """Whether stock Paimon can read this value of a table's option."""
+        takes: bool = self._ask("takes-option", Path(), "", option=option, value=value)
+        return takes
+
     def close(self) -> None:
         self._process.communicate(timeout=30)
 

@@ -15,6 +15,7 @@ from core.actions.schema.types import nullable, paimon_type, widened
 from core.durations import parse_interval
 from core.errors import UsageError
 from core.redaction import shown_value
+from core.table.definition.option_types import require_value
 from core.table.definition.retention import RETENTION_OFF
 from core.table.names import near_names
 from core.table.records import SchemaField, TableSchema
@@ -179,6 +180,7 @@ def _set(draft: _Draft, change: SchemaChange) -> None:
         _require_free_option(draft, change.name)
     if change.name == "savepoint.create-interval":
         parse_interval(change.value)
+    require_value(change.name, change.value)
     draft.options[change.name] = change.value
     draft.clauses.append(f"set {change.name} to {shown_value(change.name, change.value)}")
     if is_protecting:

@@ -173,6 +173,15 @@ def test_the_line_to_take_it_back_is_a_command_that_does(
         ({"set": "'manifest.format' = 'orc'"}, "can't be changed"),
         ({"set": "'partition.default-name' = 'x'"}, "can't be changed"),
         ({"set": "'partition.legacy-name' = 'false'"}, "can't be changed"),
+        ({"set": "'snapshot.num-retained.min' = 'x'"}, "is a whole number up to 2147483647, not 'x'"),
+        ({"set": "'snapshot.num-retained.max' = '2147483648'"}, "is a whole number up to 2147483647"),
+        (
+            {"set": "'snapshot.time-retained' = 'P1D'"},
+            "is a length of time like 30 min, 1 h or 7 d, not 'P1D'",
+        ),
+        ({"set": "'write-only' = 'yes'"}, "is true or false, not 'yes'"),
+        ({"set": "'target-file-size' = '128 megs'"}, "is a size like 128 mb, not '128 megs'"),
+        ({"set": "'tag.creation-period' = 'weekly'"}, "is one of daily, hourly, two-hours, not 'weekly'"),
         ({"drop": "customer, price, order_id"}, "is of the primary key"),
     ],
 )
