@@ -10,9 +10,9 @@ from typing import ClassVar
 from core.errors import PaimarkError
 from core.figures import age, duration, exact_time
 from core.storage.files import Files
-from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
+from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
 from core.table.lineage.branches import branch_rows
-from core.table.lineage.lineage import Lineage
+from core.table.lineage.lineage import Lineage, numbered
 from core.table.records import Savepoint, Tag
 from core.table.savepoints import SavepointManager
 from tui.formats import format_value
@@ -24,17 +24,20 @@ from tui.session import RowVersion, Target
 from tui.widgets.detail_strip import Detail
 from tui.work.background import ThreadReport
 
-_OK, _FOREIGN = "ok", "foreign tag"
+_OK, _FOREIGN, _UNFINISHED = "ok", "foreign tag", "unfinished"
 _PROTECTED_BY = {
     "unprotected": "none: the next expiry may delete its files",
     _FOREIGN: "it is a tag only: another engine made it, or it came with a copy",
+    _UNFINISHED: "it is a tag only: its savepoint is being made, or who made it died",
 }
 _UNVERIFIED = "never: nobody proved that its tag came in time; read it once, whole"
 
 
 @dataclass(frozen=True, slots=True)
 class SavepointLine:
-    """A savepoint with its health, or a tag called so that is none; `kept_by`: branches made from it."""
+    """A savepoint with its health, or a tag called so that is none, or none yet.
+
+    `kept_by`: branches made from it."""
 
     id: int
     snapshot_id: int
@@ -167,10 +170,12 @@ def _lines(files: Files, manager: SavepointManager, root: Root) -> list[Savepoin
         for each, health in manager.health_of_root(root)
     ]
     lineage = Lineage(files, root)
+    claimed = set(numbered(files.names(root.table.savepoints), CLAIM_PREFIX))
     for name in manager.foreign_tags(root):
         tag = lineage.tag(name)
         number = int(name.removeprefix(SAVEPOINT_TAG_PREFIX))
-        lines.append(SavepointLine(number, tag.id, _FOREIGN, None, tag, tuple(made_from.get(name, ()))))
+        health = _UNFINISHED if number in claimed else _FOREIGN
+        lines.append(SavepointLine(number, tag.id, health, None, tag, tuple(made_from.get(name, ()))))
     return lines
 
 

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 
 import msgspec
 
+from core.errors import Corrupt
 from core.storage.files import read_if_there
-from core.table.layout import SAVEPOINT_TAG_PREFIX
+from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX
 from core.table.lineage.lineage import numbered
 from core.table.lineage.main_branch import branch_names
+from tui.named_keys import key
 from tui.session import Opened, Session, Target
 from tui.tabs import Tab
 
 
 class TabCounts(msgspec.Struct, frozen=True):
-    """The counts, the root that they were read from, and a sentence on a change that died half-way."""
+    """The counts, the root that they were read from, and a sentence on what died half-way."""
 
     opened: Opened
     counts: Mapping[Tab, int]
@@ -23,7 +25,7 @@ class TabCounts(msgspec.Struct, frozen=True):
 
 
 def count_tabs(session: Session, target: Target) -> TabCounts:
-    """Two reads and two listings, for a thread. Raises `NotFound`, `Corrupt`, `Unavailable`.
+    """Two reads and three listings, for a thread. Raises `NotFound`, `Corrupt`, `Unavailable`.
 
     Savepoints are those with a tag: the few that lost theirs are counted when their tab is opened.
     """
@@ -36,12 +38,31 @@ def count_tabs(session: Session, target: Target) -> TabCounts:
 
 
 def _interrupted(session: Session, target: Target) -> str:
-    if read_if_there(session.files, target.table.journal) is None:
+    """Of a change whose process is gone, or of a savepoint that one was making."""
+    files, table = session.files, target.table
+    journal = read_if_there(files, table.journal)
+    claims = numbered(files.names(table.savepoints), CLAIM_PREFIX)
+    if journal is None and not claims:
         return ""
-    # What reads it takes a while to load, and few tables have one.
+    # What reads them takes a while to load, and few tables have one.
     from core.actions.change.journal import current
+    from core.actions.change.owner import standing
+    from core.actions.roots.savepoint_claim import read_claim
 
-    held = current(session.context, target.table)
-    if held is None or held.standing(session.context) != "gone":
-        return ""
-    return f"{held.journal.action} of {target.table.full_name} was interrupted"
+    context = session.context
+    try:
+        held = current(context, table)
+        if held is not None and held.standing(context) == "gone":
+            return f"{held.journal.action} of {table.full_name} was interrupted: {_who_mends(session)}"
+        for claim in (read_claim(context, table, number) for number in claims):
+            if claim is not None and standing(context, claim.owner, claim.token) == "gone":
+                return f"savepoint {claim.id} of {table.full_name} was interrupted: {_who_mends(session)}"
+    except Corrupt as error:
+        return error.message
+    return ""
+
+
+def _who_mends(session: Session) -> str:
+    if session.read_only:
+        return "`recover` is for who may write"
+    return f"`{key('app.palette', ':')}` recover mends it"

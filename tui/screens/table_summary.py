@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from textual.app import App
 
 from tui.messages import Say
-from tui.named_keys import key
 from tui.panes.tab_counts import TabCounts, count_tabs
 from tui.screens.next_query import NextQuery
 from tui.screens.open_tabs import OpenTabs
@@ -75,9 +74,7 @@ class TableSummary:
         interrupted = counted.interrupted
         self._breadcrumb.go(replace(self._breadcrumb.location, is_interrupted=bool(interrupted)))
         if interrupted and interrupted != self._told:
-            self._say(
-                f"{interrupted}: `{key('app.palette', ':')}` recover finishes it or takes it back", "warn"
-            )
+            self._say(interrupted, "warn")
         self._told = interrupted
 
     def show_engine(self) -> None:

@@ -189,17 +189,44 @@ async def test_no_warehouse_and_an_empty_one_are_sentences(tmp_path: Path) -> No
         await console.sees("No databases in this", "warehouse", "What Spark, Flink")
 
 
-async def test_a_change_that_died_is_told_where_its_table_is_opened(warehouse: Path) -> None:
-    dying = context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), r"STEP-\w+-1$"))
+@pytest.mark.parametrize(
+    ("at", "action", "arguments", "words"),
+    [
+        (r"STEP-\w+-1$", "rollback", {"to": "snapshot.3", "truncate": True}, "rollback"),
+        (r"tag-savepoint.1$", "create-savepoint", {}, "savepoint 1"),
+    ],
+)
+async def test_a_change_that_died_is_told_where_its_table_is_opened(
+    warehouse: Path, at: str, action: str, arguments: dict[str, object], words: str
+) -> None:
+    dying = context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), at))
     with pytest.raises(Death):
-        done(dying, "rollback", to="snapshot.3", truncate=True)
+        done(dying, action, **arguments)
     async with at_events(warehouse, (100, 30)) as console:
         assert "INTERRUPTED" not in console.text
         await console.press("j", "enter")
-        await console.sees("INTERRUPTED", "rollback of shop.orders was interrupted: `:` recover finishes")
+        await console.sees("INTERRUPTED", f"{words} of shop.orders was interrupted: `:` recover mends it")
         await console.press("escape", "k")
         await console.sees("● events")
         await console.loses("INTERRUPTED")
+
+
+async def test_a_savepoint_that_is_not_whole_yet_is_no_tag_of_another_engine(warehouse: Path) -> None:
+    dying = context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), r"tag-savepoint.1$"))
+    with pytest.raises(Death):
+        done(dying, "create-savepoint")
+    async with at_events(warehouse, (130, 30)) as console:
+        await console.press("j", "enter", "2")
+        await console.sees("! unfinished", "its savepoint is being made")
+        assert "foreign" not in console.text
+
+
+async def test_a_journal_that_can_not_be_read_is_told_and_hides_no_counts(warehouse: Path) -> None:
+    (warehouse / "shop.db/orders/branch").mkdir(exist_ok=True)
+    (warehouse / "shop.db/orders/branch/ACTION").write_text("{")
+    async with at_events(warehouse, (130, 30)) as console:
+        await console.press("j", "enter")
+        await console.sees("INTERRUPTED", "ACTION", "3 Branches 1")
 
 
 async def test_a_database_opened_as_a_warehouse_says_what_it_is(warehouse: Path) -> None:
