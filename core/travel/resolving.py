@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from core.errors import NotFound, failing_at
 from core.quoting import quoted_if_needed
 from core.storage.files import Files
@@ -11,6 +13,9 @@ from core.table.lineage.main_branch import branch_root
 from core.table.names import SystemName, is_safe_name, split_system_name
 from core.travel.parse.uses import Statement, TableUse
 from core.travel.version import resolve_version
+
+# Nobody needs to be shown more, and each database is a request.
+_MOST_NAMED = 3
 
 
 def resolve_name(files: Files, use: TableUse, database: str | None) -> tuple[TablePath, SystemName] | None:
@@ -60,9 +65,9 @@ def tables_called(files: Files, name: str) -> str:
     table = name.partition("$")[0]
     if not is_safe_name(table):
         return ""
-    having = [each for each in databases(files) if table_exists(files, TablePath(each, table))]
+    having = (each for each in databases(files) if table_exists(files, TablePath(each, table)))
     written = quoted_if_needed(name)
-    return " or ".join(f"{quoted_if_needed(each)}.{written}" for each in having[:3])
+    return " or ".join(f"{quoted_if_needed(each)}.{written}" for each in islice(having, _MOST_NAMED))
 
 
 def _no_database(files: Files, name: str) -> NotFound:

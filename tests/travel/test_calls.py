@@ -83,6 +83,12 @@ def test_what_is_no_call_is_pointed_at(sql: str, said: str, place: str) -> None:
     assert sql[refused.value.position :].startswith(place)
 
 
+def test_a_call_of_the_schema_alone_is_shown_a_whole_one() -> None:
+    with pytest.raises(SqlRefused, match="no procedure sys") as refused:
+        call_of("CALL sys")
+    assert "CALL sys.create_savepoint(" in refused.value.hint
+
+
 @given(
     st.lists(
         st.one_of(

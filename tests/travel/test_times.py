@@ -155,6 +155,7 @@ def test_what_is_not_a_constant_time_is_refused_where_it_stands(
     ("expression", "position"),
     [
         ("rand(1)", 0),
+        ("X'00'", 0),
         ("nvl(NULL, now())", 4),
         ("CAST(NULL AS TIMESTAMP)", 5),
         ("now() || 'x'", 6),

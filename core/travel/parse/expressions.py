@@ -196,6 +196,9 @@ class ExpressionReader:
             if after.text == "(":
                 self.index += 1
                 return self._call(token, after)
+            if word == "X" and after.kind == "string":
+                self.index += 1
+                return Opaque(self.sql[token.start : after.end], token.start)
         if word == "CASE":
             self._pass_over("END", token)
             return Opaque(token.text, token.start)

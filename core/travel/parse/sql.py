@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from core.errors import UsageError
 from core.text import has_halves
-from core.travel.parse.errors import too_deep
+from core.travel.parse.errors import SqlRefused, too_deep
 from core.travel.parse.kinds import classify
 from core.travel.parse.scanner import Scanner
 from core.travel.parse.tokens import Token, tokenize
@@ -21,7 +21,8 @@ def read_statement(sql: str) -> Statement:
     """Parse one statement: its kind, and the tables that it reads.
 
     Raises `UsageError` for more than one statement, and `SqlRefused` for a clause that is unfinished or is
-    not time travel (a period, a temporal join).
+    not time travel (a period, a temporal join), and for a name or a clause whose last quote
+    is missing.
     """
     if has_halves(sql):
         raise UsageError("The statement is not UTF-8", "Look at the encoding of the terminal or file.")
@@ -32,6 +33,7 @@ def read_statement(sql: str) -> Statement:
         scanner.scan()
     except RecursionError as error:
         raise too_deep(sql, 0) from error
+    _require_closed(scanner)
     return Statement(
         sql,
         kind.kind,
@@ -43,6 +45,17 @@ def read_statement(sql: str) -> Statement:
         tuple(scanner.references),
         tuple(tokens),
     )
+
+
+def _require_closed(scanner: Scanner) -> None:
+    """Of a name or a clause, which others take the place of, Spark would not see that its end is missing."""
+    last = scanner.tokens[-1] if scanner.tokens else None
+    if last is None or last.is_closed:
+        return
+    uses = [*scanner.uses, *([scanner.target] if scanner.target else [])]
+    if any(last.end in (use.name_span[1], (use.clause_span or use.name_span)[1]) for use in uses):
+        quote = last.text.lstrip("rR")[0]
+        raise SqlRefused(f"This {quote} is not closed", f"Write {quote} at its end.", scanner.sql, last.start)
 
 
 def _without_end(sql: str, tokens: list[Token]) -> list[Token]:

@@ -2,7 +2,7 @@
 
 As Spark 4.1's lexer cuts them, with one liberty: `$` may stand in a plain word, so that `orders$snapshots` is
 one name. Comments and white space are left out; a hint's `/*+` and `*/` are symbols. Nothing is refused here:
-text that Spark would not take (an unclosed string) is one token, and Spark says so.
+a string or a name whose end is missing is one token.
 """
 
 from __future__ import annotations
@@ -34,6 +34,12 @@ class Token(NamedTuple):
         return self.kind in ("word", "quoted")
 
     @property
+    def is_closed(self) -> bool:
+        """False for a string or a quoted name whose end is missing."""
+        pattern = _CLOSED.get(self.kind)
+        return pattern is None or pattern.fullmatch(self.text) is not None
+
+    @property
     def value(self) -> str:
         """The value of a name or a string, without its quotes and escapes."""
         if self.kind == "quoted":
@@ -60,6 +66,13 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
+_CLOSED = {
+    "quoted": re.compile(r"`(?:[^`]|``)*`"),
+    "string": re.compile(
+        r"""[rR]'[^']*' | '(?:[^'\\]|\\.|'')*' | [rR]"[^"]*" | "(?:[^"\\]|\\.|"")*" """,
+        re.VERBOSE | re.DOTALL,
+    ),
+}
 _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 

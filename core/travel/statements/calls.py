@@ -53,7 +53,8 @@ class _CallReader(TokenCursor):
             self.refuse("The name of a procedure is missing", _FORM)
         parts, self.index = self.read_name(self.index)
         if len(parts) != 2 or parts[0].lower() != SCHEMA:
-            hint = f"Procedures are in {SCHEMA}: CALL {SCHEMA}.{parts[-1].lower()}(...)."
+            name = parts[-1].lower()
+            hint = f"Procedures are in {SCHEMA}: CALL {SCHEMA}.{name}(...)." if name != SCHEMA else _FORM
             raise SqlRefused(f"There is no procedure {'.'.join(parts)}", hint, self.sql, position)
         self._expect("(", f"( must follow {SCHEMA}.{parts[1]}")
         arguments: list[CallArgument] = []
