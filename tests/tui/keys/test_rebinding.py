@@ -5,18 +5,20 @@ from __future__ import annotations
 import ast
 import gc
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import tui
-from core.config import Settings
+from core.config import OwnCommand, Settings
 from core.errors import UsageError
 from core.travel.wanted import Wanted
 from tests.tui.driving import at_orders
 from tui.app import _scopes, run
-from tui.commands.own_commands import require_free_keys
+from tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
 from tui.keys.bindings import Scope
 from tui.keys.rebinding import first_keys, keymap_of, keys_of
 from tui.named_keys import take_keys
@@ -51,6 +53,14 @@ def test_keys_are_swapped_and_those_that_shared_one_keep_it(scopes: list[Scope])
     assert (keymap["act.savepoint"], keymap["act.branch"]) == ("b", "s")
     # Escape is three things in the dialog of a plan, one at a time.
     assert (keymap["dialog.close"], keymap["dialog.finish"]) == ("q,f9", "escape")
+
+
+def test_the_keys_and_commands_of_the_documentation_can_be(scopes: list[Scope]) -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", Path("docs/configuration.md").read_text(), re.DOTALL)
+    config = tomllib.loads("\n".join(each for each in blocks if "[keys]" in each or "[[command]]" in each))
+    assert keymap_of(config["keys"], scopes)["act.savepoint"] == "f2"
+    commands = ready_commands([msgspec.convert(each, OwnCommand) for each in config["command"]])
+    require_free_keys(bindings_of(commands), scopes, config["keys"])
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -197,7 +198,7 @@ async def test_no_warehouse_and_an_empty_one_are_sentences(tmp_path: Path) -> No
     ],
 )
 async def test_a_change_that_died_is_told_where_its_table_is_opened(
-    warehouse: Path, at: str, action: str, arguments: dict[str, object], words: str
+    warehouse: Path, at: str, action: str, arguments: dict[str, Any], words: str
 ) -> None:
     dying = context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), at))
     with pytest.raises(Death):
