@@ -120,7 +120,16 @@ class Outcomes:
             is_taken_back = now is None and operation.action in _TAGGING
             if now != before and not (is_taken_back or self._is_safety(key) or self._is_guard(key)):
                 found.append(key)
-        return found
+        return [each for each in found if not self._has_gone_along(operation, each)]
+
+    def _has_gone_along(self, operation: Operation, key: tuple[object, ...]) -> bool:
+        """A tag that somebody has made in the table directory since, and that an archive has now instead."""
+        before = operation.touched[key]
+        if key[0] != "tag" or _root(key) != TABLE.root() or view.main_root(self._store) == TABLE.root():
+            return False
+        name, seen = str(key[2]), operation.planned.tags.get(TABLE.root(), {})
+        copies = [each for each in view.roots(self._store) if (each.branch or "").startswith("main-")]
+        return name not in seen and before in [view.tags(self._store, each).get(name) for each in copies]
 
     def _is_guard(self, key: tuple[object, ...]) -> bool:
         """A tag that guards one of main's own: any action of ours writes those that it finds missing."""

@@ -26,8 +26,6 @@ KNOWN_FAULTS = frozenset(
         ("fast-forward", "another branch gets its name"),
         ("undo of a truncation", "others commit and main expires"),
         ("undo of a truncation", "others commit and all that is old expires"),
-        ("undo of a pointer", "tags and branches are made"),
-        ("undo of a pointer, a savepoint of the newest", "tags and branches are made"),
     }
 )
 
