@@ -208,7 +208,8 @@ def _partition(schema: TableSchema, insert: Insert) -> dict[str, str | None]:
     for each in insert.static:
         key = keys.get(each.name.lower())
         if key is None:
-            raise Refused(f"{each.name} is no partition column", f"They are {', '.join(keys.values())}.")
+            there = f"They are {', '.join(keys.values())}." if keys else "The table has none: leave PARTITION out."
+            raise Refused(f"{each.name} is no partition column", there)
         named[key] = printed(each, types[key])
     return named
 
