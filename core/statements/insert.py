@@ -208,8 +208,9 @@ def _partition(schema: TableSchema, insert: Insert) -> dict[str, str | None]:
     for each in insert.static:
         key = keys.get(each.name.lower())
         if key is None:
-            there = f"They are {', '.join(keys.values())}." if keys else "The table has none: leave PARTITION out."
-            raise Refused(f"{each.name} is no partition column", there)
+            named_keys = f"They are {', '.join(keys.values())}."
+            hint = named_keys if keys else "The table has none: leave PARTITION out."
+            raise Refused(f"{each.name} is no partition column", hint)
         named[key] = printed(each, types[key])
     return named
 
