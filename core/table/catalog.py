@@ -23,20 +23,20 @@ __all__ = [
 ]
 
 _LISTED = "`paimark tables` lists those there are."
-# A hint looks into as many databases, and tells as many tables.
+# The numbers of databases that a hint searches, and of tables that it names.
 _DATABASES = 50
 _FEW = 3
 
 
 def databases(files: Files) -> list[str]:
-    """The names of the databases, sorted. Raises `NotFound` when there is no warehouse."""
+    """The names of the databases, sorted. Raises `NotFound` if there is no warehouse."""
     directories = (entry.name for entry in files.entries("") if entry.is_directory)
     names = (name.removesuffix(DATABASE_SUFFIX) for name in directories if name.endswith(DATABASE_SUFFIX))
     return sorted(name for name in names if is_safe_name(name))
 
 
 def found_below(uri: str) -> str:
-    """Of an address without databases: a hint where it is that of a database or of a table, else empty."""
+    """A hint about an address without databases: that it is a database or a table. Empty if it is neither."""
     above, _, last = uri.rstrip("/").rpartition("/")
     if last.endswith(DATABASE_SUFFIX):
         return f"{last} is a database: its warehouse is {above}."
@@ -47,21 +47,21 @@ def found_below(uri: str) -> str:
 
 
 def database_directory(database: str) -> str:
-    """Where the tables of a database are, relative to the warehouse."""
+    """The directory of a database's tables, relative to the warehouse."""
     return f"{database}{DATABASE_SUFFIX}"
 
 
 def require_database(files: Files, name: str) -> None:
-    """Raises `NotFound`, with names spelled like it as the hint."""
+    """Raises `NotFound`; the hint is the names with a similar spelling."""
     if name not in (known := databases(files)):
         hint = near_names(name, known) or ("" if known else found_below(files.uri)) or _LISTED
         raise NotFound(f"There is no database {name}", hint)
 
 
 def tables(files: Files, database: str) -> list[TablePath]:
-    """The tables of a database, sorted, with those that this user may not read.
+    """The tables of a database, sorted, including those that this user may not read.
 
-    Raises `NotFound` when the database does not exist, and `Denied` when it may not be listed.
+    Raises `NotFound` if the database does not exist, and `Denied` if this user may not list it.
     """
     directory = database_directory(database)
     candidates = [
@@ -72,7 +72,7 @@ def tables(files: Files, database: str) -> list[TablePath]:
     if not candidates:
         require_database(files, database)
     candidates.sort(key=lambda table: table.name)
-    # Paimon numbers schemas from 0 and keeps them all, so one read answers for nearly every table.
+    # Paimon numbers schemas from 0 and keeps them all, so one read is enough for nearly every table.
     first_schemas = _first_schemas(files, candidates)
     return [
         table
@@ -82,7 +82,7 @@ def tables(files: Files, database: str) -> list[TablePath]:
 
 
 def _first_schemas(files: Files, candidates: Sequence[TablePath]) -> Sequence[bytes | None]:
-    """What `read_many` gives; empty bytes for a file that may not be read, which must not hide others."""
+    """The files' bytes, in order; empty bytes for a file that may not be read, so that it hides no others."""
     paths = [table.root().schema(0) for table in candidates]
     try:
         return list(files.read_many(paths))
@@ -103,7 +103,7 @@ def table_exists(files: Files, table: TablePath) -> bool:
 
 
 def find_table(files: Files, name: str) -> TablePath:
-    """The table that `db.t` names. Raises `NotFound`, with names spelled like it as the hint."""
+    """The table that `db.t` names. Raises `NotFound`; the hint is the names with a similar spelling."""
     try:
         table = parse_table_name(name)
     except UsageError as error:
@@ -126,7 +126,7 @@ def _hint(files: Files, table: TablePath) -> str:
 
 
 def _elsewhere(files: Files, name: str) -> str:
-    """The tables of that name in any database, as `a.t or b.t`; empty without any."""
+    """The tables with that name in any database, as `a.t or b.t`; empty if there is none."""
     there = each_of(partial(_named, files, name), databases(files)[:_DATABASES])
     return " or ".join([each for each in there if each][:_FEW])
 

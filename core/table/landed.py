@@ -1,8 +1,8 @@
-"""Find out whether a commit was made, though others committed and expired snapshots since it was tried.
+"""Find out whether a commit was made, though others have committed and expired snapshots since the attempt.
 
-A commit bears a user name that no other has. So it is looked for in every snapshot that is
-newer than those known before it was tried; one that has expired since may still be held by a tag, or as a
-changelog. Where one of them left no trace nobody can tell any more, and that is the answer then.
+A commit has a user name that no other commit has. The search reads every snapshot that is newer than those
+known before the attempt. If one of them has expired, a tag or a changelog may still hold it. If an expired
+one left no trace, the answer is unknown.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Landed(Enum):
 
 
 class Fate(NamedTuple):
-    """`snapshot` is the commit where it landed; `expired` are the ids that nothing tells of any more.
+    """`snapshot` is the commit, if it landed; `expired` are the ids of snapshots that left no trace.
 
-    `overwritten` are those of snapshots that the next was not built on: there was another, and it may have
-    been the commit.
+    `overwritten` are the ids of snapshots on which the next one was not built: another snapshot had that id
+    before, and it may have been the commit.
     """
 
     landed: Landed
@@ -39,9 +39,9 @@ class Fate(NamedTuple):
 
 
 def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
-    """The commit that `user` made to the root since snapshot `after` was its newest (0: it had none).
+    """The commit that `user` made to the root after snapshot `after`, its newest before (0: it had none).
 
-    Call it when nothing of the commit can be under way any more. Raises `Corrupt`.
+    Call it only when no part of the commit can still be under way. Raises `Corrupt`.
     """
     lineage = Lineage(files, root)
     newer = [each for each in lineage.snapshot_ids() if each > after]
@@ -58,14 +58,14 @@ def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
     for holder, snapshot in _held(files, root, missing):
         if snapshot.commit_user == user:
             return Fate(Landed.YES, snapshot)
-        # Another root may have another snapshot of this id.
+        # Another root may have a different snapshot with this id.
         if holder == root:
             missing.discard(snapshot.id)
     return Fate(Landed.UNKNOWN, expired=tuple(sorted(missing))) if missing else Fate(Landed.NO)
 
 
 def _held(files: Files, root: Root, ids: Iterable[int]) -> Iterator[tuple[Root, Snapshot]]:
-    """Tags and changelogs that hold these expired snapshots, and in which root."""
+    """The tags, changelogs and other roots' snapshots with these ids, each with its root."""
     wanted = sorted(ids)
     kept = numbered(files.names(root.changelogs), CHANGELOG_PREFIX)
     for changelog in _read(files, (root.changelog(each) for each in wanted if each in kept)):

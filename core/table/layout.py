@@ -1,7 +1,7 @@
-"""Every path below a table, and nothing else knows a path.
+"""All paths below a table. No other module builds a path.
 
-A *branch root* is one unit: `snapshot/ schema/ tag/ changelog/ consumer/` side by side. Manifests and data
-files are shared by all roots of a table; savepoints belong to the table.
+A *branch root* is a directory with `snapshot/ schema/ tag/ changelog/ consumer/`. All roots of a table share
+its manifests and data files; savepoints belong to the table.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ STREAM_PREFIX = "STREAM-"
 SAVEPOINT_TAG_PREFIX = "savepoint."
 MAIN = "main"
 
-# While a branch is main this stands where the table directory's snapshots were, and LATEST names it. It is no
-# snapshot: an engine that has the table open fails on it, instead of finding none and reading no rows.
+# The barrier: while a branch is main, it replaces the table directory's snapshots, and LATEST names it. It is
+# no snapshot: an engine that has the table open fails on it, instead of finding no snapshot and no rows.
 BARRIER_ID = 9_000_000_000
 BARRIER = f"{SNAPSHOT_PREFIX}{BARRIER_ID}"
-# The longest number that is surely within the 64 bits of an id.
+# A number with so many digits always fits into the 64 bits of an id.
 MAX_DIGITS = 18
 
 
@@ -48,7 +48,7 @@ class TablePath:
 
     @property
     def full_name(self) -> str:
-        """`shop.orders`, with a part in backticks where it would be misread: it is parsed back."""
+        """`shop.orders`; a part that would be misread is in backticks, so that the name can be parsed."""
         return ".".join(_readable(part) for part in (self.database, self.name))
 
     @property
@@ -70,16 +70,16 @@ class TablePath:
 
     @property
     def undo_log(self) -> str:
-        """The undo log of versions before the operation log, the newest last."""
+        """The undo log of versions before the operation log, newest entry last."""
         return f"{self.branches}/UNDO"
 
     @property
     def merges(self) -> str:
-        """The merge record: how much of each branch is in main already."""
+        """The merge record: how much of each branch main already has."""
         return f"{self.branches}/merges"
 
     def stream_attempt(self, query: str, batch: int, uuid: str) -> str:
-        """The attempt of a streaming query to commit a batch as the snapshot with this uuid."""
+        """The record of a streaming query's attempt to commit a batch as the snapshot with this uuid."""
         return f"{self.branches}/{STREAM_PREFIX}{query}.{batch}.{uuid}"
 
     @property
@@ -113,16 +113,16 @@ class TablePath:
         return f"{self.directory}/index/{file_name}"
 
     def journal_step(self, token: str, number: int) -> str:
-        """One entry of the journal with this token, counted from 1."""
+        """The path of one entry of the journal with this token, counted from 1."""
         return f"{self.branches}/{STEP_PREFIX}{token}-{number}"
 
     def heartbeat(self, token: str) -> str:
-        """The heartbeat of the holder of this token."""
+        """The heartbeat file of the process that holds this token."""
         return f"{self.branches}/{HEARTBEAT_PREFIX}{token}"
 
     @property
     def operations(self) -> str:
-        """The log of what was done to the table, a file each."""
+        """The directory of the operation log, one file for each operation."""
         return f"{self.branches}/operations"
 
     def operation(self, number: int) -> str:
@@ -154,7 +154,7 @@ class Root:
 
     @property
     def label(self) -> str:
-        """Its name for people: the branch's name, `main` for the table directory."""
+        """Its name for people: the branch's name, or `main` for the table directory."""
         return self.branch or MAIN
 
     @property
@@ -195,7 +195,7 @@ class Root:
         return f"{self.tags}/{TAG_PREFIX}{name}"
 
     def consumer(self, name: str) -> str:
-        """The consumer file of a reader: the first snapshot that it still reads. Expiry does not pass it."""
+        """A reader's consumer file. It names the next snapshot to read; expiry keeps it and later ones."""
         return f"{self.consumers}/{CONSUMER_PREFIX}{name}"
 
     def changelog(self, snapshot_id: int) -> str:
@@ -209,7 +209,7 @@ def _readable(part: str) -> str:
 
 
 def number_in(name: str, prefix: str) -> int | None:
-    """The number of a file called `<prefix><number>`; None for any other name, and for the barrier's."""
+    """The number in a file name `<prefix><number>`; None for any other name, and for the barrier's."""
     if name == BARRIER:
         return None
     digits = name[len(prefix) :]
@@ -229,10 +229,10 @@ def savepoint_tag(savepoint_id: int) -> str:
 
 
 def merge_tag(branch: str, snapshot_id: int) -> str:
-    """The tag of main that pins what a merge shares with the branch, or needs to tell main's changes by."""
+    """The name of main's tag that pins a snapshot which the branch shares, or which the next merge needs."""
     return f"paimark.merge.{branch}.{snapshot_id}"
 
 
 def truncation_tag(branch: str, snapshot_id: int) -> str:
-    """The tag of main's newest snapshot that it shares with the branch that has what came later."""
+    """The name of main's tag on the newest snapshot that it shares with the branch of the cut-off commits."""
     return f"paimark.truncate.{branch}.{snapshot_id}"

@@ -1,4 +1,4 @@
-"""Links inside a table, in the place of a directory that changes of the table write to."""
+"""Find symbolic links that replace a directory of a table to which changes of the table write."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _DATA = re.compile(r"bucket-.*|[^/]+=.*", re.DOTALL)
 
 
 def linked_directories(files: Files, table: TablePath) -> list[str]:
-    """The paths of the table's own directories that are links, sorted. Reading goes through them.
+    """The paths of the table's own directories that are links, sorted. Reads follow such links.
 
-    Of data only the directories at the table's top are looked at.
+    Of the data directories, only those at the table's top level are checked.
     """
-    # Listed one by one, and so not at all where a store has no links.
+    # A generator: a store that has no links lists none of these directories.
     return sorted(path for path in files.links(_directories(files, table)) if _is_own(table, path))
 
 
 def require_no_links(files: Files, table: TablePath, written: Iterable[str] = ()) -> None:
-    """Raises `Refused` where a change of the table would have to go through a link.
+    """Raises `Refused` if a change of the table would have to follow a link.
 
-    `written` are addresses of data files: of the directories that lead to them none may be a link.
+    `written` are addresses of data files: no directory on the way to them may be a link.
     """
     links = linked_directories(files, table)
     for path in links or files.links(sorted(_partitions(table, written))):

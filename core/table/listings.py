@@ -1,4 +1,4 @@
-"""Lists as the command and the public API give them: the newest snapshots, the savepoints of all branches."""
+"""Lists for the command and the public API: the newest snapshots, and the savepoints of all branches."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def newest_snapshots(
 
 
 def savepoint_rows(files: Files, table: TablePath, branch: str | None, unreadable: Unreadable) -> list[Row]:
-    """The rows of `$savepoints` of a branch, or by id those of all branches where none is named."""
+    """The rows of `$savepoints` of one branch, or without `branch` those of all branches, by id."""
     read = system_table("savepoints").read
     main = branch_root(files, table, branch)
     if branch is not None:
         return list(read(files, main, unreadable))
-    # Main comes last: a savepoint of several branches is shown as main has it.
+    # Main comes last, so that its row replaces those of other branches that have the same savepoint.
     others = [root for root in map(table.root, branch_names(files, table)) if root != main]
     rows = {row[0]: row for root in (*others, main) for row in read(files, root, unreadable)}
     return [rows[number] for number in sorted(rows)]

@@ -1,4 +1,4 @@
-"""Names as people and SQL write them, and which of them may become part of a path."""
+"""Names as people and SQL write them, and the check whether a name may become part of a path."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import NamedTuple
 from core.errors import NotFound, UsageError
 from core.table.layout import MAIN, TablePath
 
-# The halves of characters stand for bytes of a name that are not UTF-8.
+# The halves of surrogate pairs stand for bytes of a name that are not UTF-8.
 _HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 _BRANCH_PART = "branch_"
-# What stands between a table and a branch or version of it, in places and in SQL.
+# The characters between a table and its branch or version, in places and in SQL.
 _BEHIND = str.maketrans(":$", "@@")
-# As many names as a hint tells.
+# The number of names in a hint.
 _FEW = 10
 
 
 class SystemName(NamedTuple):
-    """`t$branch_b$snapshots` taken apart. `branch` and `system` are None where they are not written."""
+    """The parts of `t$branch_b$snapshots`. `branch` and `system` are None if they are not written."""
 
     table: str
     branch: str | None
@@ -29,18 +29,18 @@ class SystemName(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """What stands behind the table's own name."""
+        """The text after the table's own name."""
         parts = (None if self.branch is None else f"{_BRANCH_PART}{self.branch}", self.system)
         return "".join(f"${part}" for part in parts if part is not None)
 
 
 def is_safe_name(name: str) -> bool:
-    """Whether a name can be one part of a path and nothing more."""
+    """Whether a name is exactly one part of a path."""
     return bool(name.strip()) and name not in (".", "..") and not _HOSTILE.search(name)
 
 
 def checked_name(name: str, kind: str) -> str:
-    """The name of a `kind` (branch, tag, ...). Raises `UsageError` when it could leave its directory."""
+    """The name of a `kind` (branch, tag, ...). Raises `UsageError` if it could leave its directory."""
     if not is_safe_name(name):
         raise UsageError(
             f"{name!r} can't be the name of a {kind}",
@@ -50,7 +50,7 @@ def checked_name(name: str, kind: str) -> str:
 
 
 def parse_table_name(text: str) -> TablePath:
-    """`db.t`, each part plain or in backticks. Raises `UsageError` for all else, and for system tables."""
+    """Parse `db.t`, each part plain or in backticks. Raises `UsageError`, also for system tables."""
     parts = split_name(text)
     if len(parts) != 2:
         plain = text.translate(_BEHIND).partition("@")[0]
@@ -68,7 +68,7 @@ def parse_table_name(text: str) -> TablePath:
 
 
 def split_name(text: str) -> list[str]:
-    """The parts of a dotted name, backticks taken off. Raises `UsageError` where the text is not one."""
+    """The parts of a dotted name, without backticks. Raises `UsageError` if the text is no such name."""
     parts: list[str] = []
     position = 0
     text = text.strip()
@@ -85,7 +85,7 @@ def split_name(text: str) -> list[str]:
 
 
 def split_system_name(name: str) -> SystemName:
-    """A table's name with what Paimon writes after `$`. Raises `UsageError` for anything more."""
+    """A table's name with the parts that Paimon writes after `$`. Raises `UsageError` for further parts."""
     table, *rest = name.split("$")
     branch: str | None = None
     if rest and rest[0].startswith(_BRANCH_PART):
@@ -100,7 +100,7 @@ def split_system_name(name: str) -> SystemName:
 
 
 def named_table(parts: tuple[str, ...], database: str | None) -> tuple[TablePath, str | None]:
-    """The table that a statement writes, and its branch (None: main). Raises `UsageError`."""
+    """The table to which a statement writes, and its branch (None: main). Raises `UsageError`."""
     if len(parts) == 1 and database is not None:
         parts = (database, *parts)
     if len(parts) != 2:
@@ -112,24 +112,24 @@ def named_table(parts: tuple[str, ...], database: str | None) -> tuple[TablePath
 
 
 def alone(table: str) -> str:
-    """The hint where a branch or a version is written behind a table's name, and can't be."""
+    """The hint for a table's name with a branch or version after it, in a place that takes neither."""
     return f"Write {table} alone: a branch or version of it is given apart."
 
 
 def near_names(wanted: str, names: Iterable[str]) -> str:
-    """A hint naming what is spelled nearly like `wanted`; empty when nothing is."""
+    """A hint with the names spelled nearly like `wanted`; empty if there is none."""
     known = {name.lower(): name for name in names}
     near = [known[name] for name in difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.6)]
     return f"Did you mean {' or '.join(near)}?" if near else ""
 
 
 def near_or_there(wanted: str, names: Iterable[str], nothing: str = "none") -> str:
-    """The same; where nothing is spelled like it, what there is: the first few, or the word for `nothing`."""
+    """The same hint. If no name is similar: the first few names, or `nothing` if there is no name."""
     known = list(names)
     more = f" and {len(known) - _FEW:,} more" if len(known) > _FEW else ""
     return near_names(wanted, known) or f"It has {', '.join(known[:_FEW]) or nothing}{more}."
 
 
 def table_missing(table: TablePath) -> NotFound:
-    """The one sentence for a table that was there."""
+    """The error for a table that existed before."""
     return NotFound(f"Table {table.full_name} does not exist", "It may have been dropped: refresh.")

@@ -1,4 +1,4 @@
-"""`branch/operations/`: the log of what was done to a table, as it lies on disk.
+"""`branch/operations/`: the operation log of a table, as files.
 
 Each operation is a file of its own, `operation-<number>-<token>`, written once and never changed.
 """
@@ -17,7 +17,7 @@ from core.table.records import Point, Record
 
 REPLACEMENT = "replace-main-branch"
 RETIREMENT = "delete-branch"
-# The arguments that an inverse action can't do without.
+# The arguments that an inverse action requires.
 _NEEDED_BY = {
     "delete-branch": ("name",),
     "delete-tag": ("name",),
@@ -30,19 +30,19 @@ _NAME = re.compile(rf"{re.escape(OPERATION_PREFIX)}(?P<number>[0-9]{{1,18}})-(?P
 class Undoable(Record, frozen=True, kw_only=True):
     """An entry of the undo log. `time` is epoch milliseconds.
 
-    Of a replacement, `branch` is the branch that became main, `previous` the one that was main before (None:
-    the table directory), `kept_as` the branch that the table directory's main is kept as (None: nothing was
-    moved, or it was dropped). Of a retired branch, `branch` is its name and `kept_as` what it is kept as.
-    `schema` is the newest schema of what was moved, as it was before stock retention was switched off in it,
-    `head` the newest snapshot of the branch then. Snapshots `first_copied` to `last_copied` and `copied_tags`
-    are of main's past, and the branch got copies of them.
+    A replacement made `branch` main; `previous` was main before (None: the table directory), and `kept_as`
+    is the branch that keeps the table directory's main (None: nothing was moved, or it was dropped). A
+    deletion with `--keep` has the name of the branch in `branch` and that of the retired branch in `kept_as`.
+    `schema` is the newest schema of the moved root, before stock retention was switched off in it; `head` was
+    the branch's newest snapshot then. The branch got copies of main's snapshots `first_copied` to
+    `last_copied` and of its tags `copied_tags`.
 
-    Of a merge, a replacement by overwrite or a rollback, `root` is main's (None: the table directory), which
-    it took from `before` to `after`. `branch` is the one whose rows came, `to` the version that a rollback
-    went to. One that truncated left what came later in the branch `kept_as`.
+    A merge, a replacement by overwrite or a rollback moved main's root `root` (None: the table directory)
+    from `before` to `after`. `branch` is the source of the rows, `to` the version that a rollback restored.
+    A rollback that truncated keeps the later commits in the branch `kept_as`.
 
-    Of anything else, `inverse` is the action that undoes it with its arguments, and `holds` what must still
-    be as the change left it.
+    For any other action, `inverse` is the action that undoes it, with its arguments. `holds` is the state
+    that the change left; the undo is refused if it differs now.
     """
 
     newest: ClassVar[int | None] = 1
@@ -99,12 +99,12 @@ class Undoable(Record, frozen=True, kw_only=True):
         return self.action == REPLACEMENT and not self.moved_main
 
     def leads_to(self, point: Point | None, root: str | None) -> bool:
-        """Whether it left main's root at this commit."""
+        """Whether it moved main, in this root, to this commit."""
         return self.moved_main and (self.root, self.after) == (root, point)
 
 
 class Group(msgspec.Struct, frozen=True):
-    """Which part of a change of many it is: `number` from 1, of all parts by `names`."""
+    """The part that an operation has in a change of many: `number` from 1; `names` are those of all parts."""
 
     id: str
     number: int
@@ -112,10 +112,10 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Operation(Record, frozen=True, kw_only=True):
-    """One finished change. `time` is epoch milliseconds; `request` is what the action was asked for.
+    """One finished change. `time` is epoch milliseconds; `request` holds the arguments of the action.
 
     `before` and `after` name the references that it moved. `undoes` and `redoes` are tokens of operations;
-    `now` is where an undo by a commit left main. `group` is that of a change of many.
+    `now` is the commit at which an undo left main. `group` is set for a part of a change of many.
     """
 
     newest: ClassVar[int | None] = 1
@@ -145,7 +145,7 @@ def operation_names(files: Files, table: TablePath) -> list[tuple[int, str, str]
 
 
 def read_operations(files: Files, table: TablePath) -> list[Operation]:
-    """All of them, oldest first. Raises `Corrupt`."""
+    """All operations, oldest first. Raises `Corrupt`."""
     names = operation_names(files, table)
     paths = [f"{table.operations}/{name}" for _, _, name in names]
     contents = zip(names, paths, files.read_many(paths), strict=True)

@@ -1,4 +1,4 @@
-"""Reading many small metadata files at once."""
+"""Read many small metadata files at once."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from core.table.records import R
 
 
 def numbered(names: Iterable[str], prefix: str) -> list[int]:
-    """The numbers of the files called `<prefix><number>`, ascending."""
+    """The numbers in the file names `<prefix><number>`, ascending."""
     return sorted(number for name in names if (number := number_in(name, prefix)) is not None)
 
 
 def read_records(
     kind: type[R], files: Files, paths: Sequence[str], unreadable: dict[str, str]
 ) -> Iterator[tuple[str, R]]:
-    """Path and record of each file that is there and whole; of the others `unreadable` says why not."""
+    """Path and record of each whole file that exists; `unreadable` gets the error of each broken one."""
     for path, data in zip(paths, files.read_many(paths), strict=True):
         unreadable.pop(path, None)
         if data is None:

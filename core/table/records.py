@@ -1,8 +1,8 @@
 """Paimon's metadata records as frozen structs, JSON in and out.
 
-Field names on disk are Paimon's (`savedSnapshotId`); here they are Python's. A field this version does not
-know is kept in `unknown` and written back, so that a newer writer's facts survive us. Times are epoch
-milliseconds, sizes bytes, counts rows before key merging. Source: Apache Paimon 1.x/2.x file formats.
+Field names on disk are Paimon's (`savedSnapshotId`); here they are Python's. `unknown` keeps the fields that
+this version does not know, and they are written back, so that data of a newer writer is not lost. Times are
+epoch milliseconds, sizes bytes, counts rows before key merging. Source: Apache Paimon 1.x/2.x file formats.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from core.table.layout import (
     number_in,
 )
 
-# What the decoder raises for bytes that are no record; deep nesting makes it recurse.
+# The errors of the decoder for bytes that are no record; deep nesting makes it recurse.
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-# It goes with its savepoint, so it must not name a file of another kind.
+# The list is deleted with its savepoint, so the name must not be that of another kind of file.
 ListName = Annotated[str, msgspec.Meta(pattern=r"^manifest-list-[\w.-]+\Z")]
 
 UNREADABLE_HINT = "It may be half-written: refresh in a moment, or run `paimark doctor`."
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """A JSON object on disk, with what it says that we do not know.
+    """A JSON object on disk, including the fields that this version does not know.
 
-    A file called by one of `numbered` and a number holds the record with that number as its `id`.
+    If a file name is a prefix in `numbered` and a number, the record's `id` must be that number.
     `newest` is the newest format that this version reads; None for Paimon's own files.
     """
 
@@ -46,7 +46,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
     @classmethod
     def from_json(cls, data: bytes, source: str) -> Self:
-        """Decode. `source` (a path) is named when the bytes are not a whole record, or another's."""
+        """Decode. The error names `source` (a path) if the bytes are not a whole record, or another's."""
         return decode_record(cls, data, source)
 
     @classmethod
@@ -95,7 +95,7 @@ def _names_on_disk(kind: type[Record]) -> frozenset[str]:
 
 @cache
 def _nested(kind: type[Record]) -> Mapping[str, tuple[str, type[Record]]]:
-    """By name on disk, the fields that hold records: the attribute, and the kind of record."""
+    """The fields that hold records, by name on disk: the attribute, and the kind of record."""
     return {
         field.encode_name: (field.name, each)
         for field in msgspec.structs.fields(kind)
@@ -115,7 +115,7 @@ def _with_unknown_apart_in(kind: type[Record], value: object) -> object:
 def decode_record(kind: type[R], data: bytes, source: str) -> R:
     """One record from JSON bytes.
 
-    Raises `Corrupt` naming `source`, also when its name gives another id, and for a newer format.
+    Raises `Corrupt` naming `source`, also if the file's name has another id, and for a newer format.
     """
     try:
         fields = msgspec.json.decode(data, type=dict[str, Any])
@@ -139,7 +139,7 @@ def _require_known(kind: type[Record], fields: dict[str, Any], source: str) -> N
 
 
 def _words_of(kind: type[Record]) -> str:
-    """`table schema` of TableSchema."""
+    """`table schema` for TableSchema."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
 
 
@@ -189,24 +189,24 @@ APART = "paimark.apart"
 
 
 def is_apart(snapshot: Snapshot) -> bool:
-    """Whether it is marked as of a history that was rolled back, or as not proven to be of its root's."""
+    """Whether it is marked: its history was rolled back, or is not proven to be that of its root."""
     return APART in (snapshot.properties or {})
 
 
 def commit_key(snapshot: Snapshot) -> tuple[int, str, str]:
-    """Equal for a snapshot and its copies in tags and branches: each commit names its lists anew."""
+    """Equal for a snapshot and its copies in tags and branches: each commit has new names for its lists."""
     return snapshot.id, snapshot.base_manifest_list, snapshot.delta_manifest_list
 
 
 def is_same_commit(left: Snapshot, right: Snapshot) -> bool:
-    """Whether two records are of one commit, as a snapshot and its copies in tags and branches are."""
+    """Whether two records are of one commit, for example a snapshot and its copy in a tag or branch."""
     return commit_key(left) == commit_key(right)
 
 
 class Point(Record, frozen=True, kw_only=True):
-    """A snapshot of a root, told from a later one of its id by the name of its delta manifest list.
+    """A snapshot of a root. The delta manifest list tells it from a later snapshot with the same id.
 
-    The name is empty where nothing is known of the snapshot but its id.
+    The list's name is empty if only the id of the snapshot is known.
     """
 
     id: int
@@ -225,7 +225,7 @@ def point_of(snapshot: Snapshot) -> Point:
 
 
 class Tag(Snapshot, frozen=True, kw_only=True):
-    """A tag is its snapshot's JSON; the two further fields are there when it has a time to live."""
+    """A tag is its snapshot's JSON; the two further fields are present if it has a time to live."""
 
     tag_create_time: list[int] | None = None
     tag_time_retained: float | None = None
@@ -264,16 +264,16 @@ class TableSchema(Record, frozen=True, kw_only=True):
 
     @property
     def trimmed_primary_keys(self) -> list[str]:
-        """Paimon's word for those that tell rows of one partition apart."""
+        """Paimon's term: the primary keys that identify a row within its partition."""
         return [name for name in self.primary_keys if name not in self.partition_keys]
 
 
 class Savepoint(Record, frozen=True, kw_only=True):
-    """The full state of a table at one snapshot, kept however long ago that snapshot expired.
+    """The full state of a table at one snapshot, kept even after that snapshot expired.
 
-    `snapshot_time` is the commit time of the saved snapshot (what time travel compares); `save_time` is when
-    it was saved; `record_count` is the snapshot's total, before key merging; `branch` is where it was made.
-    `snapshot` is the saved snapshot as it was written: the tag is made of it again, should it be lost.
+    `snapshot_time` is the commit time of the saved snapshot (time travel compares it); `save_time` is when it
+    was saved; `record_count` is the snapshot's total, before key merging; `branch` is where it was made.
+    `snapshot` is a copy of the saved snapshot's JSON, from which a lost tag can be created again.
     """
 
     numbered: ClassVar[tuple[str, ...]] = (SAVEPOINT_PREFIX,)

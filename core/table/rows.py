@@ -1,4 +1,4 @@
-"""One line of the snapshots pane, made for 100,000 of them."""
+"""One line of the snapshots pane, built to be fast for 100,000 of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 class SnapshotRow(
     msgspec.Struct,
     frozen=True,
-    # Holds only numbers and strings: no cycles, and nothing for the collector to walk.
+    # It holds only numbers and strings: no cycles are possible, so the garbage collector need not track it.
     gc=False,
     rename={
         "snapshot_id": "id",
@@ -25,7 +25,7 @@ class SnapshotRow(
         "watermark": "watermark",
     },
 ):
-    """The columns of `$snapshots` that a list shows, by their names there. `commit_time` is epoch ms."""
+    """The columns of `$snapshots` that a list shows, with the same names. `commit_time` is epoch ms."""
 
     snapshot_id: int
     schema_id: int

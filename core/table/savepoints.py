@@ -1,6 +1,6 @@
-"""A table's savepoints, the reading side.
+"""Read a table's savepoints.
 
-Ids are given once per table over all roots. A savepoint belongs to every root that holds its tag.
+Ids are unique in the table, across all roots. A savepoint belongs to every root that holds its tag.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def tagged_savepoints(files: Files, root: Root) -> set[int]:
-    """The numbers of the tags of a root that are called like a savepoint's."""
+    """The numbers in the names of a root's tags that are named like savepoint tags."""
     return set(numbered(files.names(root.tags), TAG_PREFIX + SAVEPOINT_TAG_PREFIX))
 
 
@@ -50,7 +50,7 @@ class SavepointManager:
         return self.table.savepoint(savepoint_id)
 
     def ids(self) -> list[int]:
-        """All ids, ascending, from one listing; claims are not savepoints. Raises `NotFound` for no table."""
+        """All ids, ascending, from one listing, without claims. Raises `NotFound` if the table is gone."""
         ids = numbered(self.files.names(self.savepoint_directory), SAVEPOINT_PREFIX)
         if not ids and not table_exists(self.files, self.table):
             raise table_missing(self.table)
@@ -67,8 +67,8 @@ class SavepointManager:
             raise NotFound(f"{self.table.full_name} has no savepoint {savepoint_id}", hint) from error
 
     def data_manifests(self, savepoint_id: int) -> list[ManifestMeta]:
-        """The manifests of the saved state, from its one full list. Raises as `savepoint`."""
-        # Avro is not needed to look around.
+        """The manifests of the saved state, from its full list. Raises `NotFound` and `Corrupt`."""
+        # Imported late: looking around needs no Avro.
         from core.table.manifests.manifests import read_manifest_list
 
         full_list = self.savepoint(savepoint_id).full_manifest_list
@@ -84,7 +84,7 @@ class SavepointManager:
         return max(self.ids(), default=None)
 
     def all(self) -> list[Savepoint]:
-        """Every savepoint of the table by id, whichever root it belongs to."""
+        """Every savepoint of the table by id, in whichever root."""
         return self._read(self.ids())
 
     def of_root(self, root: Root) -> list[Savepoint]:
@@ -95,8 +95,8 @@ class SavepointManager:
     def health_of_root(self, root: Root) -> list[tuple[Savepoint, str]]:
         """The root's savepoints by id, each with its health: `ok`, `unprotected` or `unverified`.
 
-        Unprotected is one made in this root whose tag no root holds: the next expiry may delete its files.
-        Unverified is one that does not say when it was proved that the tag came in time.
+        Unprotected: made in this root, and no root holds its tag, so the next expiry may delete its files.
+        Unverified: it records no time at which its tag was proven to have been made early enough.
         """
         here = self._tagged(root)
         ids = self.ids()
@@ -111,7 +111,7 @@ class SavepointManager:
         ]
 
     def health(self) -> list[tuple[Savepoint, str]]:
-        """Every savepoint by id with its health, as `health_of_root`: from one listing of each root."""
+        """Every savepoint by id with its health, as `health_of_root`, from one listing of each root."""
         tagged = self._tagged_anywhere()
         return [(each, _health(each, is_tagged=each.id in tagged)) for each in self.all()]
 
@@ -124,7 +124,7 @@ class SavepointManager:
         ]
 
     def foreign_tags(self, root: Root) -> list[str]:
-        """Tags of the root that are called like a savepoint's, and no savepoint is of that number."""
+        """The root's tags that are named like a savepoint's tag, but whose savepoint does not exist."""
         return [savepoint_tag(each) for each in sorted(self._tagged(root).difference(self.ids()))]
 
     def _tagged_anywhere(self) -> set[int]:

@@ -1,7 +1,7 @@
 """Paimon's system tables that are metadata only, and `savepoints`, as columns and rows.
 
-Names and order are stock Paimon's; what this project adds comes after them. A TIMESTAMP(3) is epoch
-milliseconds, fields, keys and options are JSON text. `files` lacks the statistics of columns.
+Names and order are stock Paimon's; this project's own columns come after them. A TIMESTAMP(3) is epoch
+milliseconds; fields, keys and options are JSON text. `files` lacks the statistics of columns.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from core.table.savepoints import SavepointManager
 from core.table.tag_times import created_ms, retained_text
 
 Row = tuple[Any, ...]
-# By path, a sentence about each half-written file that had to be left out.
+# Path to a sentence, for each half-written file that had to be left out.
 Unreadable = dict[str, str]
 Read = Callable[[Files, Root, Unreadable], Iterable[Row]]
 ReadSnapshot = Callable[[Files, Root, Snapshot], Iterable[Row]]
 
 
 def left_out(unreadable: Unreadable) -> str:
-    """What is told of them beside the rows; empty for none."""
+    """The sentences shown beside the rows; empty if no file was left out."""
     return " ".join(f"Left out: {sentence}." for sentence in unreadable.values())
 
 
 class Column(NamedTuple):
-    """`type` is SQL's word for it."""
+    """`type` is a type name of SQL."""
 
     name: str
     type: str
@@ -53,12 +53,12 @@ class SystemTable:
     of_snapshot: ReadSnapshot | None = None
 
     def read(self, files: Files, root: Root, unreadable: Unreadable | None = None) -> Iterable[Row]:
-        """The rows, of the root's branch; `unreadable` is filled as they come."""
+        """The rows of the root's branch; `unreadable` is filled while they are read."""
         return self._read(files, root, {} if unreadable is None else unreadable)
 
 
 def system_table(name: str) -> SystemTable:
-    """Raises `NotFound` for a name that is none of `SYSTEM_TABLES`."""
+    """Raises `NotFound` for a name that is not in `SYSTEM_TABLES`."""
     try:
         return SYSTEM_TABLES[name]
     except KeyError as error:
@@ -125,7 +125,7 @@ def _operations(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Ro
 
 
 def _with_part(operation: Operation) -> Operation:
-    """Its summary says which part of a change of many it was."""
+    """The operation; for a part of a change of many, its summary says which part."""
     if (group := operation.group) is None:
         return operation
     said = f"{operation.summary} ({group.number} of {len(group.names)} at once)"
@@ -143,7 +143,7 @@ def _files(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
 
 
 def _files_of(files: Files, root: Root, snapshot: Snapshot) -> Iterable[Row]:
-    # The only one that reads manifests: their library is not loaded for the others.
+    # Only this table reads manifests; the others need not load Avro.
     from core.table.manifests.file_rows import file_rows
 
     return file_rows(files, root, snapshot)

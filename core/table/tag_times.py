@@ -1,4 +1,4 @@
-"""When a tag was made and how long it stays, from the two fields that Java's writers give tags with a TTL."""
+"""The creation time and time to live of a tag, from the two fields that Java's writers add for a TTL."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import msgspec
 
 from core.table.records import Tag
 
-# Some 30,000 years: what is longer is somebody's damage, or a joke.
+# About 30,000 years. A longer time is damage, or a joke.
 _LONGEST_SECONDS = 1e12
 
 
 def created_ms(tag: Tag) -> int | None:
-    """Epoch milliseconds; None for a tag without a TTL, which does not say when it was made.
+    """Epoch milliseconds; None for a tag without a TTL, which does not record its creation time.
 
-    `tagCreateTime` is the writer's wall clock, `[year, month, day, hour, minute, second, nanosecond]` with
-    zeros left out at the end, and no zone: it is taken to be this machine's.
+    `tagCreateTime` is the writer's wall clock, `[year, month, day, hour, minute, second, nanosecond]` without
+    trailing zeros, and without a zone: this function assumes this machine's zone.
     """
     if not tag.tag_create_time:
         return None
@@ -31,7 +31,7 @@ def created_ms(tag: Tag) -> int | None:
 
 
 def kept_until_ms(tag: Tag) -> int | None:
-    """When its time to live ends, epoch milliseconds; None for a tag that stays."""
+    """The end of its time to live, epoch milliseconds; None for a tag that stays."""
     created = created_ms(tag)
     if created is None or tag.tag_time_retained is None:
         return None
@@ -50,7 +50,7 @@ def retained_text(tag: Tag) -> str | None:
 
 
 def with_time_to_live(data: bytes, now_ms: int, retained_ms: int) -> bytes:
-    """A snapshot's or tag's JSON with a time to live: Java's local time in numbers, and decimal seconds."""
+    """A snapshot's or tag's JSON with a time to live: Java's local time as numbers, and decimal seconds."""
     fields: dict[str, Any] = msgspec.json.decode(data)
     now = datetime.fromtimestamp(now_ms / 1000)
     created = [now.year, now.month, now.day, now.hour, now.minute, now.second, now.microsecond * 1000]
