@@ -1,7 +1,7 @@
 """A place in a warehouse as a person writes it: `shop.orders:fix@savepoint.1`.
 
-A table, then a branch behind `:` (or `$branch_` as in SQL), then a version behind `@`, as `VERSION AS OF`
-takes it. A name with one of these signs in it stands in backticks.
+A place is a table, then a branch after `:` (or `$branch_` as in SQL), then a version after `@`, as
+`VERSION AS OF` takes it. A name that contains one of these signs is put in backticks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PLACE = re.compile(rf"(?P<table>{_PART}\.{_PART})(?::(?P<branch>[^@/]+))?(?:@(?
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`branch` is None for main; `version` is empty for the newest."""
+    """`branch` is None for main; `version` is empty for the newest snapshot."""
 
     table: TablePath
     branch: str | None = None
@@ -31,7 +31,7 @@ class Place:
 
 
 def looks_like_place(word: str) -> bool:
-    """Whether a word has the form of a place; whether it is there is another question."""
+    """Whether a word has the form of a place. Does not check that the place exists."""
     return _PLACE.fullmatch(word) is not None
 
 
@@ -52,7 +52,10 @@ def parse_place(word: str) -> Place:
 
 
 def find_place(files: Files, place: Place) -> Resolved | None:
-    """The version that a place names; None where it names none. Raises `NotFound` for what is not there."""
+    """Resolve the version of a place; None if it has none.
+
+    Raises `NotFound` for a missing table, branch or version.
+    """
     find_table(files, place.table.full_name)
     root = branch_root(files, place.table, place.branch)
     return resolve_version(files, root, place.version) if place.version else None

@@ -14,14 +14,14 @@ from core.table.names import SystemName, is_safe_name, split_system_name
 from core.travel.parse.uses import Statement, TableUse
 from core.travel.version import resolve_version
 
-# Nobody needs to be shown more, and each database is a request.
+# Each database takes a request, and three names are enough for a hint.
 _MOST_NAMED = 3
 
 
 def resolve_name(files: Files, use: TableUse, database: str | None) -> tuple[TablePath, SystemName] | None:
-    """The table that a statement names, which is there; None for a name that Spark may know.
+    """Find the existing table that a statement names; None for a name that Spark may know.
 
-    `database` is the current one. Raises `NotFound` where the name can only be one of ours.
+    `database` is the current one. Raises `NotFound` if the table is missing and the name can't be Spark's.
     """
     is_ours = use.clause is not None or "$" in use.parts[-1]
     if len(use.parts) > 2 or not all(map(is_safe_name, use.parts)):
@@ -45,9 +45,9 @@ def resolve_name(files: Files, use: TableUse, database: str | None) -> tuple[Tab
 
 
 def require_versions(files: Files, statement: Statement, database: str | None) -> None:
-    """Raises `StatementFailed`, at its place, for a table, branch or version that is not there.
+    """Raises `StatementFailed`, with its position, for a missing table, branch or version.
 
-    It is found out again where the statement runs; here it is known before an engine has started.
+    The run of the statement checks them again; this check fails before an engine starts.
     """
     for use in statement.uses:
         with failing_at(use.position):
@@ -61,7 +61,7 @@ def require_versions(files: Files, statement: Statement, database: str | None) -
 
 
 def tables_called(files: Files, name: str) -> str:
-    """The tables of that name in any database, as SQL has them: `a.t or b.t`; empty without any."""
+    """Name the tables called so in all databases, quoted for SQL: `a.t or b.t`; empty if there are none."""
     table = name.partition("$")[0]
     if not is_safe_name(table):
         return ""

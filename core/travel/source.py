@@ -15,16 +15,16 @@ from core.travel.version import Resolved, resolve_latest, resolve_time, resolve_
 
 
 class TimeFolder(Protocol):
-    """Works out a constant that `fold_time` does not, as that does it."""
+    """Evaluates a constant that `fold_time` can't, with the same result: epoch milliseconds."""
 
     def __call__(self, sql: str, span: Span, clause: str, *, now_ms: int, zone: tzinfo) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
 class TravelSource:
-    """Reads a root as of a version or a time. `zone` is for the times in sentences.
+    """Reads a root as of a version or a time. `zone` is the session's, and that of the times in messages.
 
-    `fold` is asked for times that are more than literals, the present and intervals.
+    `fold` evaluates the times that `fold_time` can't.
     """
 
     files: Files
@@ -37,9 +37,10 @@ class TravelSource:
         return resolve_time(self.files, self.root, timestamp_ms, asked, zone=self.zone)
 
     def as_written(self, sql: str, use: TableUse, *, now_ms: int) -> Resolved | None:
-        """The state that a statement's own clause names, the latest where it has none.
+        """Resolve the clause that the statement has for this table; without a clause, the latest snapshot.
 
-        `now_ms` is the present of the whole statement, epoch ms. Raises `NotFound`, `Corrupt`, `SqlRefused`.
+        `now_ms` is the current time for the whole statement, epoch ms. Raises `NotFound`, `Corrupt`,
+        `SqlRefused`.
         """
         if use.clause is None:
             return resolve_latest(self.files, self.root)

@@ -1,4 +1,4 @@
-"""The states of a root that can be read: its snapshots, and what tags and savepoints keep of expired ones."""
+"""The readable states of a root: its snapshots, and expired snapshots that a tag or savepoint keeps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ StateKind = Literal["snapshot", "savepoint", "tag"]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`name` is a version that names it again: `snapshot.5`, `savepoint.3`, a tag's name."""
+    """`name` is a version that resolves to this state: `snapshot.5`, `savepoint.3`, a tag's name."""
 
     kind: StateKind
     name: str
@@ -38,9 +38,8 @@ class State:
 
 
 class Saved(NamedTuple):
-    """What keeps a snapshot, best first; and what keeps one of its id that is, or may be, of another history.
-
-    Where it is not `is_proven`, only times speak for it.
+    """The tags and savepoints of one snapshot id. `same` keep the snapshot, best first; `others` keep one of
+    a history that is, or may be, another. Without `is_proven`, `same` only follows from commit times.
     """
 
     same: list[State]
@@ -50,7 +49,7 @@ class Saved(NamedTuple):
 
 @dataclass
 class States:
-    """One root's states. What tags keep is read once, when first asked for."""
+    """One root's states. The tags are read once, at the first use."""
 
     files: Files
     root: Root
@@ -68,12 +67,12 @@ class States:
 
     @cached_property
     def kept(self) -> list[State]:
-        """What the root's tags keep, a savepoint's own tag as that savepoint; half-written ones left out."""
+        """The states of the root's tags, without half-written ones. A savepoint's tag is its savepoint."""
         savepoint_tags = {savepoint_tag(each) for each in self.savepoints.ids()}
         return [
             State("savepoint" if name in savepoint_tags else "tag", name, tag)
             for name, tag in self.lineage.tags()
-            # Those go with the statement that reads.
+            # A read tag is deleted when its statement ends.
             if not is_read_tag(name)
         ]
 
@@ -82,20 +81,20 @@ class States:
         return [state for state in self.kept if state.kind == "savepoint"]
 
     def snapshot(self, snapshot_id: int) -> State | None:
-        """A snapshot whose file is there. Raises `Corrupt`."""
+        """A snapshot by id; None if its file is gone. Raises `Corrupt`."""
         try:
             return State("snapshot", f"snapshot.{snapshot_id}", self.lineage.snapshot(snapshot_id))
         except NotFound:
             return None
 
     def tag(self, name: str) -> State | None:
-        """A tag by name, a savepoint's among them. Raises `Corrupt`."""
+        """A tag by name, also a savepoint's tag; None if it is missing. Raises `Corrupt`."""
         if not self.lineage.has_tag(name):
             return None
         return State("tag", name, self.lineage.tag(name))
 
     def at_or_before(self, time_ms: int) -> State | None:
-        """The newest state of that time or earlier; of equals a live snapshot, then a savepoint, is taken."""
+        """The newest state at or before that time. At equal times a live snapshot wins, then a savepoint."""
         live = self.lineage.at_or_before(time_ms)
         candidates = [] if live is None else [State("snapshot", f"snapshot.{live.id}", live)]
         candidates += [state for state in self.kept if state.time <= time_ms]
@@ -107,17 +106,17 @@ class States:
         return min([*([live] if live else []), *self.kept], key=lambda state: state.time, default=None)
 
     def that_saved(self, snapshot_id: int) -> Saved:
-        """What keeps an expired snapshot of this root.
+        """Find the tags and savepoints that keep an expired snapshot of this root.
 
-        Ids are given again after a rollback, and clocks fall back: so the next snapshot that is still there
-        tells by its manifests what it stands on. Where these were merged since and one commit alone is kept,
-        its time must fit the snapshots around it.
+        Neither id nor time identifies it: a rollback reuses ids, and clocks fall back. The manifests of the
+        next snapshot that still exists prove what it is based on. If those were merged since, and only one
+        commit of that id is kept, its time must lie between those of the snapshots around it.
         """
         kept = [state for state in self.kept if state.snapshot.id == snapshot_id]
         kept.sort(key=_newest_then_livest, reverse=True)
         ids = self.lineage.snapshot_ids() if kept else []
         if ids and snapshot_id > ids[-1]:
-            # The root went back to before it.
+            # The root was rolled back to a snapshot before this one.
             return Saved([], kept)
         above = self._nearest([each for each in ids if each > snapshot_id], min)
         commits = {commit_key(state.snapshot): state for state in kept}
@@ -139,7 +138,7 @@ class States:
     def _is_past_of(self, above: State | None, state: State) -> bool | None:
         if above is None:
             return None
-        # It takes fastavro, and only an expired state needs it.
+        # Imported here: it loads fastavro, and only an expired state needs it.
         from core.table.manifests.chain import comes_from
 
         return comes_from(self.files, self.root.table, above.snapshot, state.snapshot)

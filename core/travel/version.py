@@ -1,7 +1,7 @@
 """Resolve a version to one snapshot: a number, `snapshot.5`, `savepoint.3`, a tag, a watermark, or a time.
 
-Reads metadata only. The error for a missing version says which there are; a time is never answered
-with a state from after it.
+Reads metadata only. The error for a missing version lists the existing ones. A time never resolves to a
+later state.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"([0-9]{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The one snapshot that is read. `name` is a version that names it again; `note` says what served."""
+    """The snapshot to read. `name` is a version that resolves to it; `note` tells if another one serves."""
 
     root: Root
     kind: StateKind
@@ -50,9 +50,9 @@ class SupportsTimeTravel(Protocol):
 
 
 def resolve_version(files: Files, root: Root, asked: str) -> Resolved:
-    """The state that a version names. Raises `NotFound`, and `Corrupt` for a half-written file of its own.
+    """Resolve a version. Raises `NotFound`, and `Corrupt` if the file of that version is half-written.
 
-    A tag called like a number wins over the snapshot, as in Paimon. Case counts only in the names of tags.
+    A tag whose name is a number wins over that snapshot, as in Paimon. Only names of tags are case-sensitive.
     """
     return _Versions(States(files, root), asked).resolve()
 
@@ -60,7 +60,7 @@ def resolve_version(files: Files, root: Root, asked: str) -> Resolved:
 def resolve_time(files: Files, root: Root, time_ms: int, asked: str = "", *, zone: tzinfo = UTC) -> Resolved:
     """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later.
 
-    `zone` is for the times in sentences; `asked` is the time as it was written.
+    `zone` is for the times in messages; `asked` is the time as it was written.
     """
     states = States(files, root)
     state = states.at_or_before(time_ms)
@@ -108,7 +108,7 @@ class _Versions:
         raise self._unknown(self._branch() or near_names(self.text, self.states.lineage.tag_names()))
 
     def _branch(self) -> str:
-        """The hint where somebody wrote a branch as a version."""
+        """The hint for a version that is the name of a branch; empty otherwise."""
         table = self.states.root.table
         if self.text == MAIN:
             return f"main is a branch: read `{table.name}` without a version."
@@ -167,7 +167,7 @@ class _Versions:
         return self._result(State("savepoint", tag.name, tag.snapshot))
 
     def _without_tag(self, savepoint: Savepoint) -> Resolved:
-        """A savepoint of another root, or one that nothing protects."""
+        """Resolve a savepoint that has no tag in this root: it belongs to another root, or is unprotected."""
         savepoint_id, snapshot_id = savepoint.id, savepoint.saved_snapshot_id
         name = savepoint_tag(savepoint_id)
         files, here = self.states.files, self.states.root
@@ -205,9 +205,9 @@ class _Versions:
         )
 
     def _watermark(self, watermark: int) -> Resolved:
-        """The earliest snapshot whose watermark is at or after this one; those without any come before."""
+        """The earliest snapshot whose watermark is at or after this one; those without one are skipped."""
         for each in self.states.lineage.snapshots():
-            # Watermarks may fall: a writer that knows of none leaves it out, and the next begins anew.
+            # Watermarks may fall: a writer without one omits it, and the next writer starts again.
             if each.watermark is not None and each.watermark >= watermark:
                 reached = State("snapshot", f"snapshot.{each.id}", each)
                 note = f"{reached.name} is the earliest with a watermark of {watermark} or later."
@@ -243,7 +243,7 @@ def _resolved(states: States, state: State, asked: str, note: str = "") -> Resol
 
 
 def _unread(states: States) -> str:
-    """About the files that could not be read, and so could not be the answer."""
+    """A sentence on the unreadable files, which were passed over; empty if there are none."""
     sentences = list(states.lineage.unreadable.values())
     if not sentences:
         return ""

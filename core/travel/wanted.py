@@ -1,4 +1,4 @@
-"""A version of a table as it is asked for, before anything is read."""
+"""A requested version of a table, before anything is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Of a branch (None: main), at `version` (None: its head)."""
+    """`branch` None is main; `version` None is the head of that branch."""
 
     branch: str | None = None
     version: str | None = None

@@ -1,4 +1,4 @@
-"""Which column of one version is which of the other: by id as far as ids mean the same, else by name."""
+"""Match the columns of two versions: by id as far as ids mean the same in both, else by name."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class ColumnPair:
 
 
 def pair_columns(old: TableSchema, new: TableSchema, shared_id: int) -> list[ColumnPair]:
-    """The columns of both, in the order of the new ones, those it lacks behind them.
+    """Pair the columns of both versions: in the new version's order, then those that only the old one has.
 
     `shared_id` is the highest id that means the same column in both. A column that was dropped and added
-    again under its name is one column here.
+    again under the same name counts as one column.
     """
     by_id = {field.id: field for field in old.fields if field.id <= shared_id}
     matched: dict[int, SchemaField] = {}
@@ -54,9 +54,9 @@ def pair_columns(old: TableSchema, new: TableSchema, shared_id: int) -> list[Col
 def key_pairs(
     old: DiffVersion, new: DiffVersion, pairs: Sequence[ColumnPair], asked: Sequence[str]
 ) -> list[ColumnPair]:
-    """The columns that tell rows apart: those asked for, else the primary key; none for a table without.
+    """The columns that identify a row: the requested ones, else the primary key; empty without either.
 
-    Raises `NotFound` for a column that one of the two lacks, `Refused` where their primary keys differ.
+    Raises `NotFound` for a column that one of the two lacks, `Refused` if their primary keys differ.
     """
     if asked:
         return [_asked(name, pairs, old, new) for name in asked]
@@ -71,7 +71,7 @@ def key_pairs(
 
 
 def column_notes(old: DiffVersion, new: DiffVersion, pairs: Sequence[ColumnPair]) -> list[str]:
-    """Changes of the columns between the two, a sentence each."""
+    """Describe the changes of the columns between the two, one sentence each."""
     notes = []
     for pair in pairs:
         if pair.old is None:
@@ -89,7 +89,7 @@ def column_notes(old: DiffVersion, new: DiffVersion, pairs: Sequence[ColumnPair]
 
 
 def comparable(pair: ColumnPair) -> bool:
-    """Whether values of both sides can be compared as they are."""
+    """Whether values of both sides can be compared without a cast."""
     if pair.old is None or pair.new is None:
         return True
     before, after = _plain_type(pair.old.type), _plain_type(pair.new.type)
@@ -99,7 +99,7 @@ def comparable(pair: ColumnPair) -> bool:
 
 
 def has_no_order(field: SchemaField) -> bool:
-    """Whether Spark can't compare values of the type: it holds a map, or is of no fixed shape."""
+    """Whether Spark can't compare values of the type: it contains a MAP or a VARIANT."""
     text = _plain_type(field.type)
     return "MAP" in text or "VARIANT" in text
 

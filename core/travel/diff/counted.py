@@ -1,4 +1,4 @@
-"""The SQL of a difference without keys: whole rows are counted, for a table may hold one twice."""
+"""The SQL of a difference without keys. It counts whole rows, because a table may contain a row twice."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _ONLY = {"added": "> 0", "removed": "< 0", "changed": "IS NULL"}
 
 
 def wide_sql(sides: Sides) -> str:
-    """Its columns: `change`, `times` (how many more, or fewer, of that row there are), the columns."""
+    """Its columns: `change`, `times` (how many more or fewer of that row there are), the table's columns."""
     return page_sql(sides, Page())
 
 
 def totals_sql(sides: Sides) -> str:
-    """A row a kind of change: `change`, `times`, and in `lines` how many different rows those are."""
+    """One row per kind of change: `change`, `times` (number of rows), `lines` (number of different rows)."""
     rows = f"SELECT {_kind()} AS {CHANGE}, abs(sum({SIDE})) AS {TIMES}\n{_grouped(sides, Page())}"
     return f"SELECT {CHANGE}, sum({TIMES}) AS {TIMES}, count(*) AS {LINES}\nFROM ({rows})\nGROUP BY {CHANGE}"
 
 
 def page_sql(sides: Sides, page: Page) -> str:
-    """As `wide_sql`, of the rows that are wanted. No column of such a row is one that changed."""
+    """As `wide_sql`, for the rows of one page. `page.only` has no effect if it is a column."""
     kept = sides.compared
     names = distinct([CHANGE, TIMES, *(sides.pairs[index].name for index in kept)], str.lower)
     values = [f"first(c{index})" if _is_grouped_apart(sides, index) else f"c{index}" for index in kept]
@@ -38,7 +38,7 @@ def _kind() -> str:
 
 
 def _grouped(sides: Sides, page: Page) -> str:
-    """From FROM to HAVING: the rows that are not as often in both."""
+    """The clauses FROM to HAVING: the rows whose counts differ between the two versions."""
     wanted = _ONLY[page.only] if isinstance(page.only, str) else "<> 0"
     both = f"{_counted(sides, new=False)}\n      UNION ALL\n      {_counted(sides, new=True)}"
     if apart := [index for index in sides.compared if _is_grouped_apart(sides, index)]:
@@ -52,7 +52,7 @@ def _groups(sides: Sides) -> list[str]:
 
 
 def _is_grouped_apart(sides: Sides, index: int) -> bool:
-    """Whether rows are grouped by something else than the column itself, which Spark can't compare."""
+    """Whether rows are grouped by another form of the column, because Spark can't compare its values."""
     return _form(sides, index) != f"c{index}"
 
 

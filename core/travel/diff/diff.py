@@ -1,7 +1,7 @@
-"""The difference between two versions of a table, what was added, removed and changed: as SQL, and answered.
+"""The difference between two versions of a table (rows added, removed and changed): its SQL, and its results.
 
-Rows with a key are found by it; rows without are counted, for a table may hold one twice. Reading metadata is
-`make_difference`'s; the rest is pure.
+Rows with a key are matched by it. Rows without a key are counted, because a table may contain a row twice.
+Only `make_difference` reads metadata; the rest is pure.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from core.travel.wanted import Wanted
 
 @dataclass(frozen=True)
 class Difference:
-    """From `old` to `new`. `keys` are some of `pairs`; without any, rows are counted.
+    """The difference from `old` to `new`. `keys` is a subset of `pairs`; if it is empty, rows are counted.
 
-    `is_unique` says that no two rows of a version can have the same key.
+    `is_unique`: no two rows of a version can have the same key.
     """
 
     table: TablePath
@@ -44,12 +44,12 @@ class Difference:
 
     @property
     def cancels(self) -> bool:
-        """Whether rows that are the same in both may be missing: no row is compared with several."""
+        """Whether the inputs may lack rows that are equal in both: no row is compared with several."""
         return self.is_unique or not self.keys
 
     @property
     def notes(self) -> list[str]:
-        """Notes on the two versions and their columns, a sentence each."""
+        """Notes on the two versions and their columns, one sentence each."""
         notes = [each.note for each in (self.old, self.new) if each.note]
         return [*notes, *column_notes(self.old, self.new, self.pairs)]
 
@@ -59,8 +59,8 @@ class Difference:
 
     @property
     def statement(self) -> str:
-        """The statement with what it is above it, as a person finds it in an editor."""
-        # A backslash before the end of the line would make the next one part of the comment.
+        """The SQL under comment lines with the title and the notes, for an editor."""
+        # A backslash at the end of a comment line would make the next line part of the comment.
         lines = [re.sub(r"\\\Z", "\\\\ ", clean_text(line)) for line in (self.title, *self.notes)]
         return "".join(f"-- {line}\n" for line in lines) + self.sql
 
@@ -71,7 +71,7 @@ class Difference:
 
     @property
     def row_counts(self) -> tuple[int, int] | None:
-        """How many rows each version has, where both snapshots say so; None for where they don't."""
+        """The row counts of both versions; None if the two snapshots don't give them."""
         old, new = _row_count(self.old), _row_count(self.new)
         return None if old is None or new is None else (old, new)
 
@@ -79,11 +79,11 @@ class Difference:
     def sides(self) -> Sides:
         return Sides(self._source(new=False), self._source(new=True), self.pairs, self.keys)
 
-    # Statements, and what they answer
+    # Statements, and their results
 
     @property
     def sql(self) -> str:
-        """All rows, with all their columns: see `wide_sql` of `keyed` and `counted`."""
+        """Selects all rows that differ, with all columns: see `wide_sql` of `keyed` and `counted`."""
         return str(self._by.wide_sql(self.sides))
 
     @property
@@ -94,16 +94,16 @@ class Difference:
         return str(self._by.page_sql(self.sides, page))
 
     def totals(self, rows: Iterable[Sequence[Any]]) -> Totals:
-        """From the rows of `totals_sql`."""
+        """Parse the rows of `totals_sql`."""
         return read_totals(self.sides, rows)
 
     def rows(self, batch: Any) -> Iterator[DiffRow]:
-        """From a batch (a pyarrow RecordBatch) of `page_sql`."""
+        """Parse a batch (a pyarrow RecordBatch) of `page_sql`."""
         return page_rows(self.sides, batch)
 
     @property
     def duplicate_sql(self) -> str:
-        """A row with a key that is not the only one of its kind, as JSON; none where keys are unique."""
+        """Selects one duplicate key of a version, as JSON; no row if all keys are unique."""
         sides = [
             f"SELECT to_json(struct({keys})) AS key FROM {self.sides.source(new)} "
             f"GROUP BY {keys} HAVING count(*) > 1"
@@ -127,10 +127,10 @@ class Difference:
 def make_difference(
     files: Files, table: TablePath, old: Wanted, new: Wanted, keys: Sequence[str] = ()
 ) -> Difference:
-    """Look both versions up, heads at the snapshot that is the newest now, so that what is counted and what
-    is shown are of the same two. `keys` are columns in place of the primary key.
+    """Look up both versions. A head is pinned to its newest snapshot, so that totals and pages read the same
+    two states. `keys` are columns that replace the primary key.
 
-    Raises `NotFound` for a version or key that is not there, `Refused` where the primary keys differ.
+    Raises `NotFound` for a missing version or key, `Refused` if the primary keys differ.
     """
     left, right = _pinned(find_version(files, table, old)), _pinned(find_version(files, table, new))
     pairs = pair_columns(left.schema, right.schema, shared_field_id(files, left.root, right.root))
@@ -149,7 +149,7 @@ def make_difference(
 
 
 def _row_count(version: DiffVersion) -> int | None:
-    """None where rows are merged, hidden, or put together from several files."""
+    """None if a row count of files is not that of rows: rows are merged, deleted, or span several files."""
     snapshot, schema = version.snapshot, version.schema
     if schema.primary_keys or "data-evolution.enabled" in schema.options:
         return None
@@ -159,7 +159,7 @@ def _row_count(version: DiffVersion) -> int | None:
 
 
 def _pinned(version: DiffVersion) -> DiffVersion:
-    """A head whose schema no commit has yet can't be: its new columns are not in the snapshot."""
+    """Pin a head to its newest snapshot, unless that has an older schema and so lacks new columns."""
     newest = version.snapshot
     if version.name is not None or newest is None or newest.schema_id != version.schema.id:
         return version

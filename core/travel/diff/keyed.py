@@ -1,4 +1,4 @@
-"""The SQL of a difference by keys: a row is compared with the row of the other version that has its key."""
+"""The SQL of a difference by keys: a row is compared with the row of the same key in the other version."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"
 
 
 def wide_sql(sides: Sides) -> str:
-    """Its columns: `change`, the keys, `changed_columns`, then `old_x` and `new_x` of each other column."""
+    """Its columns: `change`, the keys, `changed_columns`, then `old_x` and `new_x` for each other column."""
     which = [f"IF({_same(sides, each)}, NULL, {literal(sides.pairs[each].name)})" for each in sides.compared]
     named = f"IF({_BOTH}, concat_ws(', ', {', '.join(which)}), NULL)" if which else "NULL"
     columns = [_KIND, *_keys(sides), named, *_values(sides)]
@@ -25,7 +25,7 @@ def wide_sql(sides: Sides) -> str:
 
 
 def totals_sql(sides: Sides) -> str:
-    """A row a kind of change: `change`, `times`, `lines`, and in how many each compared column changed."""
+    """One row per kind of change: `change`, `times`, `lines`, then the number of changes of each column."""
     flags = [f"{_BOTH} AND NOT ({_same(sides, each)}) AS c{each}" for each in sides.compared]
     counts = [f"count_if(c{each}) AS c{each}" for each in sides.compared]
     return (
@@ -36,9 +36,9 @@ def totals_sql(sides: Sides) -> str:
 
 
 def page_sql(sides: Sides, page: Page) -> str:
-    """Its columns: `change`, the keys, an array of the places of changed columns, values, old before new.
+    """Its columns: `change`, the keys, an array with the indexes of changed columns, values (old before new).
 
-    That array is null for a row that only one of the two has.
+    The array is null for a row that only one of the two has.
     """
     which = ", ".join(f"IF({_same(sides, each)}, NULL, {each})" for each in sides.compared)
     changed = f"IF({_BOTH}, array_compact(array({which})), NULL)" if which else "NULL"
@@ -66,7 +66,7 @@ def _is_number(sides: Sides, place: int) -> bool:
 
 
 def _joined(sides: Sides, page: Page | None = None) -> str:
-    """From FROM to WHERE: the rows that differ."""
+    """The clauses FROM to WHERE: the rows that differ."""
     joined = " AND ".join(f"o.k{index} <=> n.k{index}" for index in range(len(sides.keys)))
     same = " AND ".join(_same(sides, index) for index in sides.compared) or "true"
     only = page.only if page is not None else None
@@ -84,7 +84,7 @@ def _joined(sides: Sides, page: Page | None = None) -> str:
 
 
 def _side(sides: Sides, *, new: bool) -> str:
-    """A version's rows under names that no table's columns can clash with."""
+    """A version's rows, with columns renamed so that their names can't clash."""
     keys = [f"{name} AS k{index}" for index, name in enumerate(sides.keys_of(new))]
     values = [(index, field_of(sides.pairs[index], new)) for index in sides.others]
     named = [f"{quoted(field.name)} AS c{index}" for index, field in values if field is not None]

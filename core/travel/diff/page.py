@@ -1,4 +1,4 @@
-"""What is wanted of the rows of a difference."""
+"""The filter, order and range of one page of a difference's rows."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Literal
 
 Change = Literal["added", "removed", "changed"]
 CHANGES: tuple[Change, ...] = ("added", "removed", "changed")
-# The columns of totals and of pages: what a row is, how often it is there, and how many different ones.
+# The columns of totals and of pages: kind of change, number of rows, number of different rows.
 CHANGE, TIMES, LINES = "change", "times", "lines"
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`only` is a kind of change, or the place of a column: the rows in which that changed.
+    """`only` is a kind of change, or the index of a column: only rows in which that column changed.
 
-    In the order of the keys, or by `most`: the rows that changed most are first. `limit` None is all.
+    Rows are in the order of the keys; with `by_most` those that changed most come first. `limit` None: all.
     """
 
     only: Change | int | None = None
@@ -25,6 +25,6 @@ class Page:
 
     @property
     def end(self) -> str:
-        """The clauses behind ORDER BY."""
+        """The clauses after ORDER BY."""
         limit = f"\nLIMIT {self.limit}" if self.limit is not None else ""
         return limit + (f"\nOFFSET {self.offset}" if self.offset else "")

@@ -1,4 +1,4 @@
-"""What the statements of a difference answer: totals, and rows with their keys and what changed in them."""
+"""Parse the results of a difference's statements: totals, and rows with their keys and changed columns."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Values = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Rows of each kind of change, and rows in which a column changed, by its place: those with any.
+    """`changes` counts rows by kind of change; `columns` counts, by column index, the rows that changed it.
 
-    `lines` are the rows that pages have: without keys one that is there several times is one of them.
+    `lines` counts the rows of the pages: without keys, equal rows are one line.
     """
 
     changes: Mapping[Change, int] = field(default_factory=dict)
@@ -31,10 +31,10 @@ class Totals:
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """A row that differs. `old` and `new` are its columns beside the key, None where a version lacks the row.
+    """A row that differs. `old` and `new` are its columns without the key; None if a version lacks the row.
 
-    `changed` names the columns that differ, where both have it. Without keys `key` is empty, and it is there
-    `times` more often, or fewer.
+    `changed` names the columns that differ, if both versions have the row. Without keys, `key` is empty and
+    `times` is how many more or fewer of the row the new version has.
     """
 
     change: Change
@@ -46,7 +46,7 @@ class DiffRow:
 
 
 def read_totals(sides: Sides, rows: Iterable[Sequence[Any]]) -> Totals:
-    """From the rows of the totals' statement."""
+    """Parse the rows of `totals_sql`."""
     changes: dict[Change, int] = {}
     lines: dict[Change, int] = {}
     columns: dict[int, int] = {}
@@ -59,7 +59,7 @@ def read_totals(sides: Sides, rows: Iterable[Sequence[Any]]) -> Totals:
 
 
 def page_rows(sides: Sides, batch: Any) -> Iterator[DiffRow]:
-    """The rows of a batch (a pyarrow RecordBatch) of a page, one made at a time."""
+    """Yield the rows of a batch (a pyarrow RecordBatch) of `page_sql`."""
     for index in range(batch.num_rows):
         values = [cell_value(column[index]) for column in batch.columns]
         yield _keyed(sides, values) if sides.keys else _counted(sides, values)

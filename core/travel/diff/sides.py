@@ -1,4 +1,4 @@
-"""The two versions of a difference as a statement reads them: columns by their place in both."""
+"""The two versions of a difference as a statement reads them: columns by their index in the pairs."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from core.quoting import quoted
 from core.table.records import SchemaField
 from core.travel.diff.columns import ColumnPair, comparable, has_no_order
 
-# Only seen inside statements, beside columns that those name by their places: no table's can clash with it.
+# Used only inside statements. Those name the table's columns by index, so no column can clash with it.
 SIDE = "__paimark_side"
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """`old` and `new` are tables with their clauses, as a FROM takes them. `keys` are some of `pairs`."""
+    """`old` and `new` are tables with their clauses, as FROM takes them. `keys` is a subset of `pairs`."""
 
     old: str
     new: str
@@ -23,12 +23,12 @@ class Sides:
 
     @property
     def others(self) -> list[int]:
-        """The places of the columns beside the keys."""
+        """The indexes of the columns that are not keys."""
         return [index for index, pair in enumerate(self.pairs) if pair not in self.keys]
 
     @property
     def compared(self) -> list[int]:
-        """The places of those that are compared: a column that was dropped is not."""
+        """The indexes of the columns to compare: `others` without dropped columns."""
         return [index for index in self.others if not self.pairs[index].dropped]
 
     def source(self, new: bool) -> str:
@@ -44,12 +44,12 @@ def field_of(pair: ColumnPair, new: bool) -> SchemaField | None:
 
 
 def ordered(text: str, field: SchemaField) -> str:
-    """A value in a form that Spark compares and groups by."""
+    """A value in a form that Spark can compare and group by."""
     if not has_no_order(field):
         return text
     return f"to_json(struct({text}), map('ignoreNullFields', 'false'))"
 
 
 def one_type(text: str, pair: ColumnPair) -> str:
-    """A value of either side in a type that both can be compared in."""
+    """A value of either side, cast to text if the two types can't be compared."""
     return text if comparable(pair) else f"CAST({text} AS STRING)"

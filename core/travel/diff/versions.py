@@ -1,6 +1,6 @@
-"""The two versions of a difference: what was typed for each, the root it is of, and its columns.
+"""The two versions of a difference: the typed text, its root, and its columns.
 
-12  snapshot.12  savepoint.3  v2        of main (a savepoint: of whichever branch has it)
+12  snapshot.12  savepoint.3  v2        of main (a savepoint: of the branch that has it)
 fix  branch.fix  main                   the head of a branch
 fix:savepoint.1                         a version of a branch
 """
@@ -27,9 +27,9 @@ _SAVEPOINT = re.compile(r"savepoint\.[0-9]{1,18}", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class DiffVersion:
-    """One side. `name` is a version that names it again, None for the head of its root.
+    """One side. `name` is a version that resolves to it, None for the head of its root.
 
-    `snapshot` is None where the root has none yet; `note` is what there is to know of how it was found.
+    `snapshot` is None if the root has none yet; `note` is the note of its resolution.
     """
 
     root: Root
@@ -64,7 +64,7 @@ def read_wanted(files: Files, table: TablePath, text: str) -> Wanted:
 
 
 def find_version(files: Files, table: TablePath, wanted: Wanted) -> DiffVersion:
-    """Look it up. Raises `NotFound` and `Corrupt`."""
+    """Look up a version. Raises `NotFound` and `Corrupt`."""
     root = branch_root(files, table, wanted.branch)
     if wanted.version is None:
         return _head(files, root)
@@ -83,9 +83,9 @@ def find_version(files: Files, table: TablePath, wanted: Wanted) -> DiffVersion:
 
 
 def shared_field_id(files: Files, old: Root, new: Root) -> int:
-    """The highest id that means the same column in both roots; -1 where none is sure to.
+    """The highest field id that means the same column in both roots; -1 if no id certainly does.
 
-    A branch begins with main's schemas; from where they differ on, both give the same ids to other columns.
+    A branch begins with main's schemas. After they diverge, both assign the same ids to different columns.
     """
     if old == new:
         return max((each.highest_field_id for each in Lineage(files, old).schemas()), default=-1)
@@ -118,7 +118,7 @@ def _head(files: Files, root: Root) -> DiffVersion:
 
 
 def _root_with(files: Files, main: Root, version: str) -> Root:
-    """Main, unless the version is a savepoint that only branches have: ids are given once a table."""
+    """Main, or the branch that has the savepoint if main lacks it: savepoint ids are unique in a table."""
     if not _SAVEPOINT.fullmatch(version) or _has(files, main, version):
         return main
     others: Sequence[Root] = [root for root in all_roots(files, main.table) if _has(files, root, version)]

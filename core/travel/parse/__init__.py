@@ -1,4 +1,4 @@
-"""The tokens of a statement, and the tables and time-travel clauses in it.
+"""Find the tokens of a statement, and its tables and time-travel clauses.
 
 Begin with `sql`.
 """

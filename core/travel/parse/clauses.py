@@ -1,4 +1,4 @@
-"""The time-travel clause behind a table's name, in all its spellings."""
+"""Parse the time-travel clause after a table's name, in all its spellings."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _FORMS_HINT = "Write VERSION AS OF 5, VERSION AS OF 'savepoint.1' or TIMESTAMP A
 
 
 def starts_clause(tokens: Sequence[Token], index: int) -> bool:
-    """Whether a time-travel clause begins here, however it goes on."""
+    """Whether a time-travel clause begins here. The rest of it may be invalid."""
     first, second, third = (_upper(tokens, index + ahead) for ahead in range(3))
     if first == "FOR":
         return second in _VERSION_WORDS | _TIME_WORDS
     if first in _VERSION_WORDS | _TIME_WORDS:
         return (second, third) == ("AS", "OF")
     if (first, second) == ("AS", "OF"):
-        # `of` may also be an alias; nothing that goes on like this can follow one.
+        # `of` may also be an alias, but no literal or such keyword can follow an alias.
         literal = index + 2 < len(tokens) and tokens[index + 2].kind in ("string", "number")
         return literal or third in _VERSION_WORDS | _TIME_WORDS
     return False
 
 
 def read_clause(sql: str, tokens: Sequence[Token], index: int) -> tuple[Clause, int]:
-    """The clause that begins at `index`, and the index behind it. Raises `SqlRefused`."""
+    """Parse the clause that begins at `index`; also return the index after it. Raises `SqlRefused`."""
     return _ClauseReader(sql, tokens, index).read()
 
 
@@ -67,7 +67,7 @@ class _ClauseReader:
                 "AS OF alone must be followed by TIMESTAMP", _FORMS_HINT, self.tokens[self.index + 2].start
             )
         follower = self.tokens[self.index + 3] if self.index + 3 < len(self.tokens) else None
-        # The keyword is the literal's own where a string follows: AS OF TIMESTAMP '2026-05-01'.
+        # Before a string, the keyword belongs to the literal: AS OF TIMESTAMP '2026-05-01'.
         self.index += 2 if follower is not None and follower.kind == "string" else 3
         return self._time("AS OF TIMESTAMP")
 

@@ -1,4 +1,4 @@
-"""The queries that WITH names, as the parts of a statement see them."""
+"""The scopes of the query names that WITH defines."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 
 
 class CteNames:
-    """Names that WITH gave so far in one pair of parentheses, and around it when it began.
+    """The names that WITH has defined so far in one pair of parentheses, and outside it up to its opening.
 
-    Nothing is copied: a statement may name 30,000, each of which sees those before it.
+    No scope copies the names of the outer one: a statement may define 30,000, and each sees those before it.
     """
 
     def __init__(self, outer: CteNames | None = None) -> None:

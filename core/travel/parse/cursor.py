@@ -1,4 +1,4 @@
-"""A place that moves over the tokens of one statement."""
+"""A cursor that moves over the tokens of one statement."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.travel.parse.uses import Statement
 
 
 class TokenCursor(NameReader):
-    """Reads what stands at `index`, and moves behind what it takes."""
+    """Reads the tokens at `index`, and moves past those that it takes."""
 
     def __init__(self, sql: str, tokens: Sequence[Token], index: int = 0) -> None:
         super().__init__(sql, tokens)
@@ -23,7 +23,7 @@ class TokenCursor(NameReader):
         return cls(statement.sql, statement.tokens, index)
 
     def takes(self, *words: str) -> bool:
-        """Pass these words or symbols if they stand here."""
+        """Move past these words or symbols if they are next; return whether they are."""
         for ahead, word in enumerate(words):
             index = self.index + ahead
             if (self.upper(index) or self.text(index)) != word:
@@ -33,11 +33,11 @@ class TokenCursor(NameReader):
 
     @property
     def position(self) -> int:
-        """Where the next token begins, or the last one ends."""
+        """The offset of the next token; the end of the last one if there is none."""
         if self.index < len(self.tokens):
             return self.tokens[self.index].start
         return self.tokens[-1].end if self.tokens else 0
 
     def refuse(self, reason: str, hint: str) -> NoReturn:
-        """Raises `SqlRefused` pointing here."""
+        """Raises `SqlRefused` with the position of the cursor."""
         raise SqlRefused(reason, hint, self.sql, self.position)

@@ -1,4 +1,4 @@
-"""Refusals that point at a place in a statement."""
+"""Refusals with a position in a statement."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from core.errors import StatementFailed
 
 
 class SqlRefused(StatementFailed):
-    """A time-travel clause that means something else, or nothing. `position` is its character offset."""
+    """A statement or clause that is invalid or not supported. `position` is its character offset."""
 
     position: int
 

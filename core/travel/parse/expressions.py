@@ -1,8 +1,8 @@
-"""The expression after `AS OF`, read from a statement's tokens up to where it ends.
+"""Parse the expression after `AS OF` from a statement's tokens, up to its end.
 
-It reads the parts of most times: literals, intervals, function calls, casts, `+ - *` and parentheses. The
-rest of Spark's grammar is passed over as `Opaque`, for Spark to work out. Refused, where they stand, are what
-can't be a constant: columns and queries.
+It parses the usual parts of a time: literals, intervals, function calls, casts, `+ - *` and parentheses. The
+rest of Spark's grammar becomes `Opaque`, which Spark evaluates. Columns and queries are refused with their
+position, because they can't be constant.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ INTERVAL_UNITS = frozenset(
 _NAMED_TIMES = keywords("CURRENT_TIMESTAMP CURRENT_DATE LOCALTIMESTAMP")
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
 _PRODUCTS = keywords("* / %")
-# Operators that bind less than a sum does.
+# Operators of lower precedence than a sum.
 _LOOSE = keywords("|| | & ^ << >>")
 _COMPARISONS = keywords("= == < > <= >= <> != <=> => ->")
 _CONSTANT_WORDS = keywords("NULL TRUE FALSE")
@@ -41,7 +41,7 @@ _NOT_AN_OPERAND = keywords(
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """`type` is DATE, TIMESTAMP, TIMESTAMP_LTZ or TIMESTAMP_NTZ; empty for a plain string."""
+    """`type` is DATE, TIMESTAMP, TIMESTAMP_LTZ or TIMESTAMP_NTZ; empty for an untyped string."""
 
     type: str
     text: str
@@ -56,8 +56,8 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Amounts with their units as written: `[("1", "DAY")]`. `[("1 day 2 hours", "")]` names them inside,
-    and `[("1-2", "YEAR TO MONTH")]` is a range."""
+    """Amounts with their units as written: `[("1", "DAY")]`. The unit is empty if the amount contains it:
+    `[("1 day 2 hours", "")]`. `[("1-2", "YEAR TO MONTH")]` is a range."""
 
     amounts: tuple[tuple[str, str], ...]
     position: int
@@ -65,7 +65,8 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCall:
-    """`function` is in upper case; a cast is a call of the type's name, with `is_cast`."""
+    """`function` is in upper case. A cast is a call of the type's name with `is_cast`. An empty name cuts the
+    digits after the second."""
 
     function: str
     arguments: tuple[Expression, ...]
@@ -75,7 +76,7 @@ class FunctionCall:
 
 @dataclass(frozen=True, slots=True)
 class OperatorExpression:
-    """`left` is None for a sign."""
+    """`left` is None for a unary sign."""
 
     operator: str
     left: Expression | None
@@ -85,7 +86,7 @@ class OperatorExpression:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """An expression that only Spark evaluates. `text` is how it begins, for sentences."""
+    """An expression that only Spark evaluates. `text` is its beginning, for messages."""
 
     text: str
     position: int
@@ -95,18 +96,18 @@ Expression = Literal | Number | Interval | FunctionCall | OperatorExpression | O
 
 
 class _MaybeMore(SqlRefused):
-    """Refused at the top, where the expression may end; between parentheses it may be Spark's grammar."""
+    """Refused at the top level. Between parentheses it is caught: it may be valid grammar of Spark."""
 
 
 def column_refused(clause: str, name: str) -> tuple[str, str]:
-    """The sentence and the hint for a column in a time."""
+    """The message and the hint for a column in a time."""
     return f"{clause} {name} names a column: that is a temporal join, not time travel", CONSTANT_HINT
 
 
 class ExpressionReader:
-    """Reads one expression from `tokens[index:]`; afterwards `index` is the first token behind it.
+    """Parses one expression from `tokens[index:]`; afterwards `index` is the first token after it.
 
-    `clause` is what the expression belongs to, for the sentences of refusals.
+    `clause` are the words before the expression, for messages.
     """
 
     def __init__(self, sql: str, tokens: Sequence[Token], index: int, clause: str) -> None:
@@ -213,7 +214,7 @@ class ExpressionReader:
         while (dot := self._peek()) is not None and dot.text == "." and self.index + 1 < len(self.tokens):
             end, is_dotted = self.tokens[self.index + 1].end, True
             self.index += 2
-        # Between parentheses a plain word may be one of the grammar: TIMESTAMPADD(DAY, ...).
+        # Between parentheses a plain word may be a keyword: TIMESTAMPADD(DAY, ...).
         kind = SqlRefused if is_dotted or token.kind == "quoted" else _MaybeMore
         raise kind(*column_refused(self.clause, self.sql[token.start : end]), self.sql, token.start)
 
@@ -227,7 +228,7 @@ class ExpressionReader:
             return Opaque(f"{name.text}(...)", name.start)
 
     def _read_call(self, function: str, name: Token) -> Expression:
-        """Raises `_MaybeMore` where its arguments are more than expressions between commas."""
+        """Raises `_MaybeMore` if the arguments are not only expressions between commas."""
         arguments: list[Expression] = []
         if (after := self._peek()) is not None and after.text == ")":
             self.index += 1
@@ -247,7 +248,7 @@ class ExpressionReader:
                 raise _MaybeMore(reason, CONSTANT_HINT, self.sql, after.start)
 
     def _cast(self, operand: Expression, at: Token) -> Expression:
-        """To the type that stands here."""
+        """Read the type at the cursor, and return a cast of `operand` to it."""
         token = self._next()
         name = token.upper
         digits = self._type_digits()
@@ -261,7 +262,7 @@ class ExpressionReader:
         return whole if digits is None else FunctionCall("", (whole, Number(digits, token.start)), at.start)
 
     def _type_digits(self) -> str | None:
-        """Pass over the parentheses behind a type, and return the digits in them; None for a type without."""
+        """Move past the parentheses after a type, and return the number in them; None without parentheses."""
         opening = self._peek()
         if opening is None or opening.text != "(":
             return None
@@ -278,7 +279,7 @@ class ExpressionReader:
         return True
 
     def _pass_over(self, closing: str, opening: Token) -> None:
-        """Everything up to the `closing` that belongs to `opening`, which is behind."""
+        """Move past the `closing` that matches `opening`; the cursor is after `opening`."""
         pairs = {")": "(", "]": "[", "END": "CASE"}
         waiting = [closing]
         while waiting:
@@ -310,7 +311,7 @@ class ExpressionReader:
         return Interval(tuple(amounts), keyword.start)
 
     def _amount(self) -> str | None:
-        """A number or string with its sign, where one follows and (after the first) its unit does too."""
+        """Read a number or string with its sign; None if there is none, or if a later amount has no unit."""
         ahead, sign = self.index, ""
         if ahead < len(self.tokens) and self.tokens[ahead].text in ("+", "-"):
             sign, ahead = self.tokens[ahead].text, ahead + 1
@@ -344,7 +345,7 @@ class ExpressionReader:
         return first.upper
 
     def _joined_strings(self, first: Token) -> str:
-        """Strings written side by side are one."""
+        """Join adjacent strings to one, as Spark does."""
         text = first.value
         while (token := self._peek()) is not None and token.kind == "string":
             text += token.value

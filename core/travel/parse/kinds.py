@@ -16,12 +16,12 @@ class Classified(NamedTuple):
     removes_rows: bool = False
 
 
-# Said of every statement that would write and is not among those that are done, and what to do instead.
+# The message and the hint for every statement that would write and is not supported.
 NOT_DONE = (
     "This version reads, and writes by INSERT and ALTER TABLE, and no other statement",
     "INSERT OVERWRITE with a query of the rows that stay does what DELETE, UPDATE and MERGE do.",
 )
-# Statements that one word names. CACHE, SET and the like change the session, never the warehouse.
+# Statements whose first word tells the kind. CACHE, SET and the like change the session, never the warehouse.
 _BY_FIRST_WORD: dict[str, Classified] = {
     "EXPLAIN": Classified("explain"),
     "DESCRIBE": Classified("describe"),
@@ -48,7 +48,7 @@ _HOLD_ROWS = keywords("TABLE DATABASE SCHEMA NAMESPACE CATALOG")
 
 
 def classify(tokens: Sequence[Token]) -> Classified:
-    """Classify by the words outside parentheses. An unknown statement is taken to write and to remove."""
+    """Classify by the words outside parentheses. An unknown statement counts as writing and removing rows."""
     if not tokens:
         return Classified("empty")
     start = 0
@@ -95,19 +95,19 @@ def _without_if(words: Sequence[str]) -> list[str]:
 
 
 def _insert(words: Sequence[str]) -> Classified | None:
-    """INSERT wherever it stands: behind FROM, several at once."""
+    """Classify by the INSERTs among the words: after FROM there may be several. None without any."""
     pairs = _pairs(words)
     if ("INSERT", "OVERWRITE") in pairs:
         return _OVERWRITE
     if ("INSERT", "INTO") not in pairs:
         return None
-    # INSERT INTO t REPLACE WHERE ... takes out the rows it replaces.
+    # INSERT INTO t REPLACE WHERE ... removes the rows that it replaces.
     replaces = any(("REPLACE", word) in pairs for word in ("WHERE", "USING", "ON"))
     return _INSERT._replace(removes_rows=replaces)
 
 
 def cte_list_end(tokens: Sequence[Token], start: int = 0) -> int:
-    """Where the statement behind the queries of the WITH at `start` begins."""
+    """The index of the statement after the queries of the WITH at `start`."""
     depth = 0
     for index in range(start, len(tokens)):
         token = tokens[index]

@@ -1,4 +1,4 @@
-"""Names, aliases and parentheses among the tokens of a statement."""
+"""Read names, aliases and parentheses from the tokens of a statement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.travel.parse.errors import SqlRefused
 from core.travel.parse.tokens import Token, keywords
 from core.travel.parse.uses import TableUse
 
-# What ends a FROM list. Those of _WITH_BY do so only before BY: elsewhere they are names.
+# Words that end a FROM list. Those in _WITH_BY do so only before BY; elsewhere they are names.
 _ENDS_FROM = keywords(
     """WHERE GROUP HAVING ORDER SORT CLUSTER DISTRIBUTE WINDOW LIMIT OFFSET QUALIFY SELECT INSERT SET WHEN
     MAP REDUCE"""
@@ -27,7 +27,7 @@ _OPTIONS_HINT = (
 
 
 class NameReader:
-    """Reads single things at an index of `tokens`; an index beyond them is an empty text."""
+    """Reads single items at an index of `tokens`. The text at an index outside them is empty."""
 
     def __init__(self, sql: str, tokens: Sequence[Token]) -> None:
         self.sql = sql
@@ -43,11 +43,11 @@ class NameReader:
         return 0 <= index < len(self.tokens) and self.tokens[index].is_name
 
     def is_table_name(self, index: int) -> bool:
-        """A name that a clause of the query does not begin with."""
+        """Whether a name is here that doesn't begin a clause of the query."""
         return self.is_name(index) and self.upper(index) not in _NEVER_NAMES | {"SELECT", "WHERE"}
 
     def read_name(self, index: int) -> tuple[tuple[str, ...], int]:
-        """The parts of the dotted name at `index`, and the index behind it."""
+        """The parts of the dotted name at `index`, and the index after it."""
         parts = [self.tokens[index].value]
         index += 1
         while self.text(index) == "." and self.is_name(index + 1):
@@ -56,7 +56,7 @@ class NameReader:
         return tuple(parts), index
 
     def read_table(self, index: int, block: int, with_alias: bool = True) -> tuple[TableUse, int]:
-        """The table at `index` with its clause, sample and alias, and the index behind them."""
+        """The table at `index` with its clause, sample and alias, and the index after them."""
         parts, behind = self.read_name(index)
         use = TableUse(parts, (self.tokens[index].start, self.tokens[behind - 1].end), block=block)
         if starts_clause(self.tokens, behind):
@@ -67,7 +67,7 @@ class NameReader:
         if not with_alias:
             return use, behind
         if self.upper(behind) == "WITH" and self.text(behind + 1) == "(":
-            # Stock Spark hands them to the table, and here nobody takes them.
+            # Stock Spark passes these options to the table; Paimark's tables take none.
             named = self.sql[
                 self.tokens[behind].start : self.tokens[self.parenthesis_end(behind + 1) - 1].end
             ]
@@ -84,7 +84,7 @@ class NameReader:
         return replace(use, alias=alias, alias_at=alias_at if alias is None else None), behind
 
     def read_alias(self, index: int) -> tuple[str | None, int]:
-        """The alias at `index`, if there is one, and the index behind it and its list of columns."""
+        """The alias at `index`, if there is one, and the index after it and its list of columns."""
         if self.upper(index) == "AS" and self.is_name(index + 1):
             index += 1
         elif (
@@ -106,7 +106,7 @@ class NameReader:
         return index
 
     def values_end(self, index: int) -> int:
-        """The index behind the rows of VALUES."""
+        """The index after the rows of VALUES."""
         while True:
             if self.is_name(index):
                 index += 1
@@ -119,14 +119,14 @@ class NameReader:
             index = behind
 
     def cte_body(self, index: int) -> int | None:
-        """Where the parenthesis of the query that WITH names at `index` opens; None where there is none."""
+        """The index of the parenthesis with the query that WITH names at `index`; None if there is none."""
         if not self.is_name(index):
             return None
         index += 1
         if self.text(index) == "(":
             behind = self.parenthesis_end(index)
             if self.upper(behind) not in ("AS", "MAX") and self.text(behind) != "(":
-                # Without AS and columns: WITH a (SELECT 1).
+                # A query without AS and columns: WITH a (SELECT 1).
                 return (
                     index if self.upper(index + 1) in ("SELECT", "WITH", "FROM", "VALUES", "TABLE") else None
                 )
@@ -137,7 +137,7 @@ class NameReader:
         return index if self.text(index) == "(" else None
 
     def ends_from(self, index: int) -> bool:
-        """Whether a clause behind FROM begins here."""
+        """Whether a clause that follows FROM begins here."""
         word, after = self.upper(index), self.upper(index + 1)
         if word not in _ENDS_FROM:
             return False
@@ -150,7 +150,7 @@ class NameReader:
         return True
 
     def parenthesis_end(self, index: int) -> int:
-        """The index behind the parenthesis that opens at `index`."""
+        """The index after the parenthesis that opens at `index`."""
         depth = 0
         while index < len(self.tokens):
             depth += (self.text(index) == "(") - (self.text(index) == ")")

@@ -1,19 +1,19 @@
-"""A place in a statement for people: the line that holds it, and a caret below it."""
+"""Show a position in a statement: its line, and a caret below it."""
 
 from __future__ import annotations
 
 from core.cells import cut, width_of
 from core.text import clean_text
 
-# How much of a line that is cut stays before the caret, in hundredths.
+# The part of a cut line that lies before the caret, in percent.
 _BEFORE = 60
 
 
 def pointed(text: str, position: int, width: int | None = None) -> tuple[str, str]:
-    """The line of `text` that holds the character at `position`, and blanks with a caret at their end.
+    """The line of `text` that contains `position`, and a line of blanks that ends in a caret.
 
-    The end of the text is that of its last line which is not blank. A line over `width` cells is cut to what
-    lies around the caret.
+    A position in trailing white space becomes the end of the text before it. A line over `width` cells is cut
+    to the part around the caret.
     """
     position = min(position, len(text.rstrip()))
     start = text.rfind("\n", 0, position) + 1

@@ -1,8 +1,8 @@
-"""Finds the tables of a statement by walking its tokens once.
+"""Find the tables of a statement in one pass over its tokens.
 
-It knows just enough of Spark's grammar to say where a table's name stands: behind FROM, JOIN, TABLE and
-MERGE's USING, behind the commas of a FROM list, and at the head of commands. All else is passed over, so what
-Spark adds to expressions can't confuse it.
+The scanner knows only as much of Spark's grammar as it needs to find the names of tables: after FROM, JOIN,
+TABLE and MERGE's USING, after the commas of a FROM list, and at the head of commands. It ignores the rest, so
+new expressions in Spark can't confuse it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.travel.parse.uses import Block, ColumnReference, Relation, TableUse
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
 _SET_OPERATIONS = keywords("UNION INTERSECT EXCEPT MINUS")
 _BEHIND_SET_OPERATION = keywords("SELECT FROM TABLE VALUES MAP REDUCE ALL DISTINCT (")
-# Before a parenthesis these are no function's name.
+# Words that are not the name of a function before a parenthesis.
 _NOT_FUNCTIONS = keywords(
     "IN EXISTS ANY ALL SOME AS ON AND OR NOT WHEN THEN ELSE WHERE HAVING BY SELECT FROM"
 )
@@ -37,16 +37,16 @@ class _Frame:
     ctes: CteNames = field(default_factory=CteNames)
     is_query: bool = False
     in_from: bool = False
-    # Behind `|>`, where JOIN needs no FROM before it.
+    # After `|>`, where JOIN needs no FROM before it.
     in_pipe: bool = False
     is_call: bool = False
-    # Whether a query may still begin behind AS (CREATE), or with TABLE (INSERT).
+    # Whether a query may still begin after AS (CREATE), or with TABLE (INSERT).
     query_after_as: bool = False
     query_may_start: bool = False
 
 
 class Scanner(NameReader):
-    """Reads the tokens of one statement; what it finds is in its lists afterwards. Raises `SqlRefused`."""
+    """Scans the tokens of one statement into the lists below. `scan` raises `SqlRefused`."""
 
     def __init__(self, sql: str, tokens: Sequence[Token]) -> None:
         super().__init__(sql, tokens)
@@ -61,14 +61,14 @@ class Scanner(NameReader):
         frame = _Frame(self._new_block(None))
         index = self._head(0, frame)
         while (index := self._group(index, frame)) < len(self.tokens):
-            # A closing parenthesis too many is for Spark to report.
+            # Spark reports a closing parenthesis too many.
             index += 1
 
     def blocks(self) -> tuple[Block, ...]:
         pairs = zip(self._parents, self._relations, strict=True)
         return tuple(Block(parent, tuple(relations)) for parent, relations in pairs)
 
-    # Heads of statements. Each returns where the rest begins.
+    # Heads of statements. Each method returns the index after the head.
 
     def _head(self, index: int, frame: _Frame) -> int:
         match self.upper(index), self.upper(index + 1):
@@ -98,7 +98,7 @@ class Scanner(NameReader):
                 return self._query_start(index, frame)
             case ("SET", "VAR" | "VARIABLE") | ("DECLARE", _):
                 return index + 2
-        # No other statement reads a table, and some are free text.
+        # No other statement reads a table, and some contain free text.
         return len(self.tokens)
 
     def _described(self, index: int, frame: _Frame) -> int:
@@ -148,7 +148,7 @@ class Scanner(NameReader):
     # Inside a statement.
 
     def _group(self, index: int, frame: _Frame) -> int:
-        """Everything up to the parenthesis that closes the frame, or the end."""
+        """Scan up to the parenthesis that closes the frame, or the end; return its index."""
         while index < len(self.tokens):
             token = self.tokens[index]
             if token.text == ")":
@@ -169,7 +169,7 @@ class Scanner(NameReader):
         return index
 
     def _word(self, index: int, frame: _Frame) -> int:
-        """One word of an expression or clause, or a dotted name; the index behind what it introduces."""
+        """Scan a word of an expression or clause, or a dotted name; return the index after what it begins."""
         if self.text(index - 1) in (".", ":"):
             return index + 1
         dotted = self.text(index + 1) == "." and (self.is_name(index + 2) or self.text(index + 2) == "*")
@@ -194,7 +194,7 @@ class Scanner(NameReader):
                 frame.query_after_as, frame.is_query = False, True
                 return self._query_start(index + 1, frame)
             case "AS" if self.is_name(index + 1):
-                # A column's alias, whatever word it is.
+                # The next word is a column's alias, even if it is a keyword.
                 return index + 2
             case word if word in _SET_OPERATIONS and self._is_set_operation(index):
                 frame.in_from, frame.is_query = False, True
@@ -208,7 +208,7 @@ class Scanner(NameReader):
         return index + 1
 
     def _query_start(self, index: int, frame: _Frame) -> int:
-        """Where a query may begin: `TABLE t` and WITH can do so only here."""
+        """Scan the beginning of a query: `TABLE t` and WITH have their meaning only here."""
         if self.upper(index) == "WITH" and (behind := self._ctes(index, frame)) > index + 1:
             return self._query_start(behind, frame)
         if self.upper(index) == "TABLE" and self._is_table_query(index + 1):
@@ -227,7 +227,7 @@ class Scanner(NameReader):
         return min(self._group(start, inner) + 1, len(self.tokens))
 
     def _ctes(self, index: int, frame: _Frame) -> int:
-        """The queries that WITH names; index + 1 where WITH means something else (WITH CUBE)."""
+        """Scan the queries that WITH names; return index + 1 if WITH means something else (WITH CUBE)."""
         recursive = self.upper(index + 1) == "RECURSIVE" and self.is_name(index + 2)
         start = index + 1 + recursive
         while (body := self.cte_body(start)) is not None:
@@ -243,7 +243,7 @@ class Scanner(NameReader):
         return index + 1
 
     def _relation(self, index: int, frame: _Frame) -> int:
-        """One relation of FROM or JOIN; the index behind its alias."""
+        """Scan one relation of FROM or JOIN; return the index after its alias."""
         if self.upper(index) == "LATERAL":
             index += 1
         if self.text(index) == "(":
@@ -260,14 +260,14 @@ class Scanner(NameReader):
         return behind
 
     def _relation_group(self, index: int, frame: _Frame) -> int:
-        """A query or a join in parentheses. The names in a join are seen outside it."""
+        """Scan a query or a join in parentheses. The names in a join are visible outside it."""
         if self.upper(index + 1) in _QUERY_STARTS:
             return self._parenthesis(index, frame, is_call=False)
         inner = replace(frame, in_from=True, ctes=CteNames(frame.ctes))
         return min(self._group(self._relation(index + 1, inner), inner) + 1, len(self.tokens))
 
     def _unnamed(self, index: int, frame: _Frame) -> int:
-        """Pass over the clauses that may follow a relation that is no table."""
+        """Move past the sample and alias after a relation that is no table. Refuses a time-travel clause."""
         if starts_clause(self.tokens, index):
             raise SqlRefused("Only a table has past states", _CLAUSE_HINT, self.sql, self.tokens[index].start)
         alias, index = self.read_alias(self.sample_end(index))
@@ -276,7 +276,7 @@ class Scanner(NameReader):
         return index
 
     def _table_argument(self, index: int, frame: _Frame) -> int:
-        """`TABLE t` or `TABLE(t)` in a call."""
+        """Scan `TABLE t` or `TABLE(t)` in a call."""
         start = index + 2 if self.text(index + 1) == "(" else index + 1
         if self.upper(start) in _QUERY_STARTS or not self._is_table_query(start):
             return index + 1
@@ -293,7 +293,7 @@ class Scanner(NameReader):
         return behind
 
     def _record_or_pass(self, use: TableUse, frame: _Frame) -> None:
-        """A table is recorded; the name of a WITH query is not one."""
+        """Record a table as a use. The name of a WITH query is not a use."""
         if len(use.parts) > 1 or use.parts[0].lower() not in frame.ctes:
             self._record(use)
         elif use.clause is not None:
@@ -323,13 +323,13 @@ class Scanner(NameReader):
         return self.upper(index - 1) == "DISTINCT" and self.upper(index - 2) in ("IS", "NOT")
 
     def _is_set_operation(self, index: int) -> bool:
-        """Not a column of that name, and not `* EXCEPT (columns)`."""
+        """Whether the word is a set operation, not a column of that name nor `* EXCEPT (columns)`."""
         if self.text(index - 1) == "*" and self.text(index + 1) == "(":
             return False
         return self.text(index + 1).upper() in _BEHIND_SET_OPERATION
 
     def _is_table_query(self, index: int) -> bool:
-        """Whether a table's name stands here, TABLE being before it, and not a column called `table`."""
+        """Whether a table's name follows TABLE here. Otherwise `table` is the name of a column."""
         if not self.is_table_name(index):
             return False
         _, behind = self.read_name(index)

@@ -1,8 +1,8 @@
-"""Puts other names in the place of a statement's tables and time-travel clauses, and touches nothing else.
+"""Replace the tables and time-travel clauses of a statement by other names; the rest of the text stays.
 
-A table without an alias keeps its own last name as one, so that `orders.price` goes on resolving, and
-`shop.orders.price` becomes `orders.price`. Where that name would mean two things, the whole name becomes the
-alias: `` `a.t` ``.
+A table without an alias gets the last part of its name as alias, so that `orders.price` still resolves, and
+`shop.orders.price` becomes `orders.price`. If that alias would be ambiguous, the alias is the whole name:
+`` `a.t` ``.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from core.quoting import quoted
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.uses import ColumnReference, Relation, Statement, TableUse
 
-# Of more parts than a table's name can have only the last are looked at.
+# Only the last so many parts of a name are compared: no table's name has more.
 _LONGEST_NAME = 8
 _MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """`text` stands where `[start, end)` of the original was."""
+    """`text` replaces `[start, end)` of the original."""
 
     start: int
     end: int
@@ -30,14 +30,14 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Spliced:
-    """The statement with its edits made, which are in order and do not overlap."""
+    """The edited statement, and the edits, which are in order and do not overlap."""
 
     sql: str
     edits: tuple[Edit, ...]
 
     @classmethod
     def of(cls, sql: str, edits: Sequence[Edit]) -> Spliced:
-        """With edits that are in order."""
+        """Apply the edits, which must be in order."""
         pieces, position = [], 0
         for edit in edits:
             pieces += [sql[position : edit.start], edit.text]
@@ -45,7 +45,7 @@ class Spliced:
         return cls("".join(pieces) + sql[position:], tuple(edits))
 
     def original_position(self, position: int) -> int:
-        """Where a character of `sql` stands in the original; for new text, where what it replaced begins."""
+        """Map a position in `sql` to the original; new text maps to the start of the text it replaced."""
         shift = 0
         for edit in self.edits:
             start = edit.start + shift
@@ -58,10 +58,10 @@ class Spliced:
 
 
 def splice(statement: Statement, names: Mapping[TableUse, str], *, database: str | None = None) -> Spliced:
-    """The statement reading `names[use]` (a view's plain name) wherever it read a use of its own.
+    """Replace each use by `names[use]` (a view's plain name).
 
-    `database` is the current one: it makes `shop.orders.price` resolve where `FROM orders` is written. Raises
-    `SqlRefused` when `t.price` could be a column of two tables, whose names must now differ.
+    `database` is the current one: with it `shop.orders.price` resolves to `FROM orders`. Raises `SqlRefused`
+    if `t.price` could be a column of two tables, because their aliases must differ now.
     """
     return _Splicer(statement, names, database).splice()
 
@@ -75,7 +75,7 @@ class _Splicer:
         self.named: list[dict[tuple[str, ...], list[Relation]] | None] = [None] * len(statement.blocks)
         self.resolved = [self._find(reference) for reference in statement.references]
         self.aliases = self._aliases()
-        # By the identity of the lists in `named`, of which many references share one.
+        # The key is the identity of a list in `named`; many references share one list.
         self.meanings: dict[int, set[str | None]] = {}
 
     def splice(self) -> Spliced:
@@ -92,7 +92,7 @@ class _Splicer:
         return tuple(part.lower() for part in parts)
 
     def _find(self, reference: ColumnReference) -> tuple[int, list[Relation]]:
-        """How many of its parts name a relation, and which of the nearest relations those may be."""
+        """How many parts of the reference name a relation, and the matching relations of the nearest block."""
         block: int | None = reference.block
         parts = tuple(part.lower() for part in reference.parts)
         while block is not None:
@@ -105,7 +105,7 @@ class _Splicer:
         return 0, []
 
     def _relations_by_name(self, block: int) -> dict[tuple[str, ...], list[Relation]]:
-        """The relations of a block by what they may be called: `t`, and without an alias `db.t` too."""
+        """The relations of a block by each name that refers to them: `t`, without an alias also `db.t`."""
         named = self.named[block]
         if named is None:
             named = self.named[block] = {}
@@ -135,7 +135,7 @@ class _Splicer:
         return aliases
 
     def _clashing_names(self) -> set[str]:
-        """Last names that mean several relations, one of which is referred to by more than that name."""
+        """Last parts that mean several relations, if a reference names one of these by more than that."""
         meanings: dict[str, set[object]] = {}
         for block in self.statement.blocks:
             for relation in block.relations:
@@ -174,7 +174,7 @@ class _Splicer:
         return [Edit(spans[0][0], spans[length - 1][1], quoted(alias))]
 
     def _aliases_of(self, relations: list[Relation]) -> set[str | None]:
-        """The new aliases of the tables of a name; none where the statement has that alias itself."""
+        """The new aliases of the tables of a name; empty if the statement itself gives that alias."""
         aliases = self.meanings.get(id(relations))
         if aliases is None:
             is_given = any(each.use is None or each.has_alias for each in relations)

@@ -1,9 +1,9 @@
-"""A Spark SQL statement with Paimark's clauses: what it reads, where, and as of when.
+"""Parse a Spark SQL statement with Paimark's clauses: its kind, its tables, and the version of each.
 
     SELECT * FROM shop.orders VERSION AS OF 'savepoint.1' AS o JOIN shop.customers TIMESTAMP AS OF now() ...
 
-`read_statement` finds the tables and clauses by position; `splice`, in its module, puts other names in their
-place. The rest of the text is never touched.
+`read_statement` finds the tables and clauses with their positions; `splice`, in its module, replaces them by
+other names. The rest of the text is never changed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ def read_statement(sql: str) -> Statement:
     """Parse one statement: its kind, and the tables that it reads.
 
     Raises `UsageError` for more than one statement, and `SqlRefused` for a clause that is unfinished or is
-    not time travel (a period, a temporal join), and for a name or a clause whose last quote
-    is missing.
+    not time travel (a period, a temporal join), and for a name or a clause without its last quote.
     """
     if has_halves(sql):
         raise UsageError("The statement is not UTF-8", "Look at the encoding of the terminal or file.")
@@ -48,7 +47,7 @@ def read_statement(sql: str) -> Statement:
 
 
 def _require_closed(scanner: Scanner) -> None:
-    """Of a name or a clause, which others take the place of, Spark would not see that its end is missing."""
+    """Refuse a name or clause without its last quote: `splice` replaces it, so Spark would not report it."""
     last = scanner.tokens[-1] if scanner.tokens else None
     if last is None or last.is_closed:
         return

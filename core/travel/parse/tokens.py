@@ -1,8 +1,8 @@
-"""The words of a Spark SQL statement, with where each stands.
+"""The tokens of a Spark SQL statement, with their positions.
 
-As Spark 4.1's lexer cuts them, with one liberty: `$` may stand in a plain word, so that `orders$snapshots` is
-one name. Comments and white space are left out; a hint's `/*+` and `*/` are symbols. Nothing is refused here:
-a string or a name whose end is missing is one token.
+As Spark 4.1's lexer, with one difference: a plain word may contain `$`, so that `orders$snapshots` is one
+name. Comments and white space are left out; a hint's `/*+` and `*/` are symbols. Nothing is refused here:
+a string or a name without its last quote is one token.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Token(NamedTuple):
 
     @property
     def upper(self) -> str:
-        """The keyword this may be; empty for what can't be one."""
+        """The word in upper case, to compare with keywords; empty for other kinds of token."""
         return self.text.upper() if self.kind == "word" else ""
 
     @property
@@ -35,7 +35,7 @@ class Token(NamedTuple):
 
     @property
     def is_closed(self) -> bool:
-        """False for a string or a quoted name whose end is missing."""
+        """False for a string or a quoted name without its last quote."""
         pattern = _CLOSED.get(self.kind)
         return pattern is None or pattern.fullmatch(self.text) is not None
 
@@ -77,12 +77,12 @@ _COMMENT_EDGE = re.compile(r"/\*|\*/")
 
 
 def tokenize(sql: str, start: int = 0, end: int | None = None) -> list[Token]:
-    """The tokens of `sql[start:end]`, at their places in `sql`."""
+    """The tokens of `sql[start:end]`, with positions in `sql`."""
     return list(iter_tokens(sql, start, end))
 
 
 def iter_tokens(sql: str, start: int = 0, end: int | None = None) -> Iterator[Token]:
-    """As `tokenize`, one after the other."""
+    """As `tokenize`, lazily."""
     last: Token | None = None
     position, stop = start, len(sql) if end is None else end
     in_hint = False
@@ -101,7 +101,7 @@ def iter_tokens(sql: str, start: int = 0, end: int | None = None) -> Iterator[To
         text = match.group()
         kind = _KINDS.get(match.lastgroup)
         if kind == "number" and text.startswith(".") and last and _touches_name(last, position):
-            # `db.2024_t` is a name and its part, not a name and a fraction.
+            # In `db.2024_t` the dot separates the parts of a name; it doesn't begin a fraction.
             kind, text = "symbol", "."
         if kind is not None:
             yield (last := Token(kind, text, position, position + len(text)))
@@ -114,7 +114,7 @@ def _touches_name(token: Token, position: int) -> bool:
 
 
 def _comment_end(sql: str, position: int) -> int:
-    """Where the comment that opens here ends; comments nest."""
+    """The end of the comment that opens here. Comments nest."""
     depth = 0
     for edge in _COMMENT_EDGE.finditer(sql, position):
         depth += 1 if edge.group() == "/*" else -1
@@ -133,7 +133,7 @@ def _string_value(text: str) -> str:
     quote = text[0]
     body = text[1:-1] if len(text) > 1 and text.endswith(quote) else text[1:]
     value = _ESCAPE.sub(_unescaped, body.replace(quote * 2, quote))
-    # As in Java two escaped halves are one character.
+    # As in Java, two escaped surrogates are one character.
     return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 

@@ -1,4 +1,4 @@
-"""The tables, clauses and references of a statement, by position."""
+"""The tables, clauses and references of a statement, with their positions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ StatementKind = Literal[
 class Clause:
     """A time-travel clause. `words` are its keywords; one of `version` and `time_span` is set.
 
-    `version` is what was asked, without quotes; `time_span` is where the time's expression stands.
+    `version` is the requested version, without quotes; `time_span` is the span of the time's expression.
     """
 
     words: str
@@ -48,7 +48,7 @@ class TableUse:
     """One table read (or described) by a statement; spans are character offsets in its text.
 
     `parts` is the name as written, without backticks: `("shop", "orders$branch_fix$snapshots")`.
-    `alias_at` is where an alias can be put; None where one is written or none may stand.
+    `alias_at` is where an alias can be inserted; None if the table has one or can't have one.
     """
 
     parts: tuple[str, ...]
@@ -78,7 +78,7 @@ class TableUse:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A name that columns can be qualified with. `use` is its table's place among the uses, if it has one."""
+    """A name that can qualify columns. `use` is the index of its table among the uses, if it has one."""
 
     name: str
     use: int | None
@@ -87,7 +87,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One SELECT: its relations, and the block around it, whose relations it sees too."""
+    """One SELECT: its relations, and the block around it, whose relations are visible too."""
 
     parent: int | None
     relations: tuple[Relation, ...]
@@ -95,8 +95,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class ColumnReference:
-    """A dotted name that is not a table's: `shop.orders.price`, or with `is_relation` what stands before `.*`
-    (`shop.orders`) or in a hint, where no column follows."""
+    """A dotted name that is not a table's: `shop.orders.price`. With `is_relation` no column follows: it is
+    the name before `.*` (`shop.orders`), or a name in a hint."""
 
     parts: tuple[str, ...]
     spans: tuple[Span, ...]
@@ -106,21 +106,21 @@ class ColumnReference:
 
 @dataclass(frozen=True, slots=True)
 class SqlText:
-    """Something that was read from the text `sql`."""
+    """The base of values that were parsed from the text `sql`."""
 
     sql: str
 
     def refused(self, reason: str, hint: str, position: int) -> SqlRefused:
-        """To be raised, pointing at a place in the text."""
+        """A refusal to raise, with a position in the text."""
         return SqlRefused(reason, hint, self.sql, position)
 
 
 @dataclass(frozen=True, slots=True)
 class Statement(SqlText):
-    """One statement. `writes`: it may change the warehouse; `removes_rows`: rows may be gone after it.
+    """One statement. `writes`: it may change the warehouse; `removes_rows`: it may remove rows.
 
     `target` is the table that INSERT, DELETE, UPDATE or MERGE writes; it is not among `uses`. `tokens` are
-    all but the semicolons at its end: who wants to know more of a statement reads those, and not its text.
+    all but the semicolons at the end; other parsers of the statement use them instead of the text.
     """
 
     kind: StatementKind
@@ -134,7 +134,7 @@ class Statement(SqlText):
 
     @property
     def without_comments(self) -> str:
-        """The text, a blank in the place of each comment and white space."""
+        """The text with one blank in place of each run of comments and white space."""
         ends = [0, *(token.end for token in self.tokens)]
         pairs = zip(self.tokens, ends, strict=False)
         return "".join(" " * (token.start > end) + token.text for token, end in pairs).strip()

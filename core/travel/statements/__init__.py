@@ -1,4 +1,4 @@
-"""Statements understood without Spark: CALL, ALTER TABLE, INSERT, SHOW, USE.
+"""Parse the statements that need no Spark: CALL, ALTER TABLE, INSERT, SHOW, and those that make a view.
 
-Begin with `kinds` (what kind of statement it is) and `uses` (what it says of tables).
+Begin with `alters` or `calls`; `core.travel.parse` has `kinds` and `uses`, which come before.
 """

@@ -1,6 +1,6 @@
-"""`ALTER TABLE t ADD COLUMN c INT AFTER b`: what is to change of a table's definition, by position.
+"""Parse `ALTER TABLE t ADD COLUMN c INT AFTER b` to changes of a table's definition, with positions.
 
-A change can also be read by itself, as the action takes it: `c INT AFTER b`.
+The argument of the action is parsed too, which is a list of changes only: `c INT AFTER b`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 class SchemaChange:
     """One change. `value` is the new name, the type as written, or the option's value.
 
-    `after` is the column that a new one comes after, empty for the first place, None for the last.
-    `if_exists`: what is not there needs no change.
+    `after` is the column before the new one; empty puts it first, None last.
+    `if_exists`: a missing column or option is no error.
     """
 
     kind: AlterKind
@@ -42,7 +42,7 @@ class SchemaChange:
     position: int = 0
 
     def __str__(self) -> str:
-        """As `read_changes` reads it."""
+        """In the form that `read_changes` parses."""
         match self.kind:
             case "set":
                 return f"{literal(self.name)} = {literal(self.value)}"
@@ -68,7 +68,7 @@ class Alter(SqlText):
 
 
 def read_alter(statement: Statement) -> Alter:
-    """A statement that begins with ALTER. Raises `SqlRefused`, with its place, for what is not done here."""
+    """Parse a statement that begins with ALTER. Raises `SqlRefused`, with its position, if unsupported."""
     return _AlterReader.of(statement, 1).read()
 
 
@@ -78,7 +78,7 @@ def read_changes(kind: AlterKind, text: str) -> tuple[SchemaChange, ...]:
 
 
 def written(changes: Iterable[SchemaChange]) -> str:
-    """Changes of one kind as `read_changes` reads them."""
+    """Changes of one kind, in the form that `read_changes` parses."""
     listed = list(changes)
     head = "IF EXISTS " if any(each.if_exists for each in listed) else ""
     return head + ", ".join(map(str, listed))
@@ -95,7 +95,7 @@ class _AlterReader(TokenCursor):
         return Alter(self.sql, parts, position, self.read_changes(self._kind()))
 
     def _kind(self) -> AlterKind:
-        """The kind of change that the words behind the table's name ask for; they are passed."""
+        """Read the kind of change after the table's name, and move past its words."""
         form, noun = self.upper(self.index), self.upper(self.index + 1)
         columns = noun in ("COLUMN", "COLUMNS")
         kind: AlterKind | None = None
@@ -116,7 +116,7 @@ class _AlterReader(TokenCursor):
         return kind
 
     def read_changes(self, kind: AlterKind) -> tuple[SchemaChange, ...]:
-        """A list, in parentheses or not, up to the end of the text."""
+        """Parse a list, with or without parentheses, up to the end of the text."""
         if_exists = kind in ("drop", "unset") and self.takes("IF", "EXISTS")
         in_parentheses = self.takes("(")
         readers: dict[AlterKind, Callable[[], SchemaChange]] = {
@@ -215,7 +215,7 @@ class _AlterReader(TokenCursor):
         return parts[0]
 
     def _type(self) -> str:
-        """The text of a type, up to what follows it."""
+        """The text of a type. Moves past it."""
         start, depth = self.index, 0
         while self.text(self.index) and self.upper(self.index) not in (_ENDS_TYPE if depth == 0 else ()):
             text = self.text(self.index)

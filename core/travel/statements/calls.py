@@ -1,6 +1,6 @@
-"""`CALL sys.create_tag(table => 'shop.orders', name => 'v1')`: a procedure and what it is given, by position.
+"""Parse `CALL sys.create_tag(table => 'shop.orders', name => 'v1')`: procedure and arguments, with positions.
 
-Arguments are literals, by name or by place; those by place come first, as in Spark.
+Arguments are literals, named or positional; positional ones come first, as in Spark.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LITERALS = "An argument is a text in quotes, a whole number, true, false or NUL
 
 @dataclass(frozen=True, slots=True)
 class CallArgument:
-    """`name` is lower case, None where the place says which it is; `position` is where it begins."""
+    """`name` is lower case, None for a positional argument. Positions are character offsets."""
 
     name: str | None
     value: ArgumentValue
@@ -33,7 +33,7 @@ class CallArgument:
 
 @dataclass(frozen=True, slots=True)
 class ProcedureCall(SqlText):
-    """`procedure` is its name behind `sys.`, lower case; `end` is where the closing parenthesis stands."""
+    """`procedure` is its name after `sys.`, lower case; `end` is the position of the closing parenthesis."""
 
     procedure: str
     position: int
@@ -42,7 +42,7 @@ class ProcedureCall(SqlText):
 
 
 def read_call(statement: Statement) -> ProcedureCall:
-    """A statement that begins with CALL. Raises `SqlRefused`, with its place, for what is none of ours."""
+    """Parse a statement that begins with CALL. Raises `SqlRefused`, with its position, if it is not valid."""
     return _CallReader.of(statement, 1).read()
 
 

@@ -1,6 +1,6 @@
-"""`INSERT INTO t PARTITION (day = '1') (a, b) SELECT ...`: where rows go, and the query that gives them.
+"""Parse `INSERT INTO t PARTITION (day = '1') (a, b) SELECT ...` to its target and its query.
 
-The query is the statement itself with blanks in the place of its head, so that every position in it stays.
+The query is the statement with blanks in place of the head, so that all positions in it stay valid.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NOT_A_LINE_END = re.compile(r"[^\n]")
 
 @dataclass(frozen=True, slots=True)
 class NamedColumn:
-    """A column that the head names. Of a partition, `value` is the text of its literal; None: of each row."""
+    """A column that the head names. `value` is the literal of PARTITION as text; None: the query gives it."""
 
     name: str
     position: int
@@ -33,8 +33,8 @@ class NamedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Insert(SqlText):
-    """`parts` is the table's name as written. `partition` is None where no PARTITION is written, `columns`
-    where they go by place. With `by_name` they go by the names that the query gives them."""
+    """`parts` is the table's name as written. `partition` is None without PARTITION. `columns` is None if the
+    query's columns are matched by position, or, with `by_name`, by name."""
 
     parts: tuple[str, ...]
     table_position: int
@@ -47,12 +47,12 @@ class Insert(SqlText):
 
     @property
     def static(self) -> tuple[NamedColumn, ...]:
-        """The partition columns that the head gives a value."""
+        """The partition columns to which the head gives a value."""
         return tuple(each for each in self.partition or () if each.value is not None)
 
 
 def read_insert(statement: Statement) -> Insert:
-    """An INSERT, also behind WITH. Raises `SqlRefused`, with its place, for a form that is not done here."""
+    """Parse an INSERT, also after WITH. Raises `SqlRefused`, with its position, if it is not supported."""
     tokens = statement.tokens
     start = cte_list_end(tokens) if tokens and tokens[0].upper == "WITH" else 0
     return _InsertReader.of(statement, start).read()
@@ -89,7 +89,7 @@ class _InsertReader(TokenCursor):
         return Insert(self.sql, parts, position, overwrite, query, end, partition, columns, by_name)
 
     def _is_list(self) -> bool:
-        """Whether columns stand in the parenthesis here, and not a query."""
+        """Whether the parenthesis here contains columns, and not a query."""
         is_query = self.upper(self.index + 1) in _QUERY_STARTS
         return self.text(self.index) == "(" and self.is_name(self.index + 1) and not is_query
 
@@ -99,7 +99,7 @@ class _InsertReader(TokenCursor):
         return self._names(with_values=True)
 
     def _names(self, *, with_values: bool) -> tuple[NamedColumn, ...]:
-        """Columns in parentheses, of a partition with their values."""
+        """Read columns in parentheses; with `with_values`, those of PARTITION with their values."""
         self.index += 1
         names: list[NamedColumn] = []
         taken: set[str] = set()
@@ -120,7 +120,7 @@ class _InsertReader(TokenCursor):
                 self.refuse("A comma or ) is missing", _FORM)
 
     def _literal(self, name: str) -> tuple[str, str | None]:
-        """The text of one literal, and what it says."""
+        """Read one literal: its text, and its value without quotes (None for NULL)."""
         start = self.index
         if self.text(self.index) in ("-", "+") or self.upper(self.index) in ("DATE", "TIMESTAMP"):
             self.index += 1

@@ -1,4 +1,4 @@
-"""Statements understood without a plan: `SHOW COLUMNS IN t` and its like, and those that make a view."""
+"""Parse statements for which Spark gives no plan: `SHOW COLUMNS IN t` and the like, and views being made."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _HEADS: tuple[tuple[tuple[str, ...], ShowKind], ...] = (
     (("SHOW", "CREATE", "TABLE"), "create"),
     (("SHOW", "PARTITIONS"), "partitions"),
 )
-# Where Spark has the views that all sessions see.
+# Spark's database of the views that all sessions see.
 GLOBAL_VIEWS = "global_temp"
-# What to do instead.
+# The hint for each verb.
 _KEEPING = {
     "REFRESH": "Leave it out.",
     "CACHE": "Keep the rows of a query: CACHE TABLE kept AS SELECT * FROM {name}.",
@@ -28,7 +28,7 @@ _KEEPING = {
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """`parts` is the table's name as written, `position` where it begins, `key` a property asked for."""
+    """`parts` is the table's name as written, `position` its offset, `key` the requested property."""
 
     kind: ShowKind
     parts: tuple[str, ...]
@@ -37,7 +37,7 @@ class Show:
 
 
 def read_show(statement: Statement) -> Show | None:
-    """None for any other statement. Raises `SqlRefused` for one of these that is not read to its end."""
+    """Parse a SHOW; None for another statement. Raises `SqlRefused` if words are missing or too many."""
     cursor = TokenCursor.of(statement)
     for words, kind in _HEADS:
         if cursor.takes(*words):
@@ -46,7 +46,7 @@ def read_show(statement: Statement) -> Show | None:
 
 
 def only_shows(statement: Statement) -> bool:
-    """Whether a statement about the session just says what there is: SET without a value, LIST."""
+    """Whether a session statement only reads: SET without a value, LIST."""
     cursor = TokenCursor.of(statement)
     if cursor.takes("LIST"):
         return True
@@ -56,14 +56,14 @@ def only_shows(statement: Statement) -> bool:
 
 
 class NewView(NamedTuple):
-    """`keeps_old`: IF NOT EXISTS was written. `parts` begin with `global_temp` where all sessions see it."""
+    """`keeps_old`: IF NOT EXISTS was written. `parts` begins with `global_temp` if all sessions see it."""
 
     parts: tuple[str, ...]
     keeps_old: bool
 
 
 def created_view(statement: Statement) -> NewView | None:
-    """The temporary view that a statement makes of a query; None for any other statement."""
+    """The temporary view that a statement creates from a query; None for any other statement."""
     cursor, is_global = TokenCursor.of(statement), False
     if cursor.takes("CACHE"):
         cursor.takes("LAZY")
@@ -84,7 +84,7 @@ def created_view(statement: Statement) -> NewView | None:
 
 
 def require_nothing_kept(statement: Statement, is_view: Callable[[tuple[str, ...]], bool]) -> None:
-    """Raises `SqlRefused` for REFRESH, CACHE or UNCACHE of a table: only views of the session can be kept."""
+    """Raises `SqlRefused` for REFRESH, CACHE or UNCACHE of a table: only session views can be cached."""
     cursor, tokens = TokenCursor.of(statement), statement.tokens
     verb = next((each for each in _KEEPING if cursor.takes(each)), None)
     cursor.takes("LAZY")
@@ -92,7 +92,7 @@ def require_nothing_kept(statement: Statement, is_view: Callable[[tuple[str, ...
         return
     position = cursor.position
     parts, cursor.index = cursor.read_name(cursor.index)
-    # Behind the name stands the query of a view that is made, or how it is stored.
+    # After the name, OPTIONS tells how the view is stored; anything else is the query of a new view.
     if is_view(parts) or (cursor.index < len(tokens) and cursor.upper(cursor.index) != "OPTIONS"):
         return
     name = statement.sql[position : tokens[cursor.index - 1].end]
@@ -121,7 +121,7 @@ def _table(cursor: TokenCursor, kind: ShowKind) -> Show:
 
 
 def _key(cursor: TokenCursor) -> str:
-    """Up to the parenthesis: a text in quotes, or words with dots and dashes."""
+    """Read a key up to the parenthesis: a quoted text, or words with dots and dashes."""
     begin = cursor.index
     while cursor.text(cursor.index) not in (")", ""):
         cursor.index += 1

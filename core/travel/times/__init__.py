@@ -1,4 +1,4 @@
-"""A constant expression becomes one moment.
+"""Evaluate a constant time expression to one point in time.
 
 Begin with `times`.
 """

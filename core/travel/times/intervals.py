@@ -1,4 +1,4 @@
-"""Lengths of time as SQL intervals spell them."""
+"""Parse SQL intervals to durations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SEPARATORS = {"DAY": r"\s+", "HOUR": ":", "MINUTE": ":"}
 
 @dataclass(frozen=True, slots=True)
 class Duration:
-    """Calendar months, and microseconds of which whole days are calendar days (as in Spark)."""
+    """Calendar months, and microseconds. Whole days in the microseconds are calendar days (as in Spark)."""
 
     months: int = 0
     micros: int = 0
@@ -38,13 +38,13 @@ class Duration:
         return Duration(self.months + other.months, self.micros + other.micros)
 
     def split_days(self) -> tuple[int, int]:
-        """Whole days, rounded towards zero, and the microseconds left."""
+        """Whole days, rounded towards zero, and the remaining microseconds."""
         days = abs(self.micros) // _DAY * (1 if self.micros >= 0 else -1)
         return days, self.micros - days * _DAY
 
 
 def read_interval(amounts: Iterable[tuple[str, str]]) -> Duration:
-    """The sum of amounts with their units as written (see `expressions.Interval`). Raises `ValueError`."""
+    """Add up amounts with their units as written (see `expressions.Interval`). Raises `ValueError`."""
     total = Duration()
     for amount, unit in amounts:
         if not unit:
@@ -70,7 +70,7 @@ def _amount(amount: str, unit: str) -> Duration:
 
 
 def _written_out(text: str) -> Duration:
-    """`1 day 2 hours`."""
+    """Parse `1 day 2 hours`."""
     total, position = Duration(), 0
     body = re.sub(r"^\s*interval\s", "", text.rstrip(), flags=re.IGNORECASE)
     while match := _WRITTEN_OUT.match(body, position):
@@ -83,7 +83,7 @@ def _written_out(text: str) -> Duration:
 
 
 def _range(text: str, first: str, last: str) -> Duration:
-    """`1-2` YEAR TO MONTH, `1 02:03:04` DAY TO SECOND."""
+    """Parse `1-2` YEAR TO MONTH, `1 02:03:04` DAY TO SECOND."""
     sign = -1 if text.startswith("-") else 1
     body = text.lstrip("+-")
     names: tuple[str, ...]

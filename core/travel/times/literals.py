@@ -1,6 +1,6 @@
-"""Dates and timestamps written out, as Spark 4.1 reads them.
+"""Parse date and timestamp literals as Spark 4.1 does.
 
-One liberty: a zone may follow the minutes (`2026-05-01T00:00Z`), where Spark wants seconds before it.
+One difference: a zone may follow the minutes (`2026-05-01T00:00Z`); Spark requires seconds before a zone.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _DATE_THEN_ANYTHING = re.compile(rf"{_DATE}(?:[ T].*)?)?)?", re.ASCII | re.DOTAL
 
 
 def read_timestamp(text: str, today: date) -> datetime:
-    """The time written; its `tzinfo` is the zone written, None where there is none.
+    """Parse a timestamp; its `tzinfo` is the zone in the text, None if there is none.
 
-    `today` is the day of a bare time of day. Raises `ValueError`.
+    A time of day without a date is on `today`. Raises `ValueError`.
     """
     dated = _TIMESTAMP.fullmatch(text.strip())
     match = dated or _TIME_ONLY.fullmatch(text.strip())
@@ -44,7 +44,7 @@ def read_timestamp(text: str, today: date) -> datetime:
 
 
 def read_date(text: str) -> date:
-    """`2026`, `2026-5` or `2026-5-1`; a space or T and anything may follow. Raises `ValueError`."""
+    """Parse `2026`, `2026-5` or `2026-5-1`; text after a space or T is ignored. Raises `ValueError`."""
     match = _DATE_THEN_ANYTHING.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"'{text}' is not a date")

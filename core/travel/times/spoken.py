@@ -1,4 +1,4 @@
-"""Times as people say them: `yesterday 03:10`, `2 h ago`, `2026-11-20 03:00`."""
+"""Parse times as people say them: `yesterday 03:10`, `2 h ago`, `2026-11-20 03:00`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DAY = re.compile(r"(today|yesterday)(?:\s+(?:at\s+)?(.+))?", re.IGNORECASE)
 
 
 def read_spoken_time(text: str, now_ms: int) -> int:
-    """Epoch milliseconds, in this machine's zone where none is written. A day alone is its beginning.
+    """Parse a spoken time to epoch milliseconds, in this machine's zone unless the text has one.
 
-    Raises `UsageError`.
+    A day without a time of day means its beginning. Raises `UsageError`.
     """
     said = " ".join(text.split())
     now = datetime.fromtimestamp(now_ms / 1000)

@@ -1,8 +1,9 @@
 """Evaluate the constant expression after `AS OF` to epoch milliseconds.
 
-Values are Spark's: a moment, a local time without zone, a date, a number, a string, an interval. A bare
-number counts seconds since 1970, as Spark and Paimon's documentation have it (`timestamp_millis(n)` takes
-milliseconds). What has no zone is read in the session's. The present is passed in, one for a statement.
+The values are Spark's: a point in time, a local time without zone, a date, a number, a string, an interval.
+A plain number counts seconds since 1970, as in Spark and Paimon's documentation (`timestamp_millis(n)` takes
+milliseconds). A time without zone is in the session's zone. The caller passes the current time, one per
+statement.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from core.travel.times.literals import read_date, read_timestamp
 from core.travel.times.zones import epoch_ms, from_epoch, instant, shifted, zone_of
 
 T = TypeVar("T")
-# A datetime with a zone is a moment, one without is a local time; both are checked before date, their base.
+# A datetime with a zone is a point in time, one without is a local time. datetime is a subclass of date, so a
+# check for datetime must come before one for date.
 Constant = datetime | date | Decimal | str | Duration
 
 _NUMBER_SUFFIX = "LSYFDBlsyfdb"
@@ -63,17 +65,17 @@ _FIELDS_BELOW = {
 
 
 class NeedsSpark(SqlRefused):
-    """A time that is not worked out here, and may be a constant all the same."""
+    """A time that is not evaluated here, but that Spark may evaluate to a constant."""
 
 
 def fold_time(
     sql: str, *, now_ms: int, zone: tzinfo | str, span: Span | None = None, clause: str = "AS OF"
 ) -> int:
-    """Epoch milliseconds, rounded down, of the constant expression that is `sql[span]`.
+    """Evaluate the constant expression `sql[span]` to epoch milliseconds, rounded down.
 
-    `zone` is the session's time zone, `clause` what the expression follows, for sentences. Raises
-    `SqlRefused` with the position in `sql` (`NeedsSpark` where Spark may know better), and `ValueError` when
-    `zone` is not a time zone.
+    `zone` is the session's time zone; `clause` are the words before the expression, for messages. Raises
+    `SqlRefused` with the position in `sql` (`NeedsSpark` if Spark may be able to evaluate it), and
+    `ValueError` if `zone` is not a time zone.
     """
     start, end = span or (0, len(sql))
     tokens = tokenize(sql, start, end)
@@ -102,7 +104,7 @@ class _Folder:
         return epoch_ms(self._try(expression, lambda: self._moment(self._value(expression))))
 
     def _try(self, at: Expression, compute: Callable[[], T]) -> T:
-        """Evaluate, and refuse values that a literal can't hold or a calendar can't reach, at their place."""
+        """Run `compute`. Refuse an invalid value, or one outside the calendar, with its position."""
         try:
             return compute()
         except OverflowError:
@@ -190,7 +192,7 @@ class _Folder:
             case ("", [datetime() as moment, Decimal() as digits]):
                 return _cut(moment, digits)
             case ("TO_TIMESTAMP_LTZ", [Decimal() as count, Decimal() as digits]) if digits in (0, 3):
-                # As in Flink: whole seconds, or milliseconds.
+                # As in Flink: digits 0 means seconds, 3 milliseconds.
                 return self._moment(count / 10 ** int(digits))
             case (function, [value]) if function in _CASTS:
                 return self._cast(value, _CASTS[function])
@@ -250,7 +252,8 @@ class _Folder:
         self._leave("This number of days", at)
 
     def _later(self, start: datetime | date | str, by: Duration) -> Constant:
-        """As Spark: months, then whole days, on the calendar of the session's zone; the rest exactly."""
+        """Add as Spark does: months, then whole days, in the calendar of the session's zone; then the rest
+        exactly."""
         days, micros = by.split_days()
         rest = timedelta(microseconds=micros)
         if isinstance(start, date) and not isinstance(start, datetime) and not micros:
@@ -284,7 +287,7 @@ class _Folder:
 
 
 def _cut(moment: datetime, digits: Decimal) -> datetime:
-    """With so many digits after the second."""
+    """Cut off all but so many digits after the second. Raises `ValueError`."""
     if digits > _MOST_FRACTION or digits != int(digits):
         raise ValueError(f"A time has 0 to {_MOST_FRACTION} digits after the second, not {digits}")
     step = 10 ** max(0, 6 - int(digits))

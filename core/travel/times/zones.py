@@ -1,4 +1,4 @@
-"""Time zones as Spark writes them, and local times in them as Java resolves them."""
+"""Parse time zones as Spark writes them, and resolve local times in them as Java does."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def zone_of(name: str) -> tzinfo:
-    """`Z`, `UTC`, `+08:00`, `GMT-3` or a region (`Europe/Berlin`). Raises `ValueError` for any other text."""
+    """Parse `Z`, `UTC`, `+08:00`, `GMT-3` or a region (`Europe/Berlin`). Raises `ValueError`."""
     if name in ("Z", "UTC", "GMT", "UT"):
         return UTC
     if match := _OFFSET.fullmatch(name):
@@ -25,23 +25,23 @@ def zone_of(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        # OSError: a directory of regions (`Europe`) is found and can't be read as one.
+        # OSError: `Europe` is a directory of regions, which can't be read as a zone.
         raise ValueError(f"{name} is not a time zone") from error
 
 
 def instant(local: datetime, zone: tzinfo) -> datetime:
-    """The moment, in UTC, of a local time in a zone.
+    """Convert a local time in a zone to UTC.
 
-    As Java's `ZonedDateTime.ofLocal`: a time skipped by a change of clocks is that much later, of one that
-    happens twice the first is meant. Raises `OverflowError` outside the years 1 to 9999.
+    As Java's `ZonedDateTime.ofLocal`: a local time that a clock change skips moves later by the length of the
+    gap; a local time that occurs twice means the first. Raises `OverflowError` outside the years 1 to 9999.
     """
     return local.replace(tzinfo=zone, fold=0).astimezone(UTC)
 
 
 def shifted(moment: datetime, zone: tzinfo, months: int, days: int) -> datetime:
-    """The moment so many calendar months, then days away in a zone.
+    """Add calendar months, then days, in a zone.
 
-    A day that a month lacks is its last. Raises `OverflowError` outside the years 1 to 9999.
+    A day that the month lacks becomes its last day. Raises `OverflowError` outside the years 1 to 9999.
     """
     here = moment.astimezone(zone)
     year, month = divmod(here.year * 12 + here.month - 1 + months, 12)
@@ -49,7 +49,7 @@ def shifted(moment: datetime, zone: tzinfo, months: int, days: int) -> datetime:
         raise OverflowError("outside the years 1 to 9999")
     day = min(here.day, monthrange(year, month + 1)[1])
     local = here.replace(year=year, month=month + 1, day=day, tzinfo=None, fold=0) + timedelta(days=days)
-    # Of a local time that happens twice, the one with the offset it came with is kept.
+    # If a local time occurs twice, take the one that has the offset of the original.
     second = local.replace(tzinfo=zone, fold=1)
     happens_twice = _offset(second) < _offset(local.replace(tzinfo=zone))
     if happens_twice and _offset(second) == _offset(here):
@@ -67,7 +67,8 @@ def epoch_ms(moment: datetime) -> int:
 
 
 def shown_time(time_ms: int, zone: tzinfo) -> str:
-    """`2026-05-01 12:00:00.123+02:00`, of epoch milliseconds that a calendar may not have."""
+    """Epoch milliseconds as text: `2026-05-01 12:00:00.123+02:00`, or `N ms since 1970` outside the calendar.
+    """
     try:
         return from_epoch(milliseconds=time_ms).astimezone(zone).isoformat(" ", "milliseconds")
     except OverflowError:
@@ -75,5 +76,5 @@ def shown_time(time_ms: int, zone: tzinfo) -> str:
 
 
 def from_epoch(**amount: float) -> datetime:
-    """The moment so long after 1970, as `timedelta` takes it. Raises `OverflowError`."""
+    """1970 plus an amount, given as `timedelta` takes it. Raises `OverflowError`."""
     return _EPOCH + timedelta(**amount)
