@@ -92,7 +92,7 @@ class _Splicer:
         return tuple(part.lower() for part in parts)
 
     def _find(self, reference: ColumnReference) -> tuple[int, list[Relation]]:
-        """How many parts of the reference name a relation, and the matching relations of the nearest block."""
+        """The number of parts that name a relation, and the matching relations of the nearest block."""
         block: int | None = reference.block
         parts = tuple(part.lower() for part in reference.parts)
         while block is not None:
