@@ -17,6 +17,7 @@ from pyspark.sql.types import (
     DataType,
     DoubleType,
     FloatType,
+    IntegralType,
     MapType,
     NullType,
     StructField,
@@ -142,10 +143,10 @@ class Assigned:
         made = value
         if kind != wanted:
             made = _checked(name, value, value.try_cast(wanted))
-            if not isinstance(wanted, FloatType | DoubleType):
+            if isinstance(kind, IntegralType) or not isinstance(wanted, FloatType | DoubleType):
                 made = _kept(name, value, value.try_cast(wanted), kind)
             elif isinstance(kind, DoubleType):
-                # Other numbers fit: of these digits are lost, as floats have it, and no magnitude.
+                # Of fractions digits may be lost, as floats have it, and no magnitude.
                 made = _finite(name, value, value.cast(wanted))
         length = _LENGTH.fullmatch(definition.type) if isinstance(definition.type, str) else None
         return made if length is None else _short(name, made, int(length[1]))

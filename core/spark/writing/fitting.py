@@ -98,6 +98,8 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             column = pa.nulls(batch.num_rows, field.type)
         if not field.nullable and column.null_count:
             raise Refused(f"Column {field.name} may not be null", "Give every row a value.")
+        if _holds_null(column):
+            raise Refused(f"Column {field.name} holds a null where its type has none", "Give it a value.")
         columns.append(column)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
@@ -107,7 +109,7 @@ def _converted(field: pa.Field, column: pa.Array) -> pa.Array:
         return column
     try:
         made = column.cast(field.type)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except pa.ArrowException as error:
         raise Refused(f"Column {field.name} holds what {field.type} can't: {error}") from error
     lost = None
     if pa.types.is_floating(column.type) and pa.types.is_decimal(field.type):
@@ -118,6 +120,25 @@ def _converted(field: pa.Field, column: pa.Array) -> pa.Array:
     if lost is not None and pc.any(lost).as_py():
         raise _can_not_hold(field.name, column.filter(lost)[0])
     return made
+
+
+def _holds_null(column: pa.Array) -> bool:
+    """Whether a value within another is null that may not be, by the column's type. Arrow does not look."""
+    kind = column.type
+    if not pa.types.is_nested(kind):
+        return False
+    if pa.types.is_struct(kind):
+        there = column.filter(column.is_valid())
+        parts = [(kind[index], there.field(index)) for index in range(kind.num_fields)]
+    elif pa.types.is_map(kind):
+        first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
+        parts = [
+            (field, values.slice(first, last - first))
+            for field, values in ((kind.key_field, column.keys), (kind.item_field, column.items))
+        ]
+    else:
+        parts = [(kind.value_field, column.flatten())]
+    return any((not field.nullable and each.null_count) or _holds_null(each) for field, each in parts)
 
 
 def require_lengths(schema: TableSchema, batch: pa.RecordBatch) -> None:

@@ -33,10 +33,14 @@ COLUMNS = pa.schema(
         ("place", pa.struct([("x", pa.float32()), ("y", pa.int32())])),
         ("reals", pa.list_(pa.float32())),
         ("prices", pa.map_(pa.string(), pa.decimal128(5, 1))),
+        ("firm", pa.list_(pa.field("item", pa.int32(), nullable=False))),
+        ("counts", pa.map_(pa.string(), pa.field("value", pa.int32(), nullable=False))),
         ("short", pa.string()),
         ("few", pa.binary()),
     ]
 )
+# Arrow converts no parts that may be null to parts that may not.
+WHOLE = pa.schema([("whole", pa.struct([pa.field("x", pa.int32(), nullable=False), ("y", pa.int32())]))])
 WORDS = {"short": "VARCHAR(3)", "few": "VARBINARY(2)"}
 NOON = dt.datetime(2026, 5, 1, 12)
 
@@ -45,12 +49,14 @@ NOON = dt.datetime(2026, 5, 1, 12)
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("fitting")
     create_table(path, "shop.fit", COLUMNS, words=WORDS)
+    create_table(path, "shop.whole", WHOLE)
     return path
 
 
 def write(warehouse: Path, column: str, values: pa.Array) -> None:
     """As Spark does: the writer is asked for with the frame's columns, and gets them as they are."""
-    options: Any = CaseInsensitiveDict({"warehouse": str(warehouse), "table": "shop.fit"})
+    table = "shop.whole" if column == "whole" else "shop.fit"
+    options: Any = CaseInsensitiveDict({"warehouse": str(warehouse), "table": table})
     batch = pa.record_batch([values], [column])
     schema: StructType = from_arrow_schema(batch.schema, prefer_timestamp_ntz=True)
     writer = PaimarkSource(options).writer(schema, True)
@@ -133,10 +139,30 @@ def test_a_value_that_would_be_another_is_refused(
         ("money", array(pa.decimal128(10, 2), Decimal("1.55"))),
         ("money", array(pa.float64(), float("nan"))),
         ("second", array(pa.timestamp("us"), NOON.replace(microsecond=1))),
+        ("whole", array(pa.struct([("x", pa.int32()), ("y", pa.int32())]), {"x": 1, "y": 1})),
+        ("whole", array(pa.struct([("y", pa.int32())]), {"y": 1})),
     ],
 )
 def test_what_arrow_itself_refuses(shop: Path, column: str, given: pa.Array) -> None:
     with pytest.raises(Refused, match=f"Column {column} holds what .* can't"):
+        write(shop, column, given)
+
+
+INTS, MAPS = pa.list_(pa.int32()), pa.map_(pa.string(), pa.int32())
+
+
+@pytest.mark.parametrize(
+    ("column", "given"),
+    [
+        ("firm", array(INTS, [1], [2, None])),
+        ("whole", pa.array([{"x": None, "y": 1}], WHOLE.field("whole").type)),
+        ("counts", array(MAPS, [("a", 1), ("b", None)])),
+    ],
+)
+def test_a_null_within_a_value_is_refused_where_there_may_be_none(
+    shop: Path, column: str, given: pa.Array
+) -> None:
+    with pytest.raises(Refused, match=f"Column {column} holds a null where its type has none"):
         write(shop, column, given)
 
 
@@ -157,6 +183,10 @@ def test_what_arrow_itself_refuses(shop: Path, column: str, given: pa.Array) -> 
         ("moment", array(pa.timestamp("us", tz="Europe/Berlin"), NOON), NOON.replace(tzinfo=dt.UTC)),
         ("place", array(pa.struct([("y", pa.int8())]), {"y": 1}), {"x": None, "y": 1}),
         ("reals", array(pa.list_(pa.float32()), [1.5]), [1.5]),
+        ("firm", array(INTS, [1, 2], None), [1, 2]),
+        ("firm", array(INTS, [3], [1, 2]).slice(1), [1, 2]),
+        ("counts", array(MAPS, [("a", 1)], None), [("a", 1)]),
+        ("counts", array(MAPS, [("b", None)], [("a", 1)]).slice(1), [("a", 1)]),
         ("short", array(pa.string(), "äöü"), "äöü"),
         ("small", pa.nulls(1), None),
     ],
