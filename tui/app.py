@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from core.config import Settings
+from core.text import clean_text
 from tui.opening import Opening
 from tui.session import Session
 from tui.terminal.leaving import attributes, end_here, leaving
@@ -52,7 +55,7 @@ def _sit(settings: Settings) -> Console:
         from tui.terminal.lending import leave_for_good
 
         leave_for_good()
-        hurried, changes = threading.Event(), [*session.changes]
+        hurried, changes, ends = threading.Event(), [*session.changes], list[str]()
 
         def hurry() -> None:
             hurried.set()
@@ -69,7 +72,11 @@ def _sit(settings: Settings) -> Console:
             if changes:
                 from tui.work.running_change import end_changes
 
-                end_changes(changes, hurried)
+                ends = end_changes(changes, hurried)
+        for end in ends:
+            # Into the shell that one is back in, where there still is one.
+            with suppress(OSError, ValueError):
+                print(clean_text(end), file=sys.stderr)
     return console
 
 

@@ -44,15 +44,17 @@ class Ended(Message):
         super().__init__()
 
 
-def end_changes(changes: Sequence[RunningChange], hurried: threading.Event) -> None:
+def end_changes(changes: Sequence[RunningChange], hurried: threading.Event) -> list[str]:
     """The console leaves: wait until each is taken back, or is done past its point of no return.
 
-    Not for longer than a person would, nor once somebody is in a hurry: then `recover` ends it.
+    Not for longer than a person would, nor once somebody is in a hurry: then `recover` ends it. What became
+    of each, in a sentence.
     """
     until = time.monotonic() + _LEAVING_SECONDS
     for change in changes:
         while not change.has_ended(_LOOK_SECONDS) and time.monotonic() < until and not hurried.is_set():
             pass
+    return [change.farewell for change in changes]
 
 
 class RunningChange:
@@ -88,6 +90,8 @@ class RunningChange:
         # Of a change of many: how many parts are done, and how long those took.
         self._parts_done, self._seconds_of_parts = 0, 0.0
         self._cancellation = Cancellation()
+        # As the thread knows it: the app may be gone, and hears of it no more.
+        self._result: Outcome | PaimarkError | None = None
         self._jobs = jobs
         self._job = jobs.begin(
             Job(
@@ -131,6 +135,15 @@ class RunningChange:
         """Whether its thread ends within so many seconds."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
+
+    @property
+    def farewell(self) -> str:
+        """How it ended, where nobody looks at the console any more."""
+        if not self.has_ended(0.0):
+            return f"{self.title} was left half done: `paimark recover` finishes it or takes it back"
+        if isinstance(self._result, PaimarkError):
+            return f"{self.title}: {self._result.message}. {self._result.hint}".rstrip()
+        return f"{self.title}: {self._result.message if self._result else 'it is not known how it ended'}"
 
     @property
     def how_far(self) -> str:
@@ -182,13 +195,16 @@ class RunningChange:
                     context, self.plan, lambda line: post(self._app, lambda: self._step(line))
                 )
         except Cancelled:
-            post(self._app, lambda: self._end(None, Cancelled("Cancelled", "Nothing was changed.")))
+            self._result = cancelled = Cancelled("Cancelled", "Nothing was changed.")
+            post(self._app, lambda: self._end(None, cancelled))
         except Exception as error:
             problem = problem_of(error)
             if problem.message == CANCELLED.message:
                 problem = Cancelled(problem.message, problem.hint)
+            self._result = problem
             post(self._app, lambda: self._end(None, problem))
         else:
+            self._result = outcome
             post(self._app, lambda: self._end(outcome, None))
 
     def _step(self, line: str) -> None:

@@ -110,10 +110,15 @@ async def test_leaving_takes_a_change_back_and_does_not_wait_for_ever(
         )
         await console.until(lambda: (warehouse / "shop.db/orders/branch/ACTION").exists())
         change.leave()
-        end_changes([change], threading.Event())
+        [said] = end_changes([change], threading.Event())
         assert not change.has_ended(0.0)
+        assert said == (
+            "delete-savepoint shop.orders was left half done: `paimark recover` finishes it or takes it back"
+        )
         store.open()
-        end_changes([change], threading.Event())
+        assert end_changes([change], threading.Event()) == [
+            "delete-savepoint shop.orders: Cancelled. Nothing was changed."
+        ]
         assert change.has_ended(0.0)
         assert contents(warehouse) == before
 
