@@ -1,4 +1,7 @@
-"""The key that closed a dialog, pressed once more than it had to be: it is no text for what lies below."""
+"""The key that closed a dialog, pressed once more than it had to be: it is nothing for what is there then.
+
+No text for an editor; and Enter neither cancels the next dialog nor opens the row below.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,11 @@ class ClosingKey:
             self._key, self._at = event.key, time.monotonic()
 
     def is_again(self, screen: Screen[object], event: Typed) -> bool:
-        """Whether this is the same key at once, or before there is what it made, and would be text now."""
+        """Whether this is the same key at once, or before there is what it made, and would do something."""
         if not isinstance(event, Key) or event.key != self._key:
             self._key = ""
             return False
-        # By what an editor has: importing it would cost the first frame.
-        is_text = hasattr(screen.focused, "document")
+        # By what an editor has: importing it would cost the first frame. Enter answers whatever has come.
+        is_meant_for_it = not hasattr(screen.focused, "document") and event.key != "enter"
         is_soon = time.monotonic() - self._at < _SECONDS or bool(awaited(screen, event))
-        return is_text and is_soon
+        return is_soon and not is_meant_for_it

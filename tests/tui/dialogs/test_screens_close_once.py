@@ -164,6 +164,22 @@ async def test_a_plan_that_was_applied_is_closed_by_two_enters(warehouse: Path) 
             assert console.app.is_running
 
 
+async def test_a_second_enter_cancels_nothing_and_opens_nothing(warehouse: Path) -> None:
+    """What the palette opened has Cancel under the cursor, and where it opens nothing lies a row."""
+    async with at_events(warehouse, (100, 36)) as console:
+        await console.press("colon", *"create-tag")
+        await console.burst("enter", "enter")
+        await console.sees("create-tag · shop.events", "Fill in: name.")
+        await console.press("escape", "colon", *"recover")
+        await console.burst("enter", "enter")
+        await console.sees("recover · shop.events", "Cancel ]")
+        await console.press("escape", "l", "colon", *"refresh")
+        await console.burst("enter", "enter")
+        await console.loses("Go to, or do")
+        await console.pilot.pause(0.2)
+        assert "[1 Snap" in console.text
+
+
 async def test_a_key_that_a_dialog_does_not_know_is_not_for_the_screen_below_it(warehouse: Path) -> None:
     """Whoever closes the dialog with the next key would find it done there."""
     async with at_events(warehouse) as console:
