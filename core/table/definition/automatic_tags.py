@@ -1,7 +1,7 @@
-"""Tags that stock engines make by themselves at their commits, told by their names: `2026-05-01`.
+"""Tags that stock engines make by themselves at their commits, recognized by their names: `2026-05-01`.
 
-An engine finds its own among the tags by the names alone. It goes on from the newest of them, deletes the
-oldest where there are too many, and stops with an error where two are of one snapshot.
+An engine recognizes its own tags by name alone. It continues from the newest of them, deletes the oldest if
+there are too many, and fails if two of them are of one snapshot.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from core.table.records import Tag
 
-# A day, an hour or a minute as Paimon's formatters write them, and those of batch writers. Whatever follows
-# a day after a blank is not looked at.
+# A day, an hour or a minute in Paimon's formats, and the tags of batch writers. The engine ignores
+# the text after a blank.
 _NAME = re.compile(r"-?\d{1,10}-\d\d-\d\d(?: .*)?|-?\d{5,18}(?: .*)?|batch-write-.*", re.DOTALL)
 
 

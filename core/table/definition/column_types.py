@@ -15,7 +15,7 @@ _NOT_NULL = " NOT NULL"
 
 
 class ColumnType(NamedTuple):
-    """`name` is empty for what is no type. `first` and `second` are the numbers in brackets."""
+    """`name` is empty if the text is no type. `first` and `second` are the numbers in brackets."""
 
     name: str
     first: int | None
@@ -45,15 +45,15 @@ class ColumnType(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        """Whether a serialised row keeps it apart: a DECIMAL over a long, a TIMESTAMP finer than 1 ms."""
+        """Whether a serialised row stores it apart: a DECIMAL over a long, a TIMESTAMP finer than 1 ms."""
         if self.name == "DECIMAL":
             return self.decimal[0] > 18
         return self.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and self.fraction > 3
 
 
 def type_text(kind: object) -> str:
-    """A type as SQL writes it: `ROW<a INT, b ARRAY<STRING>>`. `kind` is what a schema says: a text, or an
-    object for a nested type; one of a shape unknown here stays as it is written."""
+    """A type as SQL writes it: `ROW<a INT, b ARRAY<STRING>>`. `kind` is the schema's value: a text, or an
+    object for a nested type. An object of an unknown shape is returned as JSON."""
     if isinstance(kind, str):
         return kind
     try:
@@ -63,7 +63,7 @@ def type_text(kind: object) -> str:
 
 
 def _nested(kind: object) -> str:
-    """Raises `KeyError` and `TypeError` for a shape that is none of ours."""
+    """Raises `KeyError` and `TypeError` for an unknown shape."""
     if isinstance(kind, str):
         return kind
     if not isinstance(kind, Mapping):

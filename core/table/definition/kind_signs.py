@@ -1,4 +1,4 @@
-"""Signs in a table's definition that it is of a kind: the reason in words, empty where it is not."""
+"""Tests of a table's definition for a kind of table: the reason in words, empty if it is of another kind."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]
 
-# The first that is set counts.
+# The first of these that is set counts.
 _IGNORE_DELETE = (
     "ignore-delete",
     "first-row.ignore-delete",
     "deduplicate.ignore-delete",
     "partial-update.ignore-delete",
 )
-# Not in Spark, or not the same after it: what is finer than a microsecond, and values that are files.
+# Spark lacks these types or changes their values: finer than a microsecond, or values that are files.
 _LOSSY = re.compile(
     r"TIMESTAMP(_LTZ)?\([789]\)|TIME\([789]\)|BLOB|VARIANT|MULTISET|VECTOR|GEOMETRY|GEOGRAPHY"
 )
 _MAP = re.compile(r"\bMAP<")
-# Stock Paimon makes directories of these by Java's own text, which is not the same in all Javas.
+# Stock Paimon names directories by Java's text for these values, which differs between versions of Java.
 _WITHOUT_PATH = ("FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES")
 
 
@@ -34,14 +34,14 @@ def is_on(options: Mapping[str, str], name: str) -> bool:
 
 
 def merge_engine(options: Mapping[str, str]) -> str:
-    """How rows of one key become one, in small letters: stock Paimon takes it in any case."""
+    """How rows of one key become one, in small letters: stock Paimon accepts any case."""
     return options.get("merge-engine", "").strip().lower() or "deduplicate"
 
 
 def leaves_out_new_files(options: Mapping[str, str], primary_keys: Collection[str]) -> bool:
-    """Whether batch readers see no file of level 0, but for what a compaction made of it.
+    """Whether batch readers skip files of level 0 until a compaction has rewritten them.
 
-    All other files are read as they are then, without their deletion vectors' rows: no key is in two.
+    They read all other files without merging, minus the rows in deletion vectors: no key is in two of them.
     """
     if not primary_keys:
         return False
@@ -51,7 +51,7 @@ def leaves_out_new_files(options: Mapping[str, str], primary_keys: Collection[st
 
 
 def ignored_deletes(options: Mapping[str, str]) -> str | None:
-    """The option by which deletes in files count for nothing, where one is set."""
+    """The option by which deletes in files are ignored, if one is set."""
     for option in _IGNORE_DELETE:
         if option in options:
             return option if is_on(options, option) else None
@@ -75,7 +75,7 @@ def is_true(*names: str) -> Sign:
 
 
 def is_set(*patterns: str) -> Sign:
-    """An option is there whose whole name one of the patterns matches."""
+    """An option is set whose whole name matches one of the patterns."""
     pattern = re.compile("|".join(patterns))
     return lambda schema: next((f"{name} is set" for name in schema.options if pattern.fullmatch(name)), "")
 
@@ -85,7 +85,7 @@ def either(*signs: Sign) -> Sign:
 
 
 def keyed(sign: Sign) -> Sign:
-    """Of tables with a primary key only: the others have no use for the option."""
+    """The sign, for tables with a primary key only: the option has no effect on others."""
     return lambda schema: sign(schema) if schema.primary_keys else ""
 
 
@@ -114,7 +114,7 @@ def crosses_partitions(schema: TableSchema) -> str:
 
 
 def partially_updates_by_rules(schema: TableSchema) -> str:
-    """Partial update with more than the last value that is not null."""
+    """Partial update that does more than keep the last value that is not null."""
     if merge_engine(schema.options) != "partial-update":
         return ""
     removes = "partial-update.remove-record-on-delete", "partial-update.remove-record-on-sequence-group"
@@ -123,7 +123,7 @@ def partially_updates_by_rules(schema: TableSchema) -> str:
 
 
 def aggregates_otherwise(functions: Collection[str]) -> Sign:
-    """Aggregation by another function than these, or one that takes values back."""
+    """Aggregation by a function other than these, or one that takes values back."""
     names = re.compile(r"fields\.(.+\.aggregate-function|default-aggregate-function)")
     grouped = is_set(r"fields\..+\.(sequence-group|distinct)")
     removes = is_true("aggregation.remove-record-on-delete")

@@ -1,10 +1,10 @@
-"""The kinds of tables, and in which ways Paimark writes to each: what it can't do right it refuses by name.
+"""The kinds of tables, and how Paimark writes to each. It refuses those that it can't write correctly.
 
-Everything that writes rows asks here (INSERT, streams, rollback, merge, overwrite, undo): for its plan, and
-once more where the files are written. `docs/tables.md` shows the same table to people.
+All writers of rows (INSERT, streams, rollback, merge, overwrite, undo) check this list for their plan, and
+again when they write the files. `docs/tables.md` shows the same table to people.
 
-Paimark writes files without compaction. Of some kinds stock readers skip such files, so the rows would be in
-the table and nobody would see them; other kinds want files that pypaimon does not make as stock engines do.
+Paimark writes files without compaction. For some kinds, stock readers skip such files, so nobody would see
+the new rows; for other kinds, pypaimon does not make the files as stock engines do.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from core.table.definition.kind_signs import Sign
 from core.table.records import TableSchema
 
 # `add`: INSERT INTO and streams. `replace`: INSERT OVERWRITE. `rewrite`: rows that are read from the table
-# and written to it again, by rollback, merge-branch, an overwrite of main, and when these are undone.
+# and written to it again, by rollback, merge-branch, an overwrite of main, and the undo of these.
 WriteMode = Literal["add", "replace", "rewrite"]
 WRITE_MODES: tuple[WriteMode, ...] = ("add", "replace", "rewrite")
 HINT = "Write it with the engine that made it."
-# Of aggregation: each gives the same here as in stock Paimon.
+# Functions of aggregation: each gives the same result here as in stock Paimon.
 FUNCTIONS = (
     "bool_and",
     "bool_or",
@@ -38,9 +38,9 @@ FUNCTIONS = (
 
 @dataclass(frozen=True)
 class TableKind:
-    """`known_by` is how people know such a table, `sign` how it is found out.
+    """`known_by` tells people how to recognize such a table; `sign` detects it.
 
-    `note` is said after the table's name: why it is refused, or what holds of it where it works.
+    `note` follows the table's name in messages: why writes are refused, or a property of a kind that works.
     """
 
     name: str
@@ -51,7 +51,7 @@ class TableKind:
 
 
 def reasons(schema: TableSchema, mode: WriteMode) -> list[str]:
-    """Why rows can't be written to the table in this mode, each to follow its name; none where they can."""
+    """Why this mode can't write rows to the table, each to follow the table's name; empty if it can."""
     return [
         f"{kind.note} ({reason})" for kind in KINDS if mode in kind.refused and (reason := kind.sign(schema))
     ]
@@ -62,7 +62,7 @@ _UNSEEN = "rows that are not compacted are seen by nobody there"
 
 
 def _refused(name: str, known_by: str, sign: Sign, note: str) -> TableKind:
-    """A kind that is not written in any mode."""
+    """A kind to which no mode writes."""
     return TableKind(name, known_by, sign, note, frozenset(WRITE_MODES))
 
 

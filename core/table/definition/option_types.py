@@ -1,6 +1,6 @@
-"""What stock Paimon takes as the value of an option: with one that it can't read it opens no table.
+"""The values that stock Paimon accepts for an option: it opens no table with a value that it can't read.
 
-Options that are not here are texts, or nobody's. `tests.interop` holds the lists up to stock Paimon.
+Options that are not listed here are texts, or unknown. `tests.interop` compares the lists with stock Paimon.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ _SIZES = _words("""
     write-buffer-size write-buffer-spill.max-disk-size write.batch-memory
 """)
 _PAIRS = _words("file.compression.per.level file.format.per.level metadata.stats-mode.per.level")
-# Their words, in any case.
+# The words that each of these takes, in any case.
 _CHOICES: Mapping[str, str] = {
     "batch-scan-mode": "none compact",
     "bucket-function.type": "default mod hive",

@@ -1,8 +1,9 @@
-"""The table options by which stock engines that write to a branch root delete nothing by themselves.
+"""The table options that stop stock engines from deleting anything when they write to a branch root.
 
-Stock expiry on any branch looks only at the tags of the table directory, and destroys what is not there. An
-engine that makes tags by itself puts those of a branch among main's. It deletes the oldest by what lies
-beside them by their ids: with files that main, or the branch, reads still.
+Stock expiry on any branch looks only at the tags of the table directory, and deletes files that only other
+tags hold. An engine that makes tags by itself stores a branch's tags among main's. When it deletes the
+oldest of them, it spares only the files of the tags with neighbouring ids: main, or the branch, can lose
+files that it still reads.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ RETENTION_OFF: Mapping[str, str] = {
 
 
 def makes_tags(options: Mapping[str, str]) -> bool:
-    """Whether the options of a table have engines make tags by themselves."""
+    """Whether the options of a table let engines make tags by themselves."""
     return options.get(_AUTOMATIC_TAGS, _NONE).strip().lower() != _NONE
 
 
 def is_retention_off(options: Mapping[str, str]) -> bool:
-    """Whether it is so by these options of a branch, also where they leave one out that is so by itself."""
+    """Whether these options of a branch stop stock retention; one that is off by default may be missing."""
     return RETENTION_OFF.items() <= {_AUTOMATIC_TAGS: _NONE, **options}.items()
 
 
 def retention_off() -> str:
-    """The options as an alteration of a schema takes them."""
+    """The options in the form that an alteration of a schema sets."""
     return ", ".join(f"'{option}' = '{value}'" for option, value in RETENTION_OFF.items())
 
 
 def retention_options() -> str:
-    """Their names, as an alteration of a schema takes them that leaves all to what is usual."""
+    """The names of the options in the form that an alteration of a schema resets to the defaults."""
     return ", ".join(f"'{option}'" for option in RETENTION_OFF)

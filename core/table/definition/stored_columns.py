@@ -1,4 +1,4 @@
-"""How data files call columns."""
+"""The names of columns in data files."""
 
-# Before the name of a column of the primary key, in the copy that files of merged rows have of it.
+# The prefix of the copy of a primary-key column, in files whose rows are merged by key.
 KEY_PREFIX = "_KEY_"

@@ -1,4 +1,4 @@
-"""A branch root's snapshots in order, and how roots are related.
+"""A branch root's snapshots in order, and the relation of roots to each other.
 
-Begin with `lineage`; `main_branch` says which root is main.
+Begin with `lineage`; `main_branch` finds the root that is main.
 """

@@ -16,13 +16,13 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names, main_root
 from core.table.lineage.unheld_forks import Unheld, unheld_fork
 
-# `exposed`: stock expiry on the root can destroy savepoints. `endless`: main has the options that keep stock
-# engines from it, as after a fast-forward of another engine from a branch: nothing of main ever expires.
+# `exposed`: stock expiry on the root can destroy savepoints. `endless`: main has the options that disable
+# stock expiry, for example after another engine's fast-forward from a branch: nothing of main ever expires.
 BranchHealth = Literal["ok", "exposed", "endless"]
 
 
 def branch_health(files: Files, root: Root) -> BranchHealth:
-    """Raises `Corrupt` where the newest schema can't be read."""
+    """Raises `Corrupt` if the newest schema can't be read."""
     schema = Lineage(files, root).latest_schema()
     if schema is None or is_retention_off(schema.options) == (root.branch is not None):
         return "ok"
@@ -30,11 +30,11 @@ def branch_health(files: Files, root: Root) -> BranchHealth:
 
 
 class BranchRow(NamedTuple):
-    """One root. `create_time` is epoch milliseconds, None where the store does not tell.
+    """One root. `create_time` is epoch milliseconds, None if the store has no times.
 
-    `created_from` is the tag that the root began with: the one whose snapshot is its first. `ahead` and
-    `behind` count the commits of branch and main since the fork; None for main, and where they can't be told.
-    `health` is that of its options, `unreadable`, or `unheld` where stock expiry on main can take its files.
+    `created_from` is the tag of the root's first snapshot, with which the root began. `ahead` and `behind`
+    count the commits of branch and main since the fork; None for main, and if the fork is unknown. `health`
+    is that of its options, `unreadable`, or `unheld` if stock expiry on main can take its files.
     """
 
     branch_name: str
@@ -50,14 +50,14 @@ class BranchRow(NamedTuple):
 
 
 class BranchState(NamedTuple):
-    """A row, and what it is of which the health is `unheld`."""
+    """A row, and the snapshot shared with main that no tag of main holds, if there is one."""
 
     row: BranchRow
     unheld: Unheld | None
 
 
 def branch_rows(files: Files, table: TablePath) -> Iterator[BranchRow]:
-    """Main first, then the other branches by name. Raises `NotFound` when the table is gone."""
+    """Main first, then the other branches by name. Raises `NotFound` if the table is gone."""
     return (state.row for state in branch_states(files, table))
 
 
@@ -75,7 +75,7 @@ def _state_if_there(files: Files, main: Side, root: Root) -> BranchState | None:
     try:
         return _state(Side(files, root), main)
     except NotFound:
-        # Deleted since it was listed.
+        # It was deleted after the listing.
         return None
 
 
@@ -117,7 +117,7 @@ def _health(files: Files, root: Root) -> str:
 
 
 def _create_time(files: Files, root: Root) -> int | None:
-    """A root gets its first schema when it is made, and that file is never written again."""
+    """The time of the oldest schema file: a root gets it when it is made, and it is never written again."""
     return min((entry.modified for entry in files.entries(root.schemas) if entry.modified), default=None)
 
 

@@ -1,9 +1,9 @@
-"""When the snapshots of a root were committed.
+"""The commit times of a root's snapshots.
 
-Writers put their bare wall clocks into snapshots, so that times need not rise with ids. Nothing but its own
-file proves when a snapshot was committed, neither its neighbours nor the age of the file: no bisection may be
-trusted, and a lookup by time reads every snapshot. Where a listing tells etags a process reads each snapshot
-once; on a local disk reading a file again costs no more than asking whether it is still the same.
+Writers put their local clocks into snapshots, so that times need not rise with ids. Only a snapshot's own
+file proves its commit time; its neighbours and the age of the file do not. So no bisection can be trusted,
+and a lookup by time reads every snapshot. If a listing contains etags, a process reads each snapshot once. On
+a local disk, reading a file again costs no more than checking whether it is still the same.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Committed(msgspec.Struct, gc=False, rename={"time": "timeMillis"}):
 
 
 class _Memory:
-    """The times in the roots that were looked at last, by store and directory."""
+    """The times of the roots that were read last, by store and directory."""
 
     def __init__(self) -> None:
         self._roots: dict[tuple[str, str], _Times] = {}
@@ -62,7 +62,7 @@ class CommitTimes:
     broken: Mapping[int, str]
 
     def last_at(self, time_ms: int) -> int | None:
-        """The id of the snapshot committed last of those at or before the time; the highest of equals."""
+        """The snapshot with the latest commit time up to this time; of equal times, the highest id."""
         candidates = ((time, each) for each, time in self.times.items() if time <= time_ms)
         return max(candidates, default=(0, None))[1]
 
@@ -74,7 +74,7 @@ class CommitTimes:
         return min(self.times, key=lambda each: (self.times[each], each), default=None)
 
     def untold(self, time_ms: int) -> str | None:
-        """About a half-written snapshot that could be `last_at` the time, by the times of its neighbours."""
+        """The sentence about a half-written snapshot that, by its neighbours' times, could be `last_at`."""
         last = self.last_at(time_ms)
         answer = (-math.inf, 0) if last is None else (self.times[last], last)
         ids = list(self.times)
@@ -88,7 +88,7 @@ class CommitTimes:
 
 
 def read_commit_times(files: Files, root: Root) -> CommitTimes:
-    """One listing, and a read of each file that this process has not read yet."""
+    """Takes one listing, and a read of each file that this process has not read yet."""
     key = (files.uri, root.snapshots)
     known = _memory.recall(key)
     etags = _listed(files, root)
@@ -115,7 +115,7 @@ def _listed(files: Files, root: Root) -> dict[int, str | None]:
 
 
 def _read(files: Files, root: Root, ids: Sequence[int]) -> tuple[dict[int, int], dict[int, str]]:
-    """Times and faults by id. Snapshots that expired since are in neither."""
+    """Times and sentences about broken snapshots, by id. Snapshots that expired meanwhile are in neither."""
     decode = msgspec.json.Decoder(_Committed).decode
     times: dict[int, int] = {}
     broken: dict[int, str] = {}

@@ -1,9 +1,9 @@
-"""Snapshots as commits: how every one of ours is made, and looked at again before it counts.
+"""Check Paimark's own commits: each is read again before it counts.
 
-Stock writers look whether a snapshot's file is there and then move theirs to its place, and an object store
-has no move that fails on what is there. One that looked before we created ours overwrites it a moment later,
-and neither learns of it. So what was committed is read again before it is called done, and once more before
-the next commit of the same change, stream or session.
+A stock writer checks whether a snapshot's file exists, and then moves its own file there. In an object store
+a move does not fail if the target exists. So a writer that checked before Paimark created its snapshot
+overwrites it a moment later, and neither process learns of it. Therefore Paimark reads a commit again before
+it reports success, and once more before the next commit of the same change, stream or session.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ _HINT = (
 )
 
 
-# By warehouse and root: the id and the bytes of a snapshot.
+# This process's last commit, by warehouse and root: the id and the bytes of the snapshot.
 _LAST: dict[tuple[str, Root], tuple[int, bytes]] = {}
 
 
 class Overwritten(Refused):
-    """A commit of ours was made, and another engine put its own in its place: ours is not done.
+    """Another engine replaced a commit of Paimark's by its own: the commit failed.
 
     The files of the overwritten commit must stay: a third writer may have built on it in between.
     """
 
 
 def settle(files: Files, root: Root, snapshot_id: int, data: bytes) -> None:
-    """After a snapshot's file was created: point LATEST to it, and look again. Raises `Overwritten`."""
+    """After a snapshot's file was created: point LATEST to it, and read it again. Raises `Overwritten`."""
     # A hint; readers find the snapshot without it.
     files.replace(root.latest_hint, str(snapshot_id).encode())
     [there] = files.read_many([root.snapshot(snapshot_id)])
     if there is None:
-        # It expired while this process stood still. Stock readers fail at a hint that points to nothing.
+        # It expired while this process was suspended. Stock readers fail on a hint to a missing snapshot.
         newest = Lineage(files, root).latest_id()
         files.replace(root.latest_hint, str(newest or snapshot_id).encode())
     elif there != data:
@@ -48,7 +48,7 @@ def settle(files: Files, root: Root, snapshot_id: int, data: bytes) -> None:
 
 
 def states_since(lineage: Lineage, snapshot_id: int) -> Iterator[Snapshot]:
-    """The tags from the snapshot on, and the earliest snapshot after it."""
+    """The tags of this and later snapshots, and the earliest snapshot after it."""
     yield from (tag for _, tag in lineage.tags() if tag.id >= snapshot_id)
     later = [each for each in lineage.snapshot_ids() if each > snapshot_id]
     if later:
@@ -56,20 +56,20 @@ def states_since(lineage: Lineage, snapshot_id: int) -> Iterator[Snapshot]:
 
 
 def is_kept(files: Files, root: Root, snapshot_id: int, data: bytes) -> bool:
-    """Whether a snapshot that was created with these bytes is still that, or has expired since."""
+    """Whether the file of a snapshot still has the bytes with which it was created, or has expired since."""
     [there] = files.read_many([root.snapshot(snapshot_id)])
     return there is None or there == data
 
 
 def note_last(files: Files, root: Root, snapshot_id: int, data: bytes) -> None:
-    """Remember what this process committed last to a root."""
+    """Remember this process's last commit to a root."""
     _LAST[files.uri, root] = snapshot_id, data
 
 
 def require_last_kept(files: Files, root: Root) -> None:
-    """Before the next commit look once more at the last of this process. Raises `Overwritten`, once.
+    """Before the next commit, read this process's last commit again. Raises `Overwritten`, once.
 
-    A commit that was cut off main is kept by a branch, and another may have its id since.
+    A branch keeps a commit that was cut off main, and another commit may have got its id since.
     """
     last = _LAST.pop((files.uri, root), None)
     if last is None:

@@ -1,7 +1,7 @@
 """Find the fork of two lineages, and count the commits since on each side.
 
-Ids rise by one with each commit, so that commits are counted by their ids though many have expired. Up to the
-fork both lineages hold the same snapshots, after it none: a bisection of the ids that both know finds it.
+Ids rise by one with each commit, so they count commits even if many have expired. Up to the fork both
+lineages hold the same snapshots, after it none in common: a bisection of the ids that both know finds it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from core.table.records import Snapshot, Tag, is_apart, is_same_commit
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """Where a branch parts from main.
+    """The point at which a branch parts from main.
 
-    `snapshot_id` is the newest snapshot that both hold, in a snapshot file or a tag. Where main has lost it,
-    it is the one that the branch was made from, not proven; None when nothing tells. `ahead` counts the
-    commits of the branch since, `behind` those of main; None when there is no fork to count from.
+    `snapshot_id` is the newest snapshot that both hold, in a snapshot file or a tag. If main has lost it, it
+    is the snapshot from which the branch was made, not proven; None if it is unknown. `ahead` counts the
+    commits of the branch since the fork, `behind` those of main; None without a fork.
     """
 
     snapshot_id: int | None
@@ -34,11 +34,11 @@ class Fork:
 
 
 class Side:
-    """The snapshots of one root, from one listing and one read of the tags, each made when first asked for.
+    """The snapshots of one root, from one listing and one read of the tags, each made on first use.
 
-    `going` are paths of tags that count no more. Tags that are marked as of another history tell nothing.
-    `ancestors_only` leaves out snapshots that the newest does not come from: a tag may hold one that another
-    engine rolled the root back past.
+    `going` are paths of tags that count no more. Tags that are marked as of another history do not count.
+    `ancestors_only` leaves out snapshots that are not ancestors of the newest: a tag may hold one past which
+    another engine rolled the root back.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Side:
 
     @once
     def tags(self) -> dict[str, Tag]:
-        """Without those of reads, which nobody made to keep."""
+        """The tags by name, without read tags: these are temporary."""
         return {
             name: tag
             for name, tag in self.lineage.tags()
@@ -81,12 +81,12 @@ class Side:
         return {*self.snapshot_ids, *self._tagged}
 
     def read(self) -> Side:
-        """Itself, with its listing and its tags read: call it before many threads ask for them."""
+        """Returns itself after reading its listing and tags: call it before many threads need them."""
         assert self.known_ids is not None
         return self
 
     def record(self, snapshot_id: int) -> Snapshot | None:
-        """The snapshot, or a tag of it; None when both have gone since they were listed. Raises `Corrupt`."""
+        """The snapshot, or a tag of it; None if both have gone since the listing. Raises `Corrupt`."""
         if snapshot_id in self._tagged and not self._ancestors_only:
             return self._tagged[snapshot_id]
         path = self.root.snapshot(snapshot_id)
@@ -95,7 +95,7 @@ class Side:
 
 
 def find_fork(main: Side, branch: Side) -> Fork:
-    """Where the branch parts from main. Raises `Corrupt` for a half-written snapshot that could decide.
+    """The fork of a branch from main. Raises `Corrupt` for a half-written snapshot that could decide.
 
     It takes two listings, the tags, and a read of each side per step of the bisection.
     """
@@ -105,7 +105,7 @@ def find_fork(main: Side, branch: Side) -> Fork:
         middle = (low + high) // 2
         left, right = main.record(common[middle]), branch.record(common[middle])
         if left is None or right is None:
-            # Expired since it was listed: it can't tell any more.
+            # It expired after the listing, and can't be compared.
             del common[middle]
             high -= 1
         elif is_same_commit(left, right):
@@ -121,13 +121,13 @@ def find_fork(main: Side, branch: Side) -> Fork:
 
 
 def find_forks(files: Files, main: Side, branches: Sequence[Root]) -> list[Fork]:
-    """Where each of these parts from main, many looked at at once. Raises as `find_fork`."""
+    """The fork of each of these branches from main, found in parallel. Raises `NotFound` and `Corrupt`."""
     main = main.read()
     return list(each_of(lambda root: find_fork(main, Side(files, root)), branches))
 
 
 def _begun_from(main: Side, branch: Side) -> int | None:
-    """The snapshot that the branch began with a tag of, when main has lost all that is as old."""
+    """The branch's first snapshot, if it began with a tag of it and all of main's snapshots are newer."""
     ids = branch.snapshot_ids
     if not ids or not main.snapshot_ids or ids[0] >= main.snapshot_ids[0]:
         return None

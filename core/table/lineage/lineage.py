@@ -1,7 +1,7 @@
 """A branch root: its snapshots, tags and schemas.
 
-LATEST and EARLIEST are hints that any writer may leave missing, stale or wrong: each is checked against the
-files it speaks of, and a listing decides where it fails. Ids may have holes.
+LATEST and EARLIEST are hints that any writer may leave missing, stale or wrong. Each is checked against the
+snapshot files; if the check fails, a listing decides. Ids may have holes.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from core.text import whole_number
 
 __all__ = ["Lineage", "numbered"]
 
-# A writer puts the snapshot first and LATEST after it: a live table's hint is a few commits behind at most.
+# A writer creates the snapshot before it updates LATEST, so a live table's hint is few commits behind.
 _STEPS_AHEAD = 16
-# As many files as a remote store reads at once: a page over more holes than this costs more than a listing.
+# As many files as a remote store reads at once: if more of them are missing, a listing is cheaper.
 _MISSES_BEFORE_LISTING = 32
 _ATTEMPTS = 3
 
 
 class Lineage:
-    """The reading side of one root. It remembers nothing between calls but `unreadable`.
+    """Reads one root. It remembers nothing between calls except `unreadable`.
 
     `unreadable` maps the path of each half-written file that a list had to leave out to a sentence about it.
     """
@@ -80,7 +80,7 @@ class Lineage:
             ) from error
 
     def latest(self) -> Snapshot | None:
-        """The newest snapshot, whole. Raises as `latest_id` and `snapshot` do."""
+        """The newest snapshot, whole. Raises `NotFound`, `Corrupt`, `Unavailable`."""
         for _ in range(_ATTEMPTS):
             newest = self.latest_id()
             if newest is None:
@@ -88,14 +88,14 @@ class Lineage:
             try:
                 return Snapshot.from_path(self.files, self.root.snapshot(newest))
             except FileMissing:
-                # Expired or rolled back between the two reads.
+                # It expired, or was rolled back, between the two reads.
                 continue
         raise self._moving()
 
     def newest(self, count: int, before: int | None = None) -> list[SnapshotRow]:
         """The `count` newest snapshots, or those with ids below `before`: newest first, without listing.
 
-        Ids are tried downwards; a listing replaces that where too many are missing.
+        It tries ids downwards, and makes a listing if too many are missing.
         """
         if before is None:
             latest = self.latest_id()
@@ -131,19 +131,19 @@ class Lineage:
         return (snapshot for _, snapshot in read_records(Snapshot, self.files, paths, self.unreadable))
 
     def at_or_before(self, time_ms: int) -> Snapshot | None:
-        """The snapshot committed last of those at or before the time (epoch ms); None when all are later.
+        """The snapshot with the latest commit time up to this time (epoch ms); None if all are later.
 
-        Of several committed at once the one with the highest id. Raises `Corrupt` when a half-written
-        snapshot could be the answer.
+        Of equal times, the one with the highest id. Raises `Corrupt` if a half-written snapshot could be the
+        answer.
         """
         return self._chosen(lambda times: self._readable(times, time_ms).last_at(time_ms))
 
     def oldest(self) -> Snapshot | None:
-        """The snapshot with the earliest commit time; None without any that can be read."""
+        """The snapshot with the earliest commit time; None if none can be read."""
         return self._chosen(lambda times: times.oldest())
 
     def first_since(self, time_ms: int) -> int | None:
-        """The lowest id of those committed at the time (epoch ms) or later; None when all are earlier."""
+        """The lowest id of those committed at the time (epoch ms) or later; None if all are earlier."""
         return self._commit_times().first_since(time_ms)
 
     def tags(self) -> list[tuple[str, Tag]]:
@@ -155,7 +155,7 @@ class Lineage:
         ]
 
     def tag_names(self) -> list[str]:
-        """The names, sorted, half-written tags among them. Raises `NotFound` when the table is gone."""
+        """The names, sorted, including half-written tags. Raises `NotFound` if the table is gone."""
         prefix = len(TAG_PREFIX)
         names = [
             name[prefix:]
@@ -171,7 +171,7 @@ class Lineage:
         return sorted(filter(is_safe_name, names))
 
     def tag(self, name: str) -> Tag:
-        """Raises `NotFound` (with names spelled like it as the hint) and `Corrupt`."""
+        """Raises `NotFound` (the hint is the names with a similar spelling) and `Corrupt`."""
         path = self.root.tag(checked_name(name, "tag"))
         try:
             return Tag.from_path(self.files, path)
@@ -216,7 +216,7 @@ class Lineage:
         return schema
 
     def _read_rows(self, ids: Sequence[int], rows: list[SnapshotRow]) -> int:
-        """Append the rows of these ids; how many of their files do not exist."""
+        """Append the rows of these ids, and return how many of their files do not exist."""
         decode = row_decoder()
         append, unreadable = rows.append, self.unreadable
         missing = 0
@@ -242,7 +242,7 @@ class Lineage:
         return missing
 
     def _chosen(self, choose: Callable[[CommitTimes], int | None]) -> Snapshot | None:
-        """The snapshot that is chosen by the times of all."""
+        """The snapshot that `choose` selects by the commit times of all."""
         for _ in range(_ATTEMPTS):
             times = self._commit_times()
             chosen = choose(times)
@@ -251,7 +251,7 @@ class Lineage:
             try:
                 snapshot = Snapshot.from_path(self.files, self.root.snapshot(chosen))
             except FileMissing:
-                # Expired since it was listed.
+                # It expired after the listing.
                 continue
             if snapshot.time_millis == times.times[chosen]:
                 return snapshot
@@ -280,7 +280,7 @@ class Lineage:
         return None if number == BARRIER_ID else number
 
     def _walk_ahead(self, hint: int) -> int | None:
-        """The last of the unbroken run of ids from the hint on; None when far off or the hint is wrong."""
+        """The last of the consecutive ids from the hint on; None if it is far off, or the hint is wrong."""
         paths = (self.root.snapshot(hint), self.root.snapshot(hint + 1))
         at, after = self.files.read_many(paths)
         if at is None:
@@ -298,7 +298,7 @@ class Lineage:
         if self.root.branch is None:
             raise table_missing(self.root.table)
         if self.root.branch in branch_names(self.files, self.root.table):
-            # An empty directory, as somebody left it who died while deleting the branch.
+            # An empty directory, left by a process that died while it deleted the branch.
             return
         raise NotFound(
             f"{self.root.table.full_name} has no branch {self.root.branch}",

@@ -1,7 +1,7 @@
 """Which root is "main", and which roots a table has.
 
-The main-branch file holds the name of the branch that is main. Absent or blank, it is the table directory.
-Read it once an operation and carry the root: every path lookup asking again would pay for it.
+The main-branch file holds the name of the branch that is main. If it is absent or blank, main is the table
+directory. Read it once per operation and pass the root on: reading it for every path would be slow.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from core.storage.files import Files, read_if_there
 from core.table.layout import BRANCH_PREFIX, MAIN, SNAPSHOT_PREFIX, Root, TablePath, number_in
 from core.table.names import checked_name, is_safe_name, near_or_there
 
-# No store has longer names of files.
+# No store allows longer file names.
 _LONGEST_NAME = 1024
 
 
 def main_root(files: Files, table: TablePath) -> Root:
-    """The root that the table's plain name means. Raises `Corrupt` when the main-branch file names none."""
+    """The root to which the table's name refers. Raises `Corrupt` if the main-branch file names none."""
     name = main_branch_name(files, table)
     if name is None:
         return table.root()
@@ -30,7 +30,7 @@ def main_root(files: Files, table: TablePath) -> Root:
 
 
 def main_branch_name(files: Files, table: TablePath) -> str | None:
-    """The branch that the main-branch file names; None when the table directory is main's root."""
+    """The branch that the main-branch file names; None if the table directory is main's root."""
     data = read_if_there(files, table.main_branch_file)
     if data is None:
         return None
@@ -47,7 +47,7 @@ def main_branch_name(files: Files, table: TablePath) -> str | None:
 
 
 def branch_root(files: Files, table: TablePath, branch: str | None) -> Root:
-    """The root of a branch; None and `main` mean main's. Raises `NotFound` when the branch is missing."""
+    """The root of a branch; None and `main` mean main's. Raises `NotFound` if the branch is missing."""
     if branch is None or branch == MAIN:
         return main_root(files, table)
     root = table.root(checked_name(branch, "branch"))
@@ -59,24 +59,24 @@ def branch_root(files: Files, table: TablePath, branch: str | None) -> Root:
 
 
 def branch_names(files: Files, table: TablePath) -> list[str]:
-    """The branches, sorted, the one that is main included when it is one."""
+    """The branches, sorted, including the one that is main, if any."""
     return [name for name in _directory_names(files, table) if is_safe_name(name)]
 
 
 def named_roots(files: Files, table: TablePath) -> list[Root]:
-    """The table directory, and every branch that has a name: wherever something of ours may have been copied.
+    """The table directory, and each branch with a readable name: the roots that may have copies of our files.
 
-    Unlike `all_roots` it passes over a branch that can't be read for its name: no action writes into one.
+    Unlike `all_roots` it skips a branch whose name can't be read: no action writes into one.
     """
     return [table.root(), *(table.root(name) for name in branch_names(files, table))]
 
 
 def all_roots(files: Files, table: TablePath) -> list[Root]:
-    """Every root with snapshots or schemas: the table directory where it is one, then the branches by name.
+    """Every root with snapshots or schemas: the table directory if it is one, then the branches by name.
 
-    While a branch is main the table directory counts only when it has snapshots: what lies in its `schema/`
-    then is a notice to other engines. Raises `Corrupt` when the main-branch file names no root, and when a
-    branch can't be read for its name: who asks for all may be about to delete what none of them needs.
+    While a branch is main, the table directory counts only if it has snapshots: its `schema/` then holds a
+    notice to other engines. Raises `Corrupt` if the main-branch file names no root, or if a branch's name
+    can't be read: the caller may be about to delete what no root needs, so none may be missing.
     """
     own = table.root()
     is_root = root_exists(files, own) if main_root(files, table) == own else _has_snapshots(files, own)
@@ -108,5 +108,5 @@ def _directory_names(files: Files, table: TablePath) -> list[str]:
 
 
 def root_exists(files: Files, root: Root) -> bool:
-    """Whether there is a schema or a snapshot in the root."""
+    """Whether the root has a schema or a snapshot."""
     return bool(files.names(root.schemas) or files.names(root.snapshots))

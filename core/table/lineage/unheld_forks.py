@@ -1,7 +1,9 @@
-"""What a branch shares with main, where no tag of main holds it: main's next stock expiry takes files of it.
+"""Find a snapshot that a branch shares with main and no tag of main holds.
 
-Other engines delete the tag that a branch was made from without a look at branches, and roll main back past
-it. A fast-forward of theirs makes main and the branch one, and tags nothing.
+Main's next stock expiry deletes files of it.
+
+Other engines delete the tag from which a branch was made without a check for branches, and roll main back
+past it. Their fast-forward gives main and the branch the same history, and makes no tag.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from core.table.records import Snapshot, is_same_commit
 
 
 class Unheld(NamedTuple):
-    """`tag` is the one that the branch was made from, where main lost it; None where they grew together.
+    """`tag` is the tag from which the branch was made, if main lost it; None if they share it without a tag.
 
-    `in_main` says whether main has the snapshot still, so that it can be tagged.
+    `in_main` tells whether main still has the snapshot, so that it can be tagged.
     """
 
     snapshot: Snapshot
@@ -23,7 +25,7 @@ class Unheld(NamedTuple):
     in_main: bool
 
     def danger(self, branch: str) -> str:
-        """For people, who know the branch as `branch`."""
+        """The danger in words for people, who know the branch as `branch`."""
         lost = f"Main lost tag {self.tag}, which {branch} was made from"
         if self.tag is None:
             lost = f"Main shares snapshot {self.snapshot.id} with {branch}, and no tag of main holds it"
@@ -31,12 +33,12 @@ class Unheld(NamedTuple):
 
     @property
     def tag_name(self) -> str:
-        """Of the tag by which main can hold it."""
+        """The name of a tag by which main can hold it."""
         return self.tag or f"shared-{self.snapshot.id}"
 
 
 def unheld_fork(main: Side, branch: Side, fork: Fork) -> Unheld | None:
-    """None while a branch is main: stock expiry looks at the table directory's tags. Raises `Corrupt`."""
+    """None while a branch is main: stock expiry checks only the table directory's tags. Raises `Corrupt`."""
     if main.root.branch is not None or branch.root == main.root:
         return None
     first = min(branch.known_ids, default=0)

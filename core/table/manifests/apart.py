@@ -1,7 +1,7 @@
-"""Tags of a history that their root was rolled back from: marked, for their ids do not tell.
+"""Mark tags of a history from which their root was rolled back: their ids do not show it.
 
-Another engine's rollback takes the tags of what it cuts off, and `recover` gives a savepoint its tag again.
-Ids go on from before it, so that the tag seems to be of an earlier state of the root, and is not.
+Another engine's rollback deletes the tags of the snapshots that it cuts off, and `recover` gives a savepoint
+its tag again. New ids continue from before that, so the tag seems to be of an earlier state of the root.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from core.table.manifests.chain import comes_from
 from core.table.read_tags import is_read_tag
 from core.table.records import APART, Snapshot, Tag, is_apart, is_same_commit
 
-# What is safe beside such a tag.
+# The advice for a table with such a tag.
 INSTEAD = "Expire with Paimark alone, or roll back to the savepoint and delete it"
 # How many older tags a warning names.
 _NAMED = 5
 
 
 def marked_unless_proven(files: Files, root: Root, snapshot: Snapshot) -> Snapshot:
-    """The snapshot as a tag of the root is to hold it. What is marked needlessly only costs time."""
+    """The snapshot as a tag of the root has to store it. A needless mark only costs time."""
     lineage = Lineage(files, root)
     ids = lineage.snapshot_ids()
     if snapshot.id in ids and is_same_commit(lineage.snapshot(snapshot.id), snapshot):
@@ -36,16 +36,16 @@ def marked_unless_proven(files: Files, root: Root, snapshot: Snapshot) -> Snapsh
 
 
 def endangered(tags: Iterable[tuple[str, Tag]], number: int) -> str:
-    """The tags older than snapshot `number`, in a sentence's words; empty without any.
+    """The tags older than snapshot `number`, as words of a sentence; empty if there are none.
 
-    A stock expiry spares what the nearest earlier tag holds, and takes that for a state of the same history.
+    A stock expiry spares the files of the nearest earlier tag, as if that were of the same history.
     """
     older = [name for name, tag in tags if tag.id < number and not is_read_tag(name)]
     return ", ".join(older[:_NAMED]) + (", ..." if len(older) > _NAMED else "")
 
 
 def warnings(files: Files, root: Root) -> list[str]:
-    """What marked tags of a root do to older ones."""
+    """Warnings about the danger of a root's marked tags for older ones."""
     tags = Lineage(files, root).tags()
     return [
         f"Tag {name} may be of a history that {root.label} was rolled back from: beside it a stock expiry "

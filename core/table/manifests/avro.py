@@ -1,8 +1,8 @@
-"""Avro files of records, unpacked within bounds that the file's own size sets.
+"""Read Avro files of records, with memory limits that follow from the file's own size.
 
-fastavro believes what a file says of itself: a block that counts 20 million records of no bytes, or packs a
-gigabyte of zeros, takes all memory. So the blocks are unpacked here, up to a limit, and fastavro reads them
-as a file that is not packed.
+fastavro trusts the file: a block that claims 20 million records of no bytes, or that packs a gigabyte of
+zeros, would take all memory. So this module unpacks the blocks up to a limit, and fastavro reads them as a
+file that is not packed.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from core.storage.limits import TooLarge
 
 MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
-# Of 100,000 entries that differ only by a number each takes 4 bytes, and 54 times as many unpacked; those of
-# tables with a thousand columns some 200 times as many.
+# If 100,000 entries differ only by a number, each takes 4 bytes, and 54 times as many unpacked; entries of
+# tables with a thousand columns take about 200 times as many.
 _ALWAYS_ALLOWED = 4 << 20
 _TIMES_ITS_SIZE = 256
-# Its usual presets take up to 65 MB to unpack anything.
+# xz with its usual presets needs up to 65 MB of memory to unpack anything.
 _XZ_BYTES = 70 << 20
 
 
 class BadAvro(Exception):
-    """The file is damaged, or is worth more memory than a file of its size can be."""
+    """The file is damaged, or needs more memory than is allowed for a file of its size."""
 
 
 class PastLimit(BadAvro, TooLarge):
-    """It unpacks to more than is allowed."""
+    """It unpacks to more bytes than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +55,11 @@ def read_avro(
     written: Any = None,
     wanted: Any = None,
 ) -> AvroFile:
-    """A file's records; one block of them is unpacked at a time.
+    """A file's records; it unpacks one block of them at a time.
 
-    With `block_limit` each block may have so many bytes, and there may be any number of them. Schemas may
-    stand in for the file's own: what it was `written` by, and what of it is `wanted`.
-    It, and each record, raises `BadAvro`, and whatever fastavro raises for damaged ones.
+    With `block_limit` each block may have so many bytes, and the number of blocks is not limited. Schemas may
+    replace the file's own: `written` that of its writer, `wanted` that of the reader.
+    The function, and each record, raises `BadAvro`, and any error that fastavro raises for damaged files.
     """
     source = _Source(data)
     metadata = _metadata(source)
@@ -77,7 +77,7 @@ def read_avro(
 
 
 def schema_and_count(data: bytes) -> tuple[Any, int]:
-    """The schema of a file's writer, and how many records its blocks say that they hold. Raises `BadAvro`."""
+    """The schema of a file's writer, and the number of records that its blocks claim. Raises `BadAvro`."""
     source = _Source(data)
     schema = _schema(_metadata(source))
     source.take(_SYNC_BYTES)
@@ -90,7 +90,7 @@ def schema_and_count(data: bytes) -> tuple[Any, int]:
 
 
 class _Stream:
-    """Pieces of bytes, read as a file is."""
+    """Pieces of bytes that can be read like a file."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -110,7 +110,7 @@ class _Stream:
 
 
 class _Source:
-    """Bytes that are taken one after the other."""
+    """Bytes that are read from start to end."""
 
     def __init__(self, data: bytes) -> None:
         self._data = memoryview(data)
@@ -148,7 +148,7 @@ def _schema(metadata: dict[str, bytes]) -> Any:
 
 
 def _metadata(source: _Source) -> dict[str, bytes]:
-    """What stands before the first block. Raises `BadAvro`."""
+    """The fields before the first block. Raises `BadAvro`."""
     if source.take(len(MAGIC)) != MAGIC:
         raise BadAvro("not an Avro file")
     metadata = {}
@@ -169,7 +169,7 @@ def _plain(
     whole: int,
     block_limit: int | None,
 ) -> Iterator[bytes]:
-    """The same file, unpacked, a block at a time: `whole` limits all of them, where nothing limits each."""
+    """The same file, unpacked, a block at a time. `whole` limits their sum if `block_limit` is None."""
     sync = source.take(_SYNC_BYTES)
     header = {**metadata, "avro.codec": b"null"}
     yield MAGIC + _number(len(header))
@@ -214,7 +214,7 @@ def _require_bytes(schema: Any) -> None:
 
 
 def _values(schema: Any) -> Iterator[Any]:
-    """The schema and all that is in it, but for the choice of null in a union, which takes a byte."""
+    """The schema and all types in it, except null as a choice of a union: the choice takes a byte."""
     if isinstance(schema, list):
         for choice in schema:
             if choice != "null":
@@ -232,7 +232,7 @@ def _values(schema: Any) -> Iterator[Any]:
             yield from _values(schema.get("type"))
 
 
-# Each unpacks one block, and may stop when it is past the limit, in bytes.
+# Each of these unpacks one block, and may stop when it is past the limit, in bytes.
 
 
 def _deflate(data: bytes, limit: int) -> bytes:
@@ -250,7 +250,7 @@ def _xz(data: bytes, limit: int) -> bytes:
 def _snappy(data: bytes, limit: int) -> bytes:
     from cramjam import snappy
 
-    # Behind the block is its checksum.
+    # The last four bytes are the block's checksum.
     packed = data[:-4]
     if snappy.decompress_raw_len(packed) > limit:
         raise PastLimit("it unpacks to more than its size allows")

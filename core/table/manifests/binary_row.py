@@ -1,22 +1,22 @@
-"""Fields of a row as Paimon serialises it (BinaryRow): eight bytes each, what is longer lies after them.
+"""Fields of a row as Paimon serialises it (BinaryRow): eight bytes each; longer values lie after them.
 
-Every function takes the row without its arity and where the field's eight bytes begin. They raise
-`struct.error`, `ValueError` and `IndexError` for what is no such row.
+Every function takes the row without its arity, and the offset of the field's eight bytes. They raise
+`struct.error`, `ValueError` and `IndexError` for bytes that are no such row.
 """
 
 from __future__ import annotations
 
 import struct
 
-# How a field of these types is packed.
+# The formats of these types in a field.
 INTEGERS = {"TINYINT": "<b", "SMALLINT": "<h", "INT": "<i", "INTEGER": "<i", "BIGINT": "<q"}
-# Up to these the value itself lies in the row's fixed part.
+# Up to these precisions, the value itself lies in the row's fixed part.
 _COMPACT_DECIMAL = 18
 _COMPACT_TIMESTAMP = 3
 
 
 def starts(serialised: bytes, arity: int) -> list[int | None]:
-    """Where each field's eight bytes begin in `serialised[4:]`; None for a null."""
+    """The offset of each field's eight bytes in `serialised[4:]`; None for a null."""
     count = int.from_bytes(serialised[:4], "big")
     if count != arity:
         raise ValueError(f"{count} values for {arity} columns")
@@ -26,12 +26,12 @@ def starts(serialised: bytes, arity: int) -> list[int | None]:
 
 
 def null_bits(arity: int) -> int:
-    """How many bytes of the row are before its fields."""
+    """The number of bytes before the row's fields."""
     return (arity + 8 + 63) // 64 * 8
 
 
 def variable(row: bytes, at: int) -> bytes:
-    """Text of up to seven bytes lies in the field itself, longer text where the field points to."""
+    """Text of up to seven bytes lies in the field itself; for longer text the field has offset and length."""
     (field,) = struct.unpack_from("<Q", row, at)
     if field >> 63:
         return row[at : at + (field >> 56 & 0x7F)]

@@ -1,8 +1,8 @@
-"""Whether each snapshot of a root carries on the one before: what commits that were overwritten leave behind.
+"""Check that each snapshot of a root was built on the one before: if not, one commit overwrote another.
 
-The base of a snapshot holds what the one before held, whatever kind of commit it is: what a commit adds and
-takes away is in its delta, and merging manifests changes no file that they tell of. Where it does not, it was
-built on another snapshot than the one that is there now.
+The base of a snapshot holds the files of the snapshot before, whatever kind of commit it is: the commit's own
+additions and deletions are in its delta, and merging manifests changes none of the files. If they differ, it
+was built on another snapshot than the one that exists now.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from core.table.layout import Root, TablePath
 from core.table.manifests.manifests import file_facts, manifest_facts, read_in_batches
 from core.table.records import Snapshot
 
-# A data file, by what an entry that deletes has in common with the one that added.
+# A data file, by the fields that are the same in the entry that adds it and the one that deletes it.
 File = tuple[str, bytes, int, int]
 
 
 class Break(NamedTuple):
-    """Of the files of snapshot `snapshot_id` the next one lacks `lacking`, and has `foreign` beside them."""
+    """The snapshot after `snapshot_id` lacks `lacking` files of it, and has `foreign` other files."""
 
     snapshot_id: int
     lacking: int
@@ -39,9 +39,9 @@ class Break(NamedTuple):
 
 
 def break_between(files: Files, table: TablePath, before: Snapshot, after: Snapshot) -> Break | None:
-    """Evidence that a snapshot was not built on the one before; None also where it can't be told.
+    """Evidence that a snapshot was not built on the one before; None also if it can't be determined.
 
-    Reads lists, and manifests only where their names differ.
+    Reads lists, and manifests only if their names differ.
     """
     try:
         return _break(files, table, before, after)
@@ -50,9 +50,9 @@ def break_between(files: Files, table: TablePath, before: Snapshot, after: Snaps
 
 
 def comes_from(files: Files, table: TablePath, after: Snapshot, before: Snapshot) -> bool | None:
-    """Whether a snapshot stands on one with a lower id, by their manifests; None where these don't tell.
+    """Whether a snapshot descends from one with a lower id, by their manifests; None if these don't show it.
 
-    Of neighbours they do, while they are there. Of others only until what the first one added was merged.
+    For neighbours they do, while they exist. For others, only until the first one's additions were merged.
     """
     try:
         if after.id == before.id + 1:
@@ -65,7 +65,7 @@ def comes_from(files: Files, table: TablePath, after: Snapshot, before: Snapshot
 
 
 def breaks(files: Files, root: Root, snapshots: Sequence[Snapshot]) -> list[Break]:
-    """The breaks among snapshots of a root, which come by ascending ids."""
+    """The breaks among snapshots of a root, given with ascending ids."""
     results = (
         break_between(files, root.table, before, after)
         for before, after in pairwise(snapshots)
@@ -80,11 +80,11 @@ def _break(files: Files, table: TablePath, before: Snapshot, after: Snapshot) ->
     base = _manifests(files, table, (after.base_manifest_list,))
     if held == base:
         return None
-    # Most manifests are in both: what the others come to decides.
+    # Most manifests are in both: the sum of the others decides.
     left, right = _net(files, table, held - base), _net(files, table, base - held)
     if left == right:
         return None
-    # A deletion of nothing may have been left out. Then all must be counted.
+    # A deletion of a file that was not added may have been dropped. Then all manifests must be counted.
     common = _net(files, table, held & base)
     then, now = _live(common, left), _live(common, right)
     return None if then == now else Break(before.id, len(then - now), len(now - then))
@@ -101,7 +101,7 @@ def _manifests(files: Files, table: TablePath, lists: Iterable[str]) -> set[str]
 
 
 def _net(files: Files, table: TablePath, manifests: Iterable[str]) -> Counter[File]:
-    """How often each file is added, less how often it is deleted; those that come to nothing are left out."""
+    """How often each file is added, less how often it is deleted; without those that come to zero."""
     counts: Counter[File] = Counter()
     for path, data in read_in_batches(files, {table.manifest(name): 0 for name in sorted(manifests)}):
         if data is None:

@@ -18,10 +18,10 @@ _SOURCES = {0: "APPEND", 1: "COMPACT"}
 
 
 def file_rows(files: Files, root: Root, snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
-    """A row a live file. Raises `FileMissing`, `Corrupt`, and `Refused` where files lie out of reach."""
+    """A row for each live file. Raises `FileMissing`, `Corrupt`, and `Refused` if a path is unknown."""
     schema = schema_of(files, root, snapshot.schema_id)
     keys = schema.trimmed_primary_keys
-    # Java casts the values of partitions, and prints those of keys as it holds them.
+    # Java casts the values of partitions to text, and prints the internal values of keys.
     partition_texts = _texts(schema, schema.partition_keys, legacy=False)
     key_texts = _texts(schema, keys, legacy=True) if keys else None
     places = FileLocations(files, root, snapshot.schema_id)
@@ -48,7 +48,7 @@ def file_rows(files: Files, root: Root, snapshot: Snapshot) -> Iterator[tuple[An
 
 
 def _texts(schema: TableSchema, columns: Sequence[str], *, legacy: bool) -> RowTexts | None:
-    """None where a column is of a type that Java prints in its own way."""
+    """None if a column has a type that Java prints in its own way."""
     try:
         return RowTexts(schema, columns, legacy=legacy)
     except Refused:
@@ -66,5 +66,5 @@ def _joined(texts: RowTexts | None, serialised: bytes, brackets: str) -> str | N
 
 
 def _epoch_ms(creation: datetime | None) -> int | None:
-    """A file's time is its writer's wall clock without a zone: it is taken to be this machine's."""
+    """A file's time is its writer's local clock without a zone; this machine's zone is assumed."""
     return None if creation is None else round(creation.replace(tzinfo=None).timestamp() * 1000)

@@ -1,6 +1,6 @@
 """The files that a snapshot needs: lists, manifests, index files, statistics and data.
 
-Files that only a changelog needs are not among them: a tag does not keep those.
+Files that only a changelog needs are left out: a tag does not keep them.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _INDEX = re.compile(r"index/[^/]+", re.DOTALL)
 class StoredFile:
     """A file that a snapshot needs.
 
-    `path` is relative to the warehouse, or an address when `is_outside`; `size` is bytes, None where no
-    metadata says. `kind`: manifest-list, manifest, manifest-extra, index-manifest, index, statistics, data,
-    data-extra. `is_own`: it lies where the table keeps such files; a manifest may name any file.
+    `path` is relative to the warehouse, or an address if `is_outside`; `size` is bytes, None if no metadata
+    records it. `kind`: manifest-list, manifest, manifest-extra, index-manifest, index, statistics, data,
+    data-extra. `is_own`: it lies where the table stores such files; a manifest may name any file.
     """
 
     kind: str
@@ -66,7 +66,7 @@ def manifest_list_paths(table: TablePath, snapshot: Snapshot) -> tuple[str, str]
 
 
 def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> list[ManifestEntry]:
-    """Entries that the manifests add and none of them deletes: as every reader of Paimon folds them."""
+    """The entries that the manifests add and none of them deletes, as every reader of Paimon folds them."""
     added: list[ManifestEntry] = []
     deleted: set[tuple[str, FileKey]] = set()
     for entry in read_manifests(files, [table.manifest(meta.file_name) for meta in manifests]):
@@ -80,9 +80,9 @@ def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMet
 
 
 def live_facts(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> Iterator[FileFacts]:
-    """As `live_entries`, one after the other and of each what counting needs: of a million a few are held.
+    """As `live_entries`, but lazily and only the facts that counting needs: few of a million are in memory.
 
-    Manifests that delete are read twice. Raises `FileMissing` and `Corrupt`.
+    It reads manifests with deletions twice. Raises `FileMissing` and `Corrupt`.
     """
     sizes: dict[str, int] = {}
     deleting: dict[str, int] = {}
@@ -109,9 +109,9 @@ def size_of(files: Files, table: TablePath, snapshot: Snapshot) -> tuple[int, in
 
 @dataclass
 class NeededNames:
-    """Files by directory and name, for looking whether they are there: a tenth of what `StoredFile`s take.
+    """Files by directory and name, to check that they exist: a tenth of the memory of `StoredFile`s.
 
-    `outside` counts those outside the warehouse, which nobody looks for.
+    `outside` counts those outside the warehouse, which are not checked.
     """
 
     names: dict[str, set[str]]
@@ -123,7 +123,7 @@ class NeededNames:
 
 
 def needed_names(needed: Iterable[StoredFile]) -> NeededNames:
-    """Count files by directory. Raises as the iterable does."""
+    """Group files by directory. Raises any error of the iterable."""
     counted = NeededNames(defaultdict(set), 0)
     for each in needed:
         if each.is_outside:
@@ -135,14 +135,14 @@ def needed_names(needed: Iterable[StoredFile]) -> NeededNames:
 
 
 def missing_files(files: Files, needed: Iterable[StoredFile]) -> list[str]:
-    """The paths that are not there, sorted; one listing a directory. Outside files are passed over."""
+    """The paths of missing files, sorted; one listing for each directory. Files outside are skipped."""
     return missing_names(files, needed_names(needed))
 
 
 def missing_of(files: Files, root: Root, snapshot: Snapshot) -> list[str]:
-    """The paths of a snapshot's files that are not there: of missing metadata the first alone.
+    """The paths of a snapshot's missing files; if metadata is missing, only the first such file.
 
-    Raises `Corrupt`, `NotFound` and `Refused` where the metadata doesn't tell which files it has.
+    Raises `Corrupt`, `NotFound` and `Refused` if the metadata doesn't determine its files.
     """
     try:
         return missing_files(files, each_needed_file(files, root, snapshot))
@@ -161,9 +161,9 @@ def missing_names(files: Files, needed: NeededNames) -> list[str]:
 
 
 def each_needed_file(files: Files, root: Root, snapshot: Snapshot) -> Iterator[StoredFile]:
-    """Every file that reading the snapshot can touch, one after the other.
+    """Every file that reading the snapshot can touch, lazily.
 
-    Raises `FileMissing` and `Corrupt`; `Refused` when directories can't be told from the metadata.
+    Raises `FileMissing` and `Corrupt`; `Refused` if the metadata doesn't determine the directories.
     """
     table = root.table
     base, delta = manifest_list_paths(table, snapshot)
@@ -187,7 +187,7 @@ def each_needed_file(files: Files, root: Root, snapshot: Snapshot) -> Iterator[S
 
 
 class FileLocations:
-    """Where the files of a table's buckets lie. Raises `Refused` when the metadata doesn't tell."""
+    """The paths of the files in a table's buckets. Raises `Refused` if the metadata can't determine them."""
 
     def __init__(self, files: Files, root: Root, schema_id: int) -> None:
         self._table = root.table
@@ -203,7 +203,7 @@ class FileLocations:
             )
 
     def address(self, facts: FileFacts) -> str:
-        """Where a data file lies, as engines take it. Raises `Corrupt`."""
+        """The address of a data file, as engines take it. Raises `Corrupt`."""
         check_cancelled()
         key = facts.key
         path = self._in_bucket(self._names.path(key.partition), key.bucket, facts.name)
@@ -216,7 +216,7 @@ class FileLocations:
         else:
             path, is_outside = self._in_bucket(self._names.path(key.partition), key.bucket, name), False
         data = self._stored("data", path, size, is_outside)
-        # By its name alone a file is known to be needed by others.
+        # Other references are found by a file's name, so a path with another name does not count as own.
         yield data if path.rpartition("/")[2] == name else replace(data, is_own=False)
         directory = path.rpartition("/")[0]
         for extra in key.extra_files:
@@ -234,7 +234,7 @@ class FileLocations:
         return self._stored("index", path, size)
 
     def index_address(self, facts: FileFacts) -> str:
-        """Where an index file lies, as engines take it. Raises `Corrupt`."""
+        """The address of an index file, as engines take it. Raises `Corrupt`."""
         stored = self.index_at(facts.name, facts.size, facts.key)
         return stored.path if stored.is_outside else f"{self._warehouse}/{stored.path}"
 
@@ -242,7 +242,7 @@ class FileLocations:
         return StoredFile(kind, path, size, is_outside, not is_outside and self._is_own(kind, path))
 
     def _is_own(self, kind: str, path: str) -> bool:
-        """Whether a writer of this table gives such a path to such a file."""
+        """Whether a writer of this table would give a file of this kind such a path."""
         table, separator, below = path.partition(f"{self._table.directory}/")
         if table or not separator or not is_inside(path):
             return False
@@ -254,7 +254,7 @@ class FileLocations:
         return self._table.data_file(directory, bucket, name)
 
     def _located(self, address: str) -> tuple[str, bool]:
-        """An address as a path relative to the warehouse; itself, and True, when it lies outside."""
+        """An address as a path relative to the warehouse; if it lies outside, the address itself and True."""
         for warehouse in (self._warehouse, f"file:{self._warehouse}", f"file://{self._warehouse}"):
             if address.startswith(warehouse + "/"):
                 return address[len(warehouse) + 1 :], False
@@ -262,7 +262,7 @@ class FileLocations:
 
 
 def schema_of(files: Files, root: Root, schema_id: int) -> TableSchema:
-    """The schema, or the root's newest where that one is missing. Raises `Corrupt`."""
+    """The schema, or the root's newest if that one is missing. Raises `Corrupt`."""
     try:
         return TableSchema.from_path(files, root.schema(schema_id))
     except FileMissing as error:

@@ -1,9 +1,9 @@
-"""Which files which of many states hold, with each manifest decoded once.
+"""Find which of many states hold which files, decoding each manifest once.
 
 A state is a set of manifests: it holds the files that these add and none of them deletes. Snapshots of one
-table share most of their manifests, and most files fare alike in all of them; so of a file only the number of
-its fate is kept: the additions and deletions of it that were met, which many files have in common. That is
-enough to tell of any set of states, however many there are, whether one of them holds the file.
+table share most of their manifests, and most files have the same entries in all of them. So a file has only
+the number of its fate: the list of its additions and deletions, which many files share. For any set of
+states, however large, the fate is enough to tell whether one of them holds the file.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _KIND_BITS, _KEY_BITS = 1, 24
 
 
 class Uses:
-    """States by number, and which of them use each manifest, or whatever else has a name.
+    """States by number, and the states that use each manifest, or any other thing with a name.
 
-    States are numbered as they come, so that those of one lineage should come in its order.
+    States are numbered in the order of their creation, so those of one lineage should come in its order.
     """
 
     def __init__(self) -> None:
@@ -31,14 +31,14 @@ class Uses:
         self._keeping: list[int] = []
 
     def new_state(self, *, keeps_deleted: bool = False) -> int:
-        """`keeps_deleted`: it holds all that its manifests add, whatever they delete."""
+        """`keeps_deleted`: the state holds all files that its manifests add, even those that they delete."""
         number, self.count = self.count, self.count + 1
         if keeps_deleted:
             add(self._keeping, number)
         return number
 
     def use(self, state: int, name: str) -> None:
-        """A state uses something; those of one thing must be told in their order."""
+        """Record that a state uses something; it is fast if the states of one thing come in their order."""
         add(self._runs[self.number(name)], state)
 
     def number(self, name: str) -> int:
@@ -49,23 +49,23 @@ class Uses:
         return number
 
     def users(self, name: str) -> Runs:
-        """The states that use it."""
+        """The states that use the thing with this name."""
         number = self._numbers.get(name)
         return () if number is None else self._runs[number]
 
     def users_of(self, number: int) -> Runs:
-        """The states that use what has this number."""
+        """The states that use the thing with this number."""
         return self._runs[number]
 
     @property
     def keeping(self) -> Runs:
-        """The states that hold all that their manifests add."""
+        """The states that hold all files that their manifests add."""
         return self._keeping
 
 
 @dataclass(slots=True)
 class FoldedFile:
-    """A data file that a manifest speaks of. `size` in bytes, `rows` before key merging."""
+    """A data file that a manifest names. `size` in bytes, `rows` before key merging."""
 
     key: FileKey
     size: int
@@ -75,9 +75,9 @@ class FoldedFile:
 
 
 class FileStates(NamedTuple):
-    """The states that use manifests which add a file, those that use manifests which delete it.
+    """The states that use manifests which add a file, and those that use manifests which delete it.
 
-    For those among `keeping` a deletion does not count.
+    In the states among `keeping`, a deletion does not count.
     """
 
     added: Runs
@@ -96,13 +96,13 @@ class FileStates(NamedTuple):
 
 
 class Fold:
-    """The files of many states, by name. A name may stand for several files: manifests may say anything."""
+    """The files of many states, by name. A name may stand for several files: a manifest may hold anything."""
 
     def __init__(self, uses: Uses) -> None:
         self.files: dict[str, FoldedFile] = {}
         self._uses = uses
         self._keys: dict[FileKey, FileKey] = {}
-        # Of names that are met with another key (mostly another level) than at first.
+        # Further keys of a name (mostly with another level) than its first one.
         self._others: dict[str, list[FileKey]] = {}
         self._fates: list[tuple[int, ...]] = [()]
         self._next: dict[tuple[int, int], int] = {}
@@ -114,7 +114,7 @@ class Fold:
     ) -> tuple[int, int]:
         """Take in the entries of a manifest; return how many files it adds and deletes.
 
-        `added`, `deleted`: whether entries of the kind count for files of which nothing was heard yet.
+        `added`, `deleted`: whether entries of that kind count for files that no entry has named before.
         """
         number = self._uses.number(manifest)
         counts = [0, 0]
@@ -131,25 +131,25 @@ class Fold:
         return counts[True], counts[False]
 
     def expect(self, names: Iterable[str]) -> None:
-        """From now on count what is said of these files, too."""
+        """From now on, also count the entries of these files."""
         self._expected.update(names)
 
     def forget_states(self) -> None:
-        """After states came, or came to use something: who holds what is to be worked out again."""
+        """Call it after states or uses were added: the holders must be computed again."""
         self._states.clear()
 
     def holders(self, name: str, file: FoldedFile) -> Iterator[tuple[FileKey, Runs]]:
-        """Each key of the file with the states that hold it under that, where any does."""
+        """Each key of the file with the states that hold it under that key, if any."""
         for number, change in self.states_of(file.fate).items():
             if held := change.held:
                 yield self.key(name, file, number), held
 
     def key(self, name: str, file: FoldedFile, number: int) -> FileKey:
-        """The key with this number of a file."""
+        """The key of a file with this number."""
         return self._others[name][number - 1] if number else file.key
 
     def states_of(self, fate: int) -> Mapping[int, FileStates]:
-        """The states of files with this fate, under each of their keys by number."""
+        """The states of files with this fate, by the numbers of their keys."""
         gathered = self._states.get(fate)
         if gathered is None:
             gathered = self._states[fate] = self._gathered(self._fates[fate])

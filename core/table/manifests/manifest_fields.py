@@ -1,6 +1,6 @@
-"""Which fields the records of manifest lists, manifests and index manifests must have, and of which types.
+"""The fields that the records of manifest lists, manifests and index manifests must have, and their types.
 
-All records of an Avro file are as its writer's schema says: one look at that tells whether a field is there.
+All records of an Avro file follow its writer's schema: one check of it shows whether a field exists.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`needed` must be there and never null, `known` may be missing or null, `below` are fields of fields."""
+    """`needed` must exist and never be null, `known` may be missing or null, `below` are fields of fields."""
 
     version: int
     needed: Mapping[str, frozenset[str]]
@@ -68,7 +68,7 @@ INDEX = Layout(
 
 
 def nullable_fields(schema: Any, layout: Layout) -> list[Path]:
-    """The needed fields that a record may still hold a null in. Raises `BadAvro` for one that is missing."""
+    """The needed fields that may be null in a record. Raises `BadAvro` for a missing or mistyped field."""
     fields = {each["name"]: each["type"] for each in _record(schema).get("fields", ())}
     paths: list[Path] = []
     for name, kinds in {**layout.known, **layout.needed}.items():
@@ -85,7 +85,7 @@ def nullable_fields(schema: Any, layout: Layout) -> list[Path]:
 
 
 def require_values(record: Mapping[str, Any], nullable: list[Path]) -> None:
-    """Raises `BadAvro` where one of these fields is null."""
+    """Raises `BadAvro` if one of these fields is null."""
     for path in nullable:
         value: Any = record
         for name in path:
@@ -95,7 +95,7 @@ def require_values(record: Mapping[str, Any], nullable: list[Path]) -> None:
 
 
 def _record(schema: Any) -> Mapping[str, Any]:
-    """The record type in a type; some writers wrap it into a union with null."""
+    """The record type in a type; some writers wrap it in a union with null."""
     choices = schema if isinstance(schema, list) else [schema]
     return next((each for each in choices if isinstance(each, dict) and each.get("type") == "record"), {})
 

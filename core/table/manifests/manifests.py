@@ -1,7 +1,7 @@
-"""Manifest lists, manifests and index manifests: Avro, and fastavro is imported only here and in `avro`.
+"""Manifest lists, manifests and index manifests, in Avro. Only this module and `avro` import fastavro.
 
-Records are kept as they were read, with the schema their writer embedded, so that what we write again holds
-every field of the original: also those of a newer Paimon. Browsing commands never import this module.
+Records stay as they were read, with the schema that their writer embedded, so that a file that Paimark writes
+from them has every field of the original, even those of a newer Paimon. Browsing never imports this module.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from core.table.manifests.manifest_fields import (
 )
 
 _ADD, _DELETE = 0, 1
-# Index files have none.
+# The level in the key of index files, which have none.
 _INDEX_LEVEL = -1
 _VECTORS = "DELETION_VECTORS"
-# What is read ahead of the one who decodes: enough for every connection, little enough to hold twice.
+# The amount that is read ahead of the decoder: enough for every connection, little enough to hold twice.
 _BATCH_BYTES, _BATCH_FILES = 32 << 20, 256
 
 
@@ -56,13 +56,13 @@ class ManifestMeta:
 
     @property
     def entries(self) -> tuple[int, int] | None:
-        """How many files it adds and deletes; None where its writer did not say."""
+        """How many files it adds and deletes; None if its writer did not record it."""
         added, deleted = self.record.get("_NUM_ADDED_FILES"), self.record.get("_NUM_DELETED_FILES")
         return None if added is None or deleted is None else (int(added), int(deleted))
 
     @property
     def extra_files(self) -> tuple[str, ...]:
-        """Side files of the manifest, beside it."""
+        """Side files of the manifest, in the same directory."""
         return tuple(self.record.get("_EXTRA_FILES") or ())
 
 
@@ -99,8 +99,8 @@ class ManifestEntry:
 class FileKey(NamedTuple):
     """With the name, the fields by which an entry that deletes a data file matches the one that added it.
 
-    Of an index file `extra_files` has the type of index: `DELETION_VECTORS`, `HASH`, or the name of a global
-    index.
+    For an index file, `extra_files` has the type of the index: `DELETION_VECTORS`, `HASH`, or the name of a
+    global index.
     """
 
     partition: bytes
@@ -123,14 +123,14 @@ class FileFacts(NamedTuple):
 
     @property
     def identity(self) -> tuple[str, FileKey]:
-        """Equal for an entry that deletes and the one that added."""
+        """Equal for an entry that deletes a file and the one that added it."""
         return self.name, self.key
 
 
 class DeletionVector(NamedTuple):
-    """Where the numbers of a data file's deleted rows are: in the index file `held_by`, from `offset`.
+    """The numbers of a data file's deleted rows: they are in the index file `held_by`, from `offset`.
 
-    In bytes; `length` is as its writer counts: of the bitmap, or of all there is of the vector.
+    In bytes; `length` is as its writer counts: of the bitmap, or of the whole vector.
     """
 
     held_by: FileFacts
@@ -139,12 +139,12 @@ class DeletionVector(NamedTuple):
 
 
 def read_manifest_list(files: Files, path: str) -> list[ManifestMeta]:
-    """The manifests a list names, in its order. Raises `FileMissing` and `Corrupt`."""
+    """The manifests that a list names, in its order. Raises `FileMissing` and `Corrupt`."""
     return list(manifest_facts(files.read(path), path))
 
 
 def read_manifests(files: Files, paths: Sequence[str]) -> Iterator[ManifestEntry]:
-    """All entries of manifests, additions and deletions, in the order asked; many reads in flight.
+    """All entries of manifests, additions and deletions, in the order of `paths`; many reads are in flight.
 
     Raises `FileMissing` and `Corrupt`.
     """
@@ -171,9 +171,9 @@ def manifest_facts(data: bytes, path: str) -> Iterator[ManifestMeta]:
 
 
 def read_in_batches(files: Files, sizes: Mapping[str, int]) -> Iterator[tuple[str, bytes | None]]:
-    """Each path with the bytes of the file, None where it is missing; `sizes` are what they should take.
+    """Each path with the bytes of the file, None if it is missing; `sizes` are the expected sizes in bytes.
 
-    Many are in flight, and few megabytes at a time; the next batch is read while one is worked on.
+    Many reads are in flight, but few megabytes; the next batch is read while the caller works on one.
     """
     with ThreadPoolExecutor(1) as reader:
         ahead: Future[list[bytes | None]] | None = None
@@ -216,7 +216,7 @@ def read_index_manifest(files: Files, path: str) -> list[FileFacts]:
 
 
 def index_facts(data: bytes, path: str) -> Iterator[FileFacts]:
-    """As `read_index_manifest`, of what was read already; one decoded at a time. Raises `Corrupt`."""
+    """As `read_index_manifest`, for bytes already read; one decoded at a time. Raises `Corrupt`."""
     for each in _decode(data, path, INDEX).records:
         if each["_KIND"] == _ADD:
             yield _index_facts(each)
@@ -235,7 +235,7 @@ def _index_facts(record: Mapping[str, Any]) -> FileFacts:
 
 
 def read_deletion_vectors(files: Files, path: str) -> dict[str, DeletionVector]:
-    """The deletion vector that a data file has, by its name. Raises `FileMissing` and `Corrupt`."""
+    """The deletion vectors by the names of their data files. Raises `FileMissing` and `Corrupt`."""
     vectors: dict[str, DeletionVector] = {}
     for each in _decode(files.read(path), path, INDEX).records:
         if each["_KIND"] == _ADD and each["_INDEX_TYPE"] == _VECTORS:
@@ -251,7 +251,7 @@ def read_deletion_vectors(files: Files, path: str) -> dict[str, DeletionVector]:
 def write_manifest_list(files: Files, sources: Sequence[str]) -> bytes:
     """One manifest list with all records of the lists at `sources`, in their order and with all their fields.
 
-    The writer's own schema and compression are used again. Raises `FileMissing` and `Corrupt`.
+    It keeps the schema and compression of the writer. Raises `FileMissing` and `Corrupt`.
     """
     lists = [_decode(files.read(path), path, LIST) for path in sources]
     schema = lists[0].schema
@@ -292,7 +292,7 @@ def _entries(data: bytes, path: str) -> Iterator[dict[str, Any]]:
 
 
 def _decode(data: bytes, path: str, layout: Layout) -> AvroFile:
-    """The records are decoded and checked as they are asked for. It, and each of them, raises `Corrupt`."""
+    """Records are decoded and checked lazily. The function, and each record, raises `Corrupt`."""
     try:
         file = read_avro(data)
         nullable = nullable_fields(file.schema, layout)
@@ -337,7 +337,7 @@ def _union(first: Any, second: Any, path: str) -> dict[str, Any]:
 
 
 def _record_schema(schema: Any, path: str) -> dict[str, Any]:
-    """The record of a schema; some writers wrap it into a union with null."""
+    """The record of a schema; some writers wrap it in a union with null."""
     choices = schema if isinstance(schema, list) else [schema]
     records = [each for each in choices if isinstance(each, dict) and each.get("type") == "record"]
     if len(records) != 1:

@@ -1,6 +1,6 @@
-"""From serialised rows to texts, and to the names of a partition's directories (`day=2026-05-01/kind=view`).
+"""The texts of serialised rows, and the names of a partition's directories (`day=2026-05-01/kind=view`).
 
-A data file's entry holds its partition as a BinaryRow; the directory's name is what Java's casts make of the
+A data file's entry holds its partition as a BinaryRow; the directory's name results from Java's casts of the
 values. Source: Paimon's BinaryRow, InternalRowPartitionComputer, PartitionPathUtils.
 """
 
@@ -20,12 +20,12 @@ _DEFAULT_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\{}[]^\x7f" + "".join(map(chr, range(32))))
 _EPOCH = datetime(1970, 1, 1)
 
-# The text of one value: the row without its arity, and where the field's eight bytes begin.
+# The text of one value, from the row without its arity and the offset of the field's eight bytes.
 _Text = Callable[[bytes, int], str]
 
 
 class PartitionNames:
-    """Names the directories of a table's partitions. Raises `Refused` for types whose names can't be told."""
+    """Names the directories of a table's partitions. Raises `Refused` for types whose names are unknown."""
 
     def __init__(self, schema: TableSchema) -> None:
         legacy = schema.options.get("partition.legacy-name", "true").strip().lower() == "true"
@@ -57,7 +57,7 @@ class PartitionNames:
 class RowTexts:
     """The values of serialised rows as Java prints them: `legacy` its internal ones, else cast to text.
 
-    Raises `Refused` for types whose texts can't be told.
+    Raises `Refused` for types whose texts are unknown.
     """
 
     def __init__(self, schema: TableSchema, columns: Sequence[str], *, legacy: bool) -> None:
@@ -65,7 +65,7 @@ class RowTexts:
         self._texts = [_text_of(column, str(types.get(column)), legacy) for column in columns]
 
     def of(self, serialised: bytes) -> list[str | None]:
-        """None for a null. Raises `ValueError`, `struct.error` and `IndexError` for what is no such row."""
+        """None for a null. Raises `ValueError`, `struct.error` and `IndexError` if it is no such row."""
         row = serialised[4:]
         fields = starts(serialised, len(self._texts))
         return [
@@ -113,7 +113,7 @@ def _decimal(row: bytes, at: int, precision: int, scale: int) -> str:
 
 
 def _days(row: bytes, at: int) -> str:
-    """Legacy names of DATE and TIME: the number they are stored as."""
+    """Legacy names of DATE and TIME: the number that is stored."""
     return str(struct.unpack_from("<i", row, at)[0])
 
 
@@ -127,7 +127,7 @@ def _time(row: bytes, at: int, precision: int) -> str:
     seconds, millis = divmod(millis, 1000)
     text = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
     digits = ""
-    # Java stops where only zeros are left, and not before the first digit.
+    # Java stops when only zeros are left, but not before the first digit.
     while len(digits) < precision:
         digits += str(millis // 100)
         millis = millis % 100 * 10

@@ -1,7 +1,7 @@
 """Sets of whole numbers as runs: 2, 3, 4 and 9 are `[2, 5, 9, 10]`.
 
-Of each run it has the first number and the one after the last. A file that lives on in a lineage is in
-few runs, however many snapshots there are.
+A run is stored as its first number and the number after its last. A file that stays in a lineage has few
+runs, however many snapshots there are.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ Runs = Sequence[int]
 
 
 def add(runs: list[int], number: int) -> None:
-    """Add a number: quickly one that is no smaller than those in the set."""
+    """Add a number. It is fast if the number is not smaller than those in the set."""
     if not runs or number > runs[-1]:
         runs += (number, number + 1)
     elif number == runs[-1]:

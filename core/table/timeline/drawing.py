@@ -15,7 +15,7 @@ _BOXES = " ╵╷│╴╯╮┤╶╰╭├─┴┬┼"
 class Drawing:
     """Draws runs in their order, from the top. A lane has a column while it is live.
 
-    Where more than `MOST_LANES` are live the others are a count, `+192`, until a column is free.
+    If more than `MOST_LANES` are live, the others are shown as a count, `+192`, until a column is free.
     """
 
     def __init__(self, lanes: Sequence[Lane], runs: Sequence[Sequence[Run]]) -> None:
@@ -27,7 +27,7 @@ class Drawing:
         }
         self._has_fork = {child for children in self._children.values() for child in children}
         self._drawn: set[Place] = set()
-        # Lanes by column; main's is the first, also where it is not live.
+        # Lanes by column; the first column is kept for main's lane.
         self._columns: list[int | None] = [None] * MOST_LANES
         self._hidden: set[int] = set()
 
@@ -52,7 +52,7 @@ class Drawing:
         return line
 
     def _column_for(self, lane: int) -> int | None:
-        """The column of a lane, which has one from now on where one is free."""
+        """The column of a lane. If it has none yet, it gets a free one, if there is one."""
         if lane in self._columns:
             return self._columns.index(lane)
         free = [column for column, taken in enumerate(self._columns) if taken is None and column]
@@ -70,7 +70,7 @@ class Drawing:
             self._columns[self._columns.index(lane)] = None
 
     def _line(self, here: int | None, sign: str, live: list[bool], up: list[int], down: list[int]) -> str:
-        """`live` says which columns come from above; `up` end here, and merges come from `down`."""
+        """`live`: columns that come from above; `up`: those that end here; `down`: those of merged lanes."""
         cells = [(_UP | _DOWN) if each else 0 for each in live]
         between = [False] * MOST_LANES
         if here is not None:

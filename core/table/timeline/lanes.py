@@ -1,4 +1,4 @@
-"""Lanes, and the runs of commits that each is shown as. Long runs of plain commits are one row."""
+"""Lanes, and the runs of commits in each. Long runs of plain commits are one row."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.table.layout import Root
 
 # A run of plain commits that is longer than this is folded into one row.
 FEW = 8
-# So many of main's newest commits are never folded.
+# The number of main's newest commits that are never folded.
 NEWEST_SHOWN = 10
 
 
@@ -49,11 +49,11 @@ class Opened(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """The commits of a root since it parted from lane `parent`, at snapshot `fork`; None: nothing tells.
+    """The commits of a root since it parted from lane `parent`, at snapshot `fork`; None if unknown.
 
-    `ids` are those of its snapshot files, ascending. `tags` names by id the tags that keep a snapshot,
-    savepoints first; one that is not among `ids` has expired. `notes` are words by id, `merges` the
-    commits of other lanes that came in with a commit.
+    `ids` are those of its snapshot files, ascending. `tags` has by id the names of the tags that keep a
+    snapshot, savepoints first; an id that is not in `ids` has expired. `notes` are words by id, `merges` the
+    commits of other lanes that a commit merged.
     """
 
     root: Root
@@ -73,7 +73,7 @@ class Lane:
 
 
 def locate(lanes: Sequence[Lane], lane: int, snapshot_id: int) -> Place | None:
-    """Where a snapshot of this lane's root is shown: on the lane, or on one that it parted from."""
+    """The place that shows a snapshot of this lane's root: on the lane, or on one from which it parted."""
     index: int | None = lane
     while index is not None:
         here = lanes[index]
@@ -84,7 +84,7 @@ def locate(lanes: Sequence[Lane], lane: int, snapshot_id: int) -> Place | None:
 
 
 def forked_at(lanes: Sequence[Lane]) -> dict[Place, list[int]]:
-    """The lanes that part from a commit that is shown."""
+    """By commit, if it is shown: the lanes that part from it."""
     children: dict[Place, list[int]] = {}
     for index, lane in enumerate(lanes):
         if lane.parent is None or lane.fork is None or not (lane.ids or lane.tags):
@@ -95,7 +95,7 @@ def forked_at(lanes: Sequence[Lane]) -> dict[Place, list[int]]:
 
 
 def all_runs(lanes: Sequence[Lane], opened: Iterable[Opened] = ()) -> list[list[Run]]:
-    """The runs of each lane, newest first. It reads ids only: any number of commits costs the same."""
+    """The runs of each lane, newest first. It uses only ids, so that any number of commits costs the same."""
     marked: list[set[int]] = [{*lane.tags, *lane.notes, *lane.merges} for lane in lanes]
     for place in forked_at(lanes):
         marked[place.lane].add(place.id)

@@ -1,4 +1,4 @@
-"""The runs of all lanes in one order: newest first, and no commit above one that came from it."""
+"""The runs of all lanes in one order: newest first, and no commit above one that descends from it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ TimeOf = Callable[[Run], int]
 
 
 def in_order(lanes: Sequence[Lane], runs: Sequence[Sequence[Run]], time_of: TimeOf) -> Iterator[Run]:
-    """Merge the lanes by time, lazily: `time_of` is asked for the next run of each lane only.
+    """Merge the lanes by time, lazily: it calls `time_of` only for the next run of each lane.
 
-    A commit waits for the lanes that part from it and for the merges of it, whatever clocks say.
+    A commit waits for the lanes that part from it and for the merges of it, whatever the clocks say.
     """
     children = forked_at(lanes)
     blockers: Counter[Place] = Counter(
@@ -48,7 +48,7 @@ def in_order(lanes: Sequence[Lane], runs: Sequence[Sequence[Run]], time_of: Time
         queue(index)
     while ready or waiting:
         if not ready:
-            # Records that contradict one another must not hide commits.
+            # Records that contradict each other must not hide commits.
             newest = min(waiting, key=lambda place: waiting[place])
             ready.append(waiting.pop(newest))
         _, index = heapq.heappop(ready)

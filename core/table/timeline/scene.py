@@ -1,4 +1,4 @@
-"""Read what the lanes of a table are made of: listings and tags, and the few snapshots that tell forks."""
+"""Read the data of a table's lanes: listings, tags, and the few snapshots that determine the forks."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from core.table.timeline.lanes import Lane, Place, locate
 
 T = TypeVar("T")
 
-# Archives of main are looked at as parents of branches too: the newest of them.
+# The number of main's newest archives that are also considered as parents of branches.
 _MOST_ARCHIVES = 8
-# Branches without a commit of their own that are named at the commit they begin at.
+# The number of branches without a commit of their own that are named at the commit where they begin.
 _MOST_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PastEvent:
-    """Words on a commit of a root (None: the table directory).
+    """Words for a commit of a root (None: the table directory).
 
-    Branch `source` came in with it up to snapshot `head`, if any did. `time_ms` (epoch milliseconds) is when
-    it was recorded, where that is known.
+    The commit merged branch `source` up to snapshot `head`, if it merged any. `time_ms` (epoch milliseconds)
+    is the time of its record, if known.
     """
 
     root: str | None
@@ -57,7 +57,7 @@ class Scene:
 
 
 def read_scene(files: Files, table: TablePath, main: Root, events: Iterable[PastEvent]) -> Scene:
-    """Two listings and the tags of each root, and what `find_fork` reads. Raises as `Side.read` of main."""
+    """Two listings and the tags of each root, and the reads of `find_fork`. Raises as `Side.read` of main."""
     trunk = Side(files, main).read()
     unreadable: dict[str, str] = {}
     others = [table.root(name) for name in branch_names(files, table) if name != main.branch]
@@ -72,7 +72,7 @@ def read_scene(files: Files, table: TablePath, main: Root, events: Iterable[Past
 
 
 def is_archive(name: str | None) -> bool:
-    """Whether a branch is called as what main was before a replacement is."""
+    """Whether a branch has the name of an archive, which keeps the main of before a replacement."""
     return name is not None and name.startswith(f"{MAIN}-")
 
 
@@ -81,11 +81,11 @@ def _if_readable(unreadable: dict[str, str], side: Side) -> Side | None:
 
 
 def _attempt(unreadable: dict[str, str], root: Root, read: Callable[[], T]) -> T | None:
-    """None, and why, where a branch can't be read: one must not hide the others."""
+    """None, and a reason in `unreadable`, if a branch can't be read: it must not hide the others."""
     try:
         return read()
     except NotFound:
-        # Deleted since it was listed.
+        # It was deleted after the listing.
         return None
     except PaimarkError as error:
         unreadable[root.directory] = error.message
@@ -93,7 +93,7 @@ def _attempt(unreadable: dict[str, str], root: Root, read: Callable[[], T]) -> T
 
 
 def _parted(sides: Sequence[Side], unreadable: dict[str, str]) -> list[Lane]:
-    """A lane for each side. Its parent is main, an archive of main, or the branch whose tag it began with."""
+    """A lane for each side. Its parent is main, an archive of main, or the branch with whose tag it began."""
     archives = [index for index, side in enumerate(sides) if is_archive(side.root.branch)][-_MOST_ARCHIVES:]
     parents: list[tuple[int, int] | None] = [None] * len(sides)
 
@@ -145,7 +145,7 @@ def _lane(side: Side, parent: tuple[int, int] | None) -> Lane:
 
 
 def _with_newborn(lanes: Sequence[Lane]) -> list[Lane]:
-    """Branches without a commit of their own are named at the commit that they begin at."""
+    """Name branches without a commit of their own at the commit where they begin."""
     newborn: dict[Place, list[str]] = {}
     for lane in lanes[1:]:
         if not lane.ids and not lane.tags and lane.parent is not None and lane.fork is not None:
@@ -158,7 +158,7 @@ def _with_newborn(lanes: Sequence[Lane]) -> list[Lane]:
 
 
 def _with_events(files: Files, lanes: Sequence[Lane], events: Iterable[PastEvent]) -> list[Lane]:
-    """Merges and other events, where their commits are still the ones that were recorded."""
+    """Add merges and other events, if their commits are still the ones that were recorded."""
     by_branch = {lane.root.branch: index for index, lane in enumerate(lanes)}
     wanted = [each for each in events if each.root in by_branch]
     places = {(each.root, each.at.id) for each in wanted}
@@ -166,7 +166,7 @@ def _with_events(files: Files, lanes: Sequence[Lane], events: Iterable[PastEvent
     there = _snapshots(files, [(lanes[by_branch[branch]].root, number) for branch, number in places])
 
     def find(branch: str | None, point: Point, before_ms: float) -> Place | None:
-        """Ids are given again: it has to be the same commit, or as old as where only the id was recorded."""
+        """Ids are given again: it must be the recorded commit or, without one, no newer than the record."""
         snapshot = there.get((branch, point.id))
         if snapshot is None:
             return None
@@ -191,7 +191,7 @@ def _with_events(files: Files, lanes: Sequence[Lane], events: Iterable[PastEvent
 
 
 def _snapshots(files: Files, wanted: Sequence[tuple[Root, int]]) -> dict[tuple[str | None, int], Snapshot]:
-    """By branch and id, those that are there and whole."""
+    """The snapshots that exist and are whole, by branch and id."""
     paths = [root.snapshot(number) for root, number in wanted]
     there = {}
     for (root, number), path, data in zip(wanted, paths, files.read_many(paths), strict=True):
@@ -199,7 +199,7 @@ def _snapshots(files: Files, wanted: Sequence[tuple[Root, int]]) -> dict[tuple[s
             if data is not None:
                 there[root.branch, number] = Snapshot.from_json(data, path)
         except PaimarkError:
-            # Said when its row is read.
+            # The error is reported when its row is read.
             continue
     return there
 

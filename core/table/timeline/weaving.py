@@ -15,7 +15,7 @@ from core.table.timeline.lanes import Lane, Opened, Place, Run, all_runs
 from core.table.timeline.order import in_order
 from core.table.timeline.scene import Scene
 
-# As many runs of a lane are read ahead as a screen shows.
+# The number of runs of a lane that are read ahead: as many as a screen shows.
 _AHEAD = 48
 _FIRST_AHEAD = 2
 _LONG_AGO, _TO_COME = -(2**63), 2**63
@@ -24,10 +24,10 @@ COMMIT, SAVED, TAGGED, EXPIRED = "●", "◆", "◇", "○"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A commit, or a folded run of them. `tags` keep its files, savepoints first; `others` are tags of its
-    number that keep another commit, as ids are given again after a rollback.
+    """A commit, or a folded run of them. `tags` keep its files, savepoints first; `others` are tags with its
+    id that keep another commit, because ids are given again after a rollback.
 
-    `newest` and `oldest` are the records at the run's ends; None where they can't be read.
+    `newest` and `oldest` are the records at the run's ends; None if they can't be read.
     """
 
     lane: Lane
@@ -42,7 +42,7 @@ class Row:
 
     @property
     def change(self) -> int | None:
-        """Rows added less rows removed, before key merging; None where records do not tell."""
+        """Rows added less rows removed, before key merging; None if the records lack the counts."""
         newest, oldest = self.newest, self.oldest
         if newest is None or oldest is None or not self.run.is_folded:
             return None if newest is None else newest.delta_record_count
@@ -54,7 +54,7 @@ class Row:
 
 
 class RecordReader:
-    """Rows of snapshots, read when first asked for and kept: those of expired ones come from tags."""
+    """Rows of snapshots, read on first use and kept; rows of expired snapshots come from tags."""
 
     def __init__(self, files: Files, scene: Scene) -> None:
         self.unreadable: dict[str, str] = {}
@@ -64,7 +64,7 @@ class RecordReader:
         self._known: dict[Place, SnapshotRow | None] = {}
 
     def take(self, lane: int, rows: Iterable[SnapshotRow]) -> None:
-        """Rows that were read elsewhere."""
+        """Add rows that were read elsewhere."""
         self._known.update((Place(lane, row.snapshot_id), row) for row in rows)
 
     def at(self, place: Place) -> SnapshotRow | None:
@@ -73,18 +73,18 @@ class RecordReader:
         return self._known[place]
 
     def time_of(self, place: Place) -> int:
-        """Epoch milliseconds; long ago where the record can't be read."""
+        """Epoch milliseconds; a time long ago if the record can't be read."""
         row = self.at(place)
         return _LONG_AGO if row is None else row.commit_time
 
     def of_run(self, run: Run, following: Sequence[Run] = ()) -> SnapshotRow | None:
-        """The newest commit of a run; those of the runs that follow are read with it."""
+        """The newest commit of a run; those of the runs that follow are read together with it."""
         if run.place not in self._known:
             self.read(place for each in (run, *following) for place in _ends(each))
         return self._known[run.place]
 
     def read(self, places: Iterable[Place]) -> None:
-        """Read all that are not known yet, many at once."""
+        """Read all places that are not known yet, in parallel."""
         lanes = self._scene.lanes
         wanted = [each for each in dict.fromkeys(places) if each not in self._known]
         paths = [lanes[each.lane].root.snapshot(each.id) for each in wanted]
@@ -117,7 +117,7 @@ class RecordReader:
 
 
 def row_of_tag(tag: Tag) -> SnapshotRow:
-    """What a list shows of the snapshot that a tag keeps."""
+    """The row that a list shows for the snapshot that a tag keeps."""
     return SnapshotRow(
         snapshot_id=tag.id,
         schema_id=tag.schema_id,
@@ -139,14 +139,14 @@ def weave(
     limit: int = 500,
     until: Place | None = None,
 ) -> tuple[list[Row], int]:
-    """The newest `limit` rows, more up to the one with `until`, and how many there are.
+    """The newest `limit` rows, or as many more as include `until`, and the number of all rows.
 
-    Reads the records that these rows show, and the newest of each lane.
+    It reads the records of these rows, and the newest of each lane.
     """
     runs = all_runs(scene.lanes, opened)
     records.read(place for lane in runs for run in lane[:_FIRST_AHEAD] for place in _ends(run))
     positions = {run.place: at for lane in runs for at, run in enumerate(lane)}
-    # A record that can't be read stands where those around it do.
+    # A record that can't be read gets the time of the last one before it in its lane.
     last_times = [_TO_COME] * len(runs)
 
     def time_of(run: Run) -> int:
@@ -198,9 +198,9 @@ def _ends(run: Run) -> tuple[Place, ...]:
 
 
 def place_at(scene: Scene, records: RecordReader, lane: int, time_ms: int) -> Place | None:
-    """The newest commit of a lane's history at or before a time (epoch ms); None when all are later.
+    """The newest commit of a lane's history at or before a time (epoch ms); None if all are later.
 
-    By bisection, as far as times rise with ids: it is a place to look at, and nothing is read as of it.
+    It bisects, though times need not rise with ids: the result is a place to show, and no version to read.
     """
     index: int | None = lane
     newest: int | None = None
@@ -216,7 +216,7 @@ def place_at(scene: Scene, records: RecordReader, lane: int, time_ms: int) -> Pl
 
 
 def around(lane: Lane, snapshot_id: int, each_side: int) -> Opened:
-    """The commits about a snapshot, to be shown one by one."""
+    """The commits around a snapshot, to be shown one by one."""
     at = bisect_left(lane.ids, snapshot_id)
     there = lane.ids[max(0, at - each_side) : at + each_side + 1]
     return Opened(lane.root, there[0] if there else snapshot_id, there[-1] if there else snapshot_id)
