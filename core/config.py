@@ -52,7 +52,7 @@ class Settings:
     warehouse: str = field(repr=False)
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
     read_only: bool = False
-    spark_master: str | None = None
+    spark_master: str | None = field(default=None, repr=False)
     spark_conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     context: str | None = None
     start: str = ""
@@ -72,7 +72,7 @@ class Flags:
     context: str | None = None
     options: dict[str, str] = field(default_factory=dict, repr=False)
     read_only: bool = False
-    spark_master: str | None = None
+    spark_master: str | None = field(default=None, repr=False)
     spark_conf: dict[str, str] = field(default_factory=dict, repr=False)
     start: str | None = None
     mouse: bool = False
@@ -254,12 +254,13 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
         )
     options = {**(chosen.options if chosen else {}), **flags.options}
     spark_conf = {**(chosen.spark_conf if chosen else {}), **flags.spark_conf}
-    keep_secrets(warehouse, options, spark_conf)
+    spark_master = flags.spark_master or (chosen.spark_master if chosen else None)
+    keep_secrets(warehouse, options, spark_conf, {"master": spark_master or ""})
     return Settings(
         warehouse=full_address(warehouse),
         options=options,
         read_only=flags.read_only or read_only_environment(environment) or bool(chosen and chosen.read_only),
-        spark_master=flags.spark_master or (chosen.spark_master if chosen else None),
+        spark_master=spark_master,
         spark_conf=spark_conf,
         context=name if chosen else None,
         start=flags.start or (chosen.start if chosen and not named_warehouse else ""),

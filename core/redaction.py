@@ -13,8 +13,8 @@ from collections.abc import Mapping
 import msgspec
 
 HIDDEN = "***"
-# Of fields of records: catalog options, Spark settings, and an address as somebody wrote it.
-_FIELDS = frozenset({"options", "spark_conf", "conf", "warehouse"})
+# Of fields of records: catalog options, Spark settings, and addresses as somebody wrote them.
+_FIELDS = frozenset({"options", "spark_conf", "conf", "warehouse", "master", "spark_master"})
 _SECRET_NAME = (
     r"[\w.-]{0,60}(?:secret|passw|passphrase|token|signature|credential|private[._-]?key|access[._-]?key"
     r"|account[._-]key|api[._-]?key|\bsig\b|\bsas\b|\bpwd\b|\bauth\b)[\w.-]{0,60}"
@@ -25,10 +25,13 @@ _IS_SECRET = re.compile(_SECRET_NAME, re.IGNORECASE)
 _OWNER = re.compile(r":/{1,3}[^\s/@:'\"]{0,300}:(?!\d{1,5}/)[^\s'\"]{0,300}@")
 _WEB_OWNER = re.compile(r"(?<=http)(s?)://[^\s/@'\"]{1,300}@", re.IGNORECASE)
 _QUERY = re.compile(rf"([?&]{_SECRET_NAME}=)[^\s&'\"]+", re.IGNORECASE)
+# As an address of Spark Connect has it: sc://host:15002/;token=...
+_PARAMETER = re.compile(rf"(;{_SECRET_NAME}=)[^\s;'\"]+", re.IGNORECASE)
 # Stores that know no queries: there a question mark is a letter of a name.
 _WITHOUT_QUERIES = frozenset(
     {"s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "az", "oss", "hdfs", "memory", "file"}
 )
+_PAIR = re.compile(r"[?&;]")
 # What is shorter may be part of any word.
 _SHORTEST = 4
 _kept: set[str] = set()
@@ -40,7 +43,7 @@ def redacted(text: str) -> str:
         text = text.replace(secret, HIDDEN)
     if "@" in text:
         text = _OWNER.sub(f"://{HIDDEN}@", _WEB_OWNER.sub(rf"\1://{HIDDEN}@", text))
-    return _QUERY.sub(rf"\1{HIDDEN}", text)
+    return _PARAMETER.sub(rf"\1{HIDDEN}", _QUERY.sub(rf"\1{HIDDEN}", text))
 
 
 def keep_secrets(address: str, *settings: Mapping[str, str]) -> None:
@@ -98,8 +101,9 @@ def _bare(address: str) -> str:
 
 
 def asked_secrets(address: str) -> list[str]:
-    """The values of what is secret in the query of an address: tokens, signatures."""
-    pairs = (each.partition("=") for each in address.partition("?")[2].split("&"))
+    """The values of what is secret in the query or the parameters of an address: tokens, signatures."""
+    _, *asked = _PAIR.split(address)
+    pairs = (each.partition("=") for each in asked)
     return [value for name, _, value in pairs if value and _IS_SECRET.search(name)]
 
 

@@ -20,7 +20,7 @@ from core.actions.context import open_context
 from core.config import Flags, load_settings
 from core.errors import PaimarkError
 from core.storage.open import open_files
-from tests.cli.command import Paimark
+from tests.cli.command import Paimark, program
 
 SECRET = "s3cr3tW0rd"
 ADDRESSES = [
@@ -47,6 +47,8 @@ ADDRESSES = [
     f"s3://lake/warehouse?X-Amz-Signature={SECRET}",
 ]
 HELD = {"options", "spark_conf", "conf"}
+# One of Spark Connect may have a token.
+MASTERS = {"master", "spark_master"}
 OPTIONS = {
     "s3.access-key": "AKIA-of-nobody",
     "s3.secret-key": SECRET,
@@ -91,6 +93,16 @@ def test_what_an_s3_client_says_of_its_settings_holds_no_secret(paimark: Paimark
     assert ran.code == 3
     assert SECRET not in ran.out + ran.err
     assert "AKIA-of-nobody" not in ran.out + ran.err
+
+
+@pytest.mark.parametrize("debug", ["", "1"])
+def test_the_token_of_spark_connect_is_never_told(debug: str, warehouse: Path) -> None:
+    """It stands in the address of the master, which every trouble with a server names."""
+    for parameters in (f"token={SECRET}", f"user_id=bob;token={SECRET};use_ssl=true"):
+        given = ["--warehouse", warehouse, "--spark-master", f"sc://127.0.0.1:1/;{parameters}"]
+        ran = program(*given, "sql", "SELECT 1", environment={"PAIMARK_DEBUG": debug})
+        assert ran.code == 3 and "There is no Spark at sc://127.0.0.1:1/;" in ran.err
+        assert SECRET not in ran.out + ran.err
 
 
 @pytest.mark.parametrize(
@@ -206,6 +218,7 @@ def test_no_record_shows_its_options() -> None:
     for kind in _kinds():
         values: dict[str, Any] = dict.fromkeys(_names(kind))
         values |= {name: {"plain": SECRET} for name in HELD & set(values)}
+        values |= {name: f"sc://host/;token={SECRET}" for name in MASTERS & set(values)}
         if "warehouse" in values:
             values["warehouse"] = f"sftp://bob:{SECRET}@host/lake"
         record = kind(**values)
