@@ -1,4 +1,4 @@
-"""Older values that 64 bits of nanoseconds do not hold are refused by their column's name, others converted."""
+"""Older values that nanoseconds do not hold are refused by their column's name, others are converted."""
 
 from __future__ import annotations
 
