@@ -11,10 +11,10 @@ from core.table.manifests.manifests import FileKey
 from core.table.manifests.partitions import PartitionNames
 from core.table.records import TableSchema
 
-# So many of the worst are listed.
+# The number of the worst buckets that are listed.
 MOST_LISTED = 1000
 _MIB = 1 << 20
-# Paimon's own, where the table says nothing: with a primary key, and without.
+# Paimon's defaults: with a primary key, and without.
 _KEYED, _APPENDED = 128 * _MIB, 256 * _MIB
 _UNITS = {"": 1, "b": 1, "bytes": 1}
 _UNITS |= {unit: 1 << 10 * power for power, name in enumerate("kmgt", 1) for unit in (name, f"{name}b")}
@@ -22,7 +22,7 @@ _SIZE = re.compile(r"(\d+)\s*([a-z]*)")
 
 
 def small_below(schema: TableSchema) -> int:
-    """Bytes under which a file is small: compaction takes it, as it is under 70 % of the target size."""
+    """Bytes below which a file is small: compaction takes files under 70 % of the target size."""
     default = _KEYED if schema.primary_keys else _APPENDED
     return _bytes_of(schema.options.get("target-file-size", ""), default) // 10 * 7
 
@@ -34,7 +34,7 @@ def _bytes_of(text: str, default: int) -> int:
 
 
 class Buckets:
-    """Counts files as they come; of a million a few numbers a bucket are held."""
+    """Counts files one by one; even for a million files it holds only a few numbers for each bucket."""
 
     def __init__(self, schema: TableSchema) -> None:
         self.small_below = small_below(schema)
@@ -58,11 +58,11 @@ class Buckets:
 
     @property
     def level_0_files(self) -> int | None:
-        """None where files have no levels."""
+        """None if files have no levels."""
         return sum(counts[3] for counts in self._counts.values()) if self._has_levels else None
 
     def worst(self) -> Iterator[BucketRow]:
-        """Those with the most files that compaction would take."""
+        """The buckets with the most files that compaction would take."""
         worst = sorted(self._counts.items(), key=lambda each: (-_badness(each[1]), -each[1][0], each[0]))
         names = _Names(self._schema)
         for (partition, bucket), (files, size, small, level_0) in worst[:MOST_LISTED]:
@@ -88,7 +88,7 @@ class _Names:
             self._names = None
 
     def of(self, partition: bytes) -> str:
-        """The partition's directories; its bytes where these can't be told."""
+        """The partition's directories; its bytes if these are unknown."""
         try:
             return partition.hex() if self._names is None else self._names.path(partition)
         except PaimarkError:

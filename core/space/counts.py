@@ -1,4 +1,4 @@
-"""Which rows hold which files: states as bits, so that any number of files costs one look each."""
+"""Count which rows hold which files: each state has a bit for each row, so a file needs one lookup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.verify.needs import NeededState
 
 
 class _Bits(NamedTuple):
-    """Of a state, with a bit for each row: the rows that hold it, and those with which it would go."""
+    """For a state, a bit for each row: the rows that hold it, and those whose deletion would delete it."""
 
     held: int
     going: int
@@ -34,7 +34,7 @@ class Count:
 
 @dataclass
 class Counts:
-    """Of each row what it holds, and what goes with it; `alone` what goes with any, `shared` the rest."""
+    """For each row, what it holds and what goes with it; `alone` goes with any row, `shared` is the rest."""
 
     held: list[Count]
     going: list[Count]
@@ -49,7 +49,7 @@ def counted(
     powerless: Collection[str] = (),
 ) -> Counts:
     """`sizes` are files and bytes by the states that need them, as runs; `powerless` are paths of versions
-    that keep nothing from being deleted."""
+    that keep no file from being deleted."""
     counts = Counts([Count() for _ in rows], [Count() for _ in rows])
     whole = sum(1 << number for number, row in enumerate(rows) if not row.is_part)
     spans = _Spans(rows, states, powerless)
@@ -64,7 +64,7 @@ def counted(
 
 
 class _Spans:
-    """Neighbouring states with the same bits are one span: a lineage is a few, however long it is."""
+    """Neighbouring states with the same bits are one span: a lineage has few, however long it is."""
 
     def __init__(
         self, rows: Sequence[Holder], states: Sequence[NeededState], powerless: Collection[str]
@@ -78,7 +78,7 @@ class _Spans:
             number += sum(1 for _ in alike)
 
     def of(self, users: Runs) -> _Bits:
-        """The rows that hold any of the states, and those with which all of them go."""
+        """The rows that hold any of the states, and those whose deletion would delete all of them."""
         held, going = 0, -1
         for start, end in zip(users[::2], users[1::2], strict=True):
             first = bisect_right(self._starts, start) - 1

@@ -1,4 +1,4 @@
-"""The quick figure: what the newest snapshot of a branch has, before anything else is counted."""
+"""The quick figure: the size of a branch's newest snapshot, before anything else is counted."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import data_manifests, size_of
 
-# Bytes of manifests that are decoded in a fraction of a second.
+# Manifests of so many bytes are decoded in a fraction of a second.
 _QUICK = 256 << 10
 
 
 class FirstFigure(NamedTuple):
-    """Data files of the newest snapshot, and their bytes; None where that would take too long to tell."""
+    """Data files of the newest snapshot, and their bytes; None if counting them would take too long."""
 
     files: int | None = None
     bytes: int | None = None
@@ -22,7 +22,7 @@ class FirstFigure(NamedTuple):
 
 
 def first_figure(files: Files, root: Root) -> FirstFigure:
-    """From two lists, and from manifests only where they are small. Raises `Corrupt`, `FileMissing`."""
+    """Reads two lists, and manifests only if they are small. Raises `Corrupt`, `FileMissing`."""
     newest = Lineage(files, root).latest()
     if newest is None:
         return FirstFigure(0, 0, 0)

@@ -1,4 +1,4 @@
-"""The rows of a space report: which files of versions belong to each, and which go when it is deleted."""
+"""The rows of a space report: the versions that belong to each, and those that go when it is deleted."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _PIN = re.compile(r"paimark\.(?:merge|truncate)\.(.+)\.\d+", re.DOTALL)
 
 
 class Holder(NamedTuple):
-    """`paths` are those of versions that go when it is deleted, or that it is. A savepoint's are also in the
-    branches that have copies of its tag. `is_part`: all of them are in another row too. `snapshot_id` is that
-    of a tag, a savepoint, and of main's newest."""
+    """`paths` are those of the versions that it is, or that go when it is deleted. A savepoint's paths are
+    also in the rows of branches that have copies of its tag. `is_part`: all of them are in another row too.
+    `snapshot_id` is that of a tag, a savepoint, and of main's newest."""
 
     kind: SpaceKind
     name: str
@@ -34,7 +34,7 @@ class Holder(NamedTuple):
 
 
 def holders(files: Files, table: TablePath, there: Versions) -> list[Holder]:
-    """Each version is in a row that is no part. Raises `Corrupt` for a main that can't be told."""
+    """Each version is in a row that is no part. Raises `Corrupt` if main can't be determined."""
     main, own = main_root(files, table), table.root()
     of_roots = _by_root(there)
     others = [root for root in of_roots if root not in (main, own)]
@@ -60,7 +60,7 @@ def _by_root(there: Versions) -> dict[Root, list[StoredVersion]]:
 
 
 def _savepoints(main: Root, there: Versions, of_roots: dict[Root, list[StoredVersion]]) -> Iterator[Holder]:
-    """With their tags, wherever these are: a branch that was made from one has a copy."""
+    """Savepoints with their tags in all roots: a branch that was made from one has a copy."""
     tags: dict[str, dict[Root, str]] = defaultdict(dict)
     for root, listed in of_roots.items():
         for each in _kind_of("tag", listed):
@@ -68,7 +68,7 @@ def _savepoints(main: Root, there: Versions, of_roots: dict[Root, list[StoredVer
     for each in there.all:
         if each.savepoint is not None:
             name = savepoint_tag(each.savepoint.id)
-            # Main's, where it has one.
+            # Main, if it has the tag.
             home = next(iter(sorted(tags[name], key=lambda root: root != main)), None)
             branch = each.savepoint.branch if home is None else home.branch
             paths = frozenset([each.path, *tags[name].values()])
@@ -95,7 +95,7 @@ def _of_branch(
     taken: Collection[str],
     pins: frozenset[str],
 ) -> Iterator[Holder]:
-    """The branch with all that is in it, its tags once more, and what its snapshots keep for consumers."""
+    """The branch with all that is in it, its tags again, and the snapshots that it keeps for consumers."""
     snapshots, tags = _kind_of("snapshot", listed), _kind_of("tag", listed)
     branch = _row("past" if is_archive(root.branch) else "branch", root.label, root, [*snapshots, *tags])
     yield branch._replace(paths=branch.paths | pins)
@@ -107,20 +107,20 @@ def _of_branch(
 
 
 def _pins(files: Files, main: Root, root: Root, of_roots: dict[Root, list[StoredVersion]]) -> frozenset[str]:
-    """Main's tags that go with the branch, as they keep only what it stands on."""
+    """Main's tags that go with the branch, because they keep only snapshots on which it depends."""
     names = [found[1] for each in of_roots.get(main, ()) if (found := _PIN.fullmatch(_name(each)))]
     if not any(name in root.label for name in names):
         return frozenset()
     try:
         pins = release_pins.released(files, main, root.label)
     except Corrupt:
-        # Its deletion is refused then.
+        # In this case its deletion is refused.
         return frozenset()
     return release_pins.pins_to_delete(main, pins).paths if pins else frozenset()
 
 
 def _consumers(files: Files, root: Root, snapshots: Sequence[StoredVersion]) -> Iterator[Holder]:
-    """The older snapshots that stock expiry leaves to a registered reader."""
+    """The older snapshots that stock expiry keeps for a registered reader."""
     names = sorted(each for each in files.names(root.consumers) if each.startswith(CONSUMER_PREFIX))
     paths = [f"{root.consumers}/{name}" for name in names]
     for name, path, data in zip(names, paths, files.read_many(paths), strict=True):

@@ -14,16 +14,16 @@ from core.table.manifests.manifests import ManifestMeta, file_facts, manifest_fa
 from core.table.reading import read_records
 from core.table.records import Snapshot
 
-# As many snapshots as a chart has columns for; of more, some between the oldest and the newest.
+# As many snapshots as a chart has columns; of more, some between the oldest and the newest are chosen.
 MOST_POINTS = 160
-# Bytes of manifests that are read for the bytes of data files: a second's work.
+# The most bytes of manifests to read for the bytes of data files: a second's work.
 _MOST_MANIFESTS = 2 << 20
 
 
 class State(NamedTuple):
-    """A snapshot: when (epoch ms) it was committed, rows before key merging, data files and their bytes.
+    """A snapshot: its commit time (epoch ms), rows before key merging, data files and their bytes.
 
-    None where that is not told.
+    None if unknown.
     """
 
     snapshot_id: int
@@ -34,8 +34,8 @@ class State(NamedTuple):
 
 
 class OverTime(NamedTuple):
-    """`states` by id, of `total` snapshots there are. `untold_bytes` are those of the manifests that would
-    have to be read to tell bytes; 0 where they were."""
+    """`states` by id, of `total` snapshots. `untold_bytes` is the size of the manifests that would have to be
+    read to know the bytes of data files; 0 if they were read."""
 
     states: Sequence[State]
     total: int
@@ -43,7 +43,7 @@ class OverTime(NamedTuple):
 
 
 def over_time(files: Files, root: Root, most: int = MOST_POINTS) -> OverTime:
-    """Two small files a snapshot, and the manifests where they are small. What can't be read is left out.
+    """Reads two small files per snapshot, and the manifests if they are small; skips unreadable snapshots.
 
     Raises `NotFound`, `Unavailable`.
     """
@@ -70,7 +70,7 @@ def over_time(files: Files, root: Root, most: int = MOST_POINTS) -> OverTime:
 
 
 def _spread(ids: Sequence[int], most: int) -> Sequence[int]:
-    """The first, the last, and as many between them at equal distances."""
+    """The first, the last, and others between them at equal distances: `most` in all."""
     if len(ids) <= most:
         return ids
     return [ids[round(at * (len(ids) - 1) / (most - 1))] for at in range(most)]
@@ -79,7 +79,7 @@ def _spread(ids: Sequence[int], most: int) -> Sequence[int]:
 def _manifests_of(
     files: Files, table: TablePath, records: Sequence[Snapshot]
 ) -> list[list[ManifestMeta] | None]:
-    """The manifests of each; None where a list is missing or can't be read."""
+    """The manifests of each; None if a list is missing or can't be read."""
     paths = [path for record in records for path in manifest_list_paths(table, record)]
     lists = [_metas(data, path) for path, data in zip(paths, files.read_many(paths), strict=True)]
     return [
@@ -96,7 +96,7 @@ def _metas(data: bytes | None, path: str) -> list[ManifestMeta] | None:
 
 
 def _net_bytes(files: Files, table: TablePath, sizes: Mapping[str, int]) -> dict[str, int]:
-    """Bytes that each manifest adds, less those that it deletes."""
+    """The bytes that each manifest adds, less those that it deletes."""
     names = {table.manifest(name): name for name in sizes}
     nets = {}
     for path, data in read_in_batches(files, {path: sizes[name] for path, name in names.items()}):
@@ -110,7 +110,7 @@ def _net_bytes(files: Files, table: TablePath, sizes: Mapping[str, int]) -> dict
 
 
 def _files_of(metas: Sequence[ManifestMeta] | None) -> int | None:
-    """Each deletion is of a file that another of a snapshot's manifests adds."""
+    """Additions less deletions: each deletion is of a file that another of the snapshot's manifests adds."""
     if metas is None:
         return None
     total = 0

@@ -9,10 +9,10 @@ import msgspec
 
 from core.figures import counted, size
 
-# main: the newest snapshot of it; older: its other snapshots. past: a branch that was main. guards: copies of
-# main's tags in the table directory while a branch is main. records: the snapshots', tags' and schemas' own
-# files. young: nothing needs it now, and a running writer may be about to commit it. leftover: of a change
-# that runs, or did not end.
+# main: its newest snapshot; older: its other snapshots. past: a branch that was main. guards: copies of
+# main's tags in the table directory while a branch is main. records: the files of snapshots, tags and schemas
+# themselves. young: nothing needs it now, but a running writer may be about to commit it. leftover: it
+# belongs to an unfinished change.
 SpaceKind = Literal[
     "main",
     "older",
@@ -31,11 +31,11 @@ SpaceKind = Literal[
 
 
 class SpaceRow(msgspec.Struct, frozen=True, kw_only=True):
-    """Files that `name` holds, and those of them that nothing else does: they go when it is deleted.
+    """Files that `name` holds, and those that only it holds (`alone_`): they go when it is deleted.
 
-    Sizes in bytes. `branch` is that of a tag, savepoint or consumer, None for the table directory.
-    `is_part`: its bytes are in the row of its branch, or of main's older snapshots, already. `snapshot_id` is
-    that of a tag or savepoint, and main's newest.
+    Sizes in bytes. `branch` is that of a tag, savepoint or consumer, None for the table directory. `is_part`:
+    the row of its branch, or of main's older snapshots, already has its bytes. `snapshot_id` is that of a tag
+    or savepoint, and main's newest.
     """
 
     kind: SpaceKind
@@ -66,13 +66,13 @@ class BucketRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SpaceReport(msgspec.Struct, frozen=True, kw_only=True):
-    """All files below a table. `alone_bytes` are those that one row alone holds, each row that is no part of
-    another; `shared_bytes` those that several do, counted once.
+    """All files below a table. `alone_bytes` are those that only one row holds, for rows that are not part of
+    another; `shared_bytes` those that several rows hold, counted once.
 
     `buckets` are those of branch `branch` with the most small and level-0 files, the worst first, of
-    `bucket_count`; `small_files` and `level_0_files` are of all of them. `missing` files are needed and not
-    there; `unseen` lie outside the table. Without `tells_orphans` metadata is missing or damaged that would
-    say what else is needed.
+    `bucket_count`; `small_files` and `level_0_files` are of all of them. `missing` files are needed and do
+    not exist; `unseen` ones lie outside the table. Without `tells_orphans`, metadata is missing or damaged
+    that may name more needed files.
     """
 
     table: str

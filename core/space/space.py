@@ -1,4 +1,4 @@
-"""Count a table's space: read what every version needs, then list what is there."""
+"""Count a table's space: read what every version needs, then list the files that exist."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def space(
     branch: str | None = None,
     progress: Callable[[str], None] = lambda line: None,
 ) -> SpaceReport:
-    """Who holds the bytes of a table. `branch` is the one whose buckets are counted, None for main.
+    """Count who holds the bytes of a table. `branch` is the one whose buckets are counted, None for main.
 
-    It reads every list and manifest once and lists every directory; it writes nothing. What can't be read
-    is passed over, and `tells_orphans` is False then. Raises `NotFound`, `Corrupt`, `Unavailable`.
+    It reads every list and manifest once and lists every directory; it writes nothing. It skips unreadable
+    metadata, and `tells_orphans` is False then. Raises `NotFound`, `Corrupt`, `Unavailable`.
     """
     files = context.files
     root = branch_root(files, table, branch)
@@ -93,7 +93,7 @@ def _schema(files: Files, root: Root) -> TableSchema:
 
 
 def _seen_in(needs: TableNeeds, root: Root, buckets: Buckets) -> Callable[[int, FileKey, Runs], None]:
-    """Counts the data files of the root's newest snapshot, as its number in runs tells."""
+    """A function that counts the data files whose runs have the state of the root's newest snapshot."""
     numbers = {
         version.path: number
         for number, state in enumerate(needs.states)
@@ -120,7 +120,7 @@ def _told(listings: Iterator[Listed], progress: Callable[[str], None]) -> Iterat
 
 @dataclass
 class _Sizes:
-    """`by_users`: files and bytes by the states that need them, as runs. `others` are those of no version."""
+    """`by_users`: files and bytes by the states that need them, as runs. `others`: files of no version."""
 
     table: TablePath
     needs: TableNeeds
@@ -131,7 +131,7 @@ class _Sizes:
     missing: int = 0
 
     def take(self, listed: Listed, *, is_control: bool = False) -> None:
-        """A directory. `is_control`: of snapshots, tags and the like, which are no version's files."""
+        """Count a directory. `is_control`: it holds snapshots, tags and the like, no version's files."""
         needed = self.located.files.get(listed.directory, {})
         for entry in listed.entries:
             if entry.is_directory:
@@ -143,7 +143,7 @@ class _Sizes:
                 self.others[self._kind(listed.directory, entry, is_control)].add(1, entry.size)
 
     def take_missing(self) -> None:
-        """What was listed nowhere. A deletion counts it, as far as metadata tells its size."""
+        """Count files that no listing had. A deletion counts them too, if metadata records their size."""
         optional = self.needs.optional
         for needed in self.located.files.values():
             for each in needed.values():
@@ -164,7 +164,7 @@ class _Sizes:
         self.by_users[tuple(wanted.users)].add(1, size if wanted.size is None else wanted.size)
 
     def rows(self) -> Iterator[SpaceRow]:
-        """Those of files that no version needs."""
+        """The rows of files that no version needs."""
         names = {
             "records": "snapshots, tags, schemas",
             "orphans": "needed by nothing",

@@ -1,6 +1,6 @@
-"""`paimark verify`: is every file there that any version of a table needs, and what is there that none does?
+"""`paimark verify`: find missing files that a version of a table needs, and files that no version needs.
 
-Begin at `verify.verify`, which gives a `VerifyReport`. It reads only, and goes beside writers.
+Begin at `verify.verify`, which returns a `VerifyReport`. It only reads, and can run beside writers.
 """
 
 from core.verify.report import Orphan, Problem, VerifyReport

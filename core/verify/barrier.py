@@ -1,4 +1,4 @@
-"""Is what stops sessions that had the table open when a branch became main there as long as it must be?"""
+"""Check that the barrier exists while a branch is main, and only then."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from core.verify.report import ProblemCause
 
 
 def barrier_problems(files: Files, table: TablePath) -> Iterator[tuple[ProblemCause, str, str]]:
-    """Cause, path and detail; none while a change that puts it up or takes it down is not finished.
+    """Cause, path and detail; none while a change is unfinished, which may create or delete the barrier.
 
-    Commits of a stale writer may have moved LATEST away from it: `doctor` tells of those, and whoever rescues
-    them puts it up again.
+    Commits of a stale writer may have moved LATEST away from it: `doctor` reports them, and their rescue
+    creates the barrier again.
     """
     path, main = table.root().snapshot(BARRIER_ID), main_root(files, table)
     if files.exists(table.journal):

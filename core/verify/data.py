@@ -1,6 +1,6 @@
-"""Reading data files: can they be decoded, have they as many rows as is said, in the order of their keys?
+"""Read data files: check that they can be decoded, and have the recorded number of rows, in key order.
 
-A file that would take too much memory is passed over: nothing of it is known.
+A file that would take too much memory is skipped: its content stays unknown.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _CHANGELOG_PREFIX = "changelog-"
 def faults(
     files: Files, sample: Sequence[SampleFile], progress: Callable[[str], None], unread: list[str]
 ) -> Iterator[tuple[SampleFile, str]]:
-    """Faults of files, a sentence each; files of a format that Paimark can't read are passed over.
+    """Faults of files, a sentence each; files of a format that Paimark can't read are skipped.
 
-    `unread` takes the paths of those that need too much memory.
+    `unread` gets the paths of those that need too much memory.
     """
     schemas: dict[tuple[Root, int], TableSchema] = {}
     with ReadingProcess() as reading:
@@ -38,7 +38,7 @@ def faults(
                 ):
                     yield each, sentence
             except FileMissing:
-                # That it is missing is told already.
+                # The missing file is reported already.
                 continue
             except TooLarge as error:
                 unread.append(each.path)
@@ -46,7 +46,7 @@ def faults(
 
 
 def _keys(files: Files, file: SampleFile, schemas: dict[tuple[Root, int], TableSchema]) -> list[str]:
-    """The columns that the rows are ordered by; none where the writer orders nothing."""
+    """The columns by which the rows are ordered; none if the writer does not order them."""
     name = file.path.rpartition("/")[2]
     at = file.root, file.schema_id
     if at not in schemas:

@@ -1,4 +1,4 @@
-"""Which manifest lists of a table's versions are not there: a look that costs one listing."""
+"""Find the missing manifest lists of a table's versions, with one listing."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from core.verify.versions import StoredVersion, versions
 
 
 def missing_lists(files: Files, table: TablePath) -> Iterator[tuple[str, list[str]]]:
-    """The path of each that is missing, and the versions that need it. Raises `NotFound`, `Corrupt`.
+    """The path of each missing list, and the versions that need it. Raises `NotFound`, `Corrupt`.
 
-    An expiry deletes a version's lists with its data, so that a version that has its lists seldom lacks more.
+    An expiry deletes a version's lists with its data, so a version with all its lists seldom lacks anything.
     """
     there = versions(files, table)
     listed = {f"{table.manifests}/{name}" for name in files.names(table.manifests)}

@@ -1,4 +1,4 @@
-"""Where all that is needed lies: by directory, so that one listing of each tells what is missing."""
+"""The paths of all needed files, by directory, so that one listing of each shows the missing ones."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from core.verify.needs import NeededState, TableNeeds
 
 
 class Needed(NamedTuple):
-    """`size` in bytes, None where no metadata says; `users` are the states that need it."""
+    """`size` in bytes, None if no metadata records it; `users` are the states that need it."""
 
     size: int | None
     users: Runs
 
 
 class SampleFile(NamedTuple):
-    """A data file to be read. `root` has the schema that it was written by, and `users` hold it."""
+    """A data file to be read. `root` has the schema of its writer; `users` are the states that hold it."""
 
     path: str
     rows: int
@@ -37,9 +37,10 @@ class SampleFile(NamedTuple):
 
 @dataclass
 class Located:
-    """`files` by directory and name. `schemas`: by which data files were written, and who holds such files.
+    """`files` by directory and name. `schemas`: by schema, the states that hold data files written with it.
 
-    `unseen` counts files that lie out of sight; `unplaced` says why the directories of some can't be told.
+    `unseen` counts files that lie outside the table's own directories; `unplaced` has the errors for files
+    whose directories can't be determined.
     """
 
     files: dict[str, dict[str, Needed]] = field(default_factory=lambda: defaultdict(dict))
@@ -68,8 +69,8 @@ def locate(
     is_sampled: Callable[[str], bool] = lambda name: False,
     seen: Callable[[int, FileKey, Runs], None] = lambda size, key, users: None,
 ) -> Located:
-    """Takes the files out of the folds: they are held once. `is_sampled` tells by its name which to read;
-    `seen` is told the size in bytes, the key and the states of each data file."""
+    """It empties the folds, so that each file is in memory once. `is_sampled` selects by name the files to
+    read; `seen` gets the size in bytes, the key and the states of each data file."""
     located = Located()
     for path, size in needs.sizes.items():
         located.add(path, size, needs.uses.users(path))
@@ -118,7 +119,7 @@ def _taken(fold: Fold) -> Iterator[tuple[str, FoldedFile, FileKey, Runs]]:
 
 
 class _PlacesOf:
-    """Where a state's files lie, by the schema of one of its versions."""
+    """The paths of a state's files, by the schema of one of its versions."""
 
     def __init__(self, files: Files, states: list[NeededState]) -> None:
         self._files = files

@@ -1,4 +1,4 @@
-"""Commits that another overwrote: snapshots that were not built on the one before, as it is there now."""
+"""Commits that another one overwrote: a snapshot was not built on the one before, as that is now."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from core.verify.versions import StoredVersion, Versions
 
 
 class LostCommit(NamedTuple):
-    """`path` is of the snapshot that took the place of another."""
+    """`path` is that of the snapshot that replaced another."""
 
     path: str
     detail: str
 
 
 def lost_commits(files: Files, table: TablePath, there: Versions, needs: TableNeeds) -> Iterator[LostCommit]:
-    """Lost commits of every root, each once; snapshots that expired or changed since are left out."""
+    """Lost commits of every root, each once; without snapshots that expired or changed after the listing."""
     pairs = [pair for pair in _pairs(there) if not _is_same(table, needs, *pair)]
     breaks = each_of(partial(_break, files, table), pairs)
     for (before, _), gap in zip(pairs, breaks, strict=True):
@@ -35,7 +35,7 @@ def lost_commits(files: Files, table: TablePath, there: Versions, needs: TableNe
 
 
 def _pairs(there: Versions) -> Iterator[tuple[StoredVersion, StoredVersion]]:
-    """Neighbours by id; those that roots share once."""
+    """Neighbours by id; a pair that several roots share comes once."""
     by_root: dict[str, list[StoredVersion]] = defaultdict(list)
     for each in there.all:
         if each.kind == "snapshot":
@@ -51,7 +51,7 @@ def _pairs(there: Versions) -> Iterator[tuple[StoredVersion, StoredVersion]]:
 
 
 def _is_same(table: TablePath, needs: TableNeeds, before: StoredVersion, after: StoredVersion) -> bool:
-    """Whether the next one's base names the very manifests of the one before, as most do."""
+    """Whether the next one's base names exactly the manifests of the one before, as is usual."""
     base, *_ = manifest_list_paths(table, _record(after))
     held = [needs.marks.get(path) for path in manifest_list_paths(table, _record(before))]
     return None not in held and sum(mark or 0 for mark in held) == needs.marks.get(base)

@@ -1,6 +1,6 @@
-"""The files that versions of a table need. Each list and manifest is decoded once, however many share it.
+"""The files that versions of a table need. Each list and manifest is decoded once, even if many share it.
 
-Versions of the same files are one state. Of data files only the states that hold them are kept.
+Versions that need the same files are one state. For data files, only the states that hold them are stored.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from core.verify.versions import StoredVersion, Versions, same_state
 
 @dataclass(slots=True)
 class NeededState:
-    """The needs of versions of the same files: `lists` by path with sizes in bytes, None where unknown.
+    """The needs of versions with the same files: `lists` by path with sizes in bytes, None if unknown.
 
-    An `is_optional` state may have lost files: another engine keeps only a part of those it names.
+    An `is_optional` state may have lost files: another engine keeps only a part of those that it names.
     """
 
     versions: list[StoredVersion]
@@ -35,10 +35,10 @@ class NeededState:
 
 @dataclass
 class TableNeeds:
-    """`sizes` are of metadata files by path, None where nothing says; `uses` tells which states need each.
+    """`sizes` are of metadata files by path, None if unknown; `uses` has the states that need each.
 
-    `marks` are of lists by path: those of two lists add up to that of one with the manifests of both.
-    `damaged` says of a path what is wrong with its content. `is_whole`: all metadata could be read.
+    `marks` are hashes of lists by path: those of two lists add up to that of one with the manifests of both.
+    `damaged` has by path the fault of its content. `is_whole`: all metadata could be read.
     """
 
     states: list[NeededState]
@@ -60,7 +60,7 @@ class TableNeeds:
 
 
 def needs_of(files: Files, table: TablePath, versions: Versions, progress: Progress) -> TableNeeds:
-    """Read all that says what is needed."""
+    """Read all metadata that names needed files."""
     uses = Uses()
     needs = TableNeeds([], uses, {}, Fold(uses), Fold(uses))
     _name_states(table, versions, needs)
@@ -96,10 +96,10 @@ def _name_states(table: TablePath, versions: Versions, needs: TableNeeds) -> Non
 
 
 def _beginnings(versions: Versions) -> set[str]:
-    """The snapshots that branches may begin with: copies of what only a tag keeps, and its changelog nothing.
+    """The snapshots with which branches may begin: copies of one that a tag keeps, without its changelog.
 
-    The tag may be another root's: main has one of the state that a truncation cut at. A branch whose
-    snapshots expired up to one of its own that is tagged looks alike.
+    The tag may be another root's: main has one of the state at which a truncation cut. A branch whose
+    snapshots expired up to one of its own that is tagged looks the same.
     """
     tagged = {same_state(each) for each in versions.all if each.kind == "tag"}
     first: dict[Root, StoredVersion] = {}
@@ -144,7 +144,7 @@ def _need(needs: TableNeeds, state: int, path: str, size: int | None) -> None:
 
 
 def _read_lists(files: Files, needs: TableNeeds, progress: Progress) -> dict[str, tuple[int, int] | None]:
-    """The manifests by path, with how many files each says that it adds and deletes."""
+    """The manifests by path, with the numbers of files that each is recorded to add and delete."""
     entries: dict[str, tuple[int, int] | None] = {}
     wanted = [(number, path) for number, state in enumerate(needs.states) for path in state.lists]
     contents = files.read_many(path for _, path in wanted)

@@ -1,4 +1,4 @@
-"""Find files of a table that no version needs: who may have written each, or holds it."""
+"""Find files of a table that no version needs, and who may have written each, or holds it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from core.table.layout import (
 from core.table.reading import numbered
 from core.verify.report import Orphan
 
-# What a report lists; more is counted.
+# The most that a report lists; it counts the others.
 _LISTED = 5_000
 
 _COMMIT = "a commit that failed, or that is being made"
@@ -58,7 +58,7 @@ _LEFT = (
 
 @dataclass
 class Orphans:
-    """Orphans found so far, the young apart."""
+    """The orphans found so far, the young ones apart."""
 
     table: TablePath
     now: int
@@ -93,14 +93,14 @@ class Orphans:
 
 
 class Listed(NamedTuple):
-    """A directory with what is in it."""
+    """A directory with its entries."""
 
     directory: str
     entries: list[DirectoryEntry]
 
 
 def data_directories(files: Files, table: TablePath) -> Iterator[Listed]:
-    """The table's directory and what is below it of data and metadata of commits; no link is followed."""
+    """The table's directory, and those below it with data and the metadata of commits; it follows no link."""
     top = Listed(table.directory, files.entries(table.directory))
     yield top
     roots = {*PARTS, *(each.rpartition("/")[2] for each in (table.branches, table.savepoints))}
@@ -114,7 +114,7 @@ def data_directories(files: Files, table: TablePath) -> Iterator[Listed]:
 
 
 def control_directories(files: Files, table: TablePath, roots: list[Root]) -> Iterator[Listed]:
-    """Where snapshots, tags and the like lie, and what this project keeps beside them."""
+    """The directories of snapshots, tags and the like, and of this project's own files beside them."""
     parts = [f"{root.directory}/{part}" for root in roots for part in PARTS]
     return each_of(partial(_listed, files), [table.branches, table.operations, table.savepoints, *parts])
 
@@ -134,7 +134,7 @@ def owner_of(table: TablePath, directory: str, name: str) -> str:
 
 
 def is_known(table: TablePath, directory: str, name: str) -> bool:
-    """Whether Paimon, or this project, keeps a control file of this name there."""
+    """Whether Paimon, or this project, keeps a control file with this name there."""
     if directory == table.branches:
         return f"{directory}/{name}" in (table.main_branch_file, table.journal, table.undo_log, table.merges)
     if directory == table.operations:
@@ -150,7 +150,7 @@ def is_known(table: TablePath, directory: str, name: str) -> bool:
 
 
 def left_over(table: TablePath, directory: str, name: str) -> str | None:
-    """The holder of a control file of something unfinished; None for a file of nothing unfinished."""
+    """The holder of a control file of something unfinished; None for any other file."""
     wanted = meant_for(name)
     if wanted is not None:
         return _HALF.format(wanted)

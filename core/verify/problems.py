@@ -1,4 +1,4 @@
-"""Problems of files that versions need."""
+"""Collect the problems of files that versions need."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from core.verify.needs import TableNeeds
 from core.verify.report import Problem, ProblemCause
 from core.verify.versions import StoredVersion
 
-# What a report lists; more is counted.
+# The most that a report lists; it counts the others.
 _LISTED = 5_000
 _NAMED = 5
 
 
 @dataclass
 class Problems:
-    """Collects problems of files, as long as a version is there that needs them."""
+    """Collects problems of files, if a version that needs them still exists."""
 
     files: Files
     needs: TableNeeds
@@ -33,9 +33,9 @@ class Problems:
     _there: dict[str, bool] = field(default_factory=dict)
 
     def add(self, cause: ProblemCause, path: str, detail: str, users: Runs) -> None:
-        """`users` are the states that need the file; none when it is a version itself."""
+        """`users` are the states that need the file; empty if it is a version itself."""
         if users and not any(map(self._is_there, self._versions(users))):
-            # Expired, or deleted, since the versions were listed.
+            # Its versions expired, or were deleted, after the listing.
             return
         self.count += 1
         self.lost += cause == "lost"
@@ -47,7 +47,7 @@ class Problems:
             )
 
     def add_of(self, cause: ProblemCause, path: str, detail: str, users: Runs) -> None:
-        """As `add`, unless only versions need the file that may have lost some."""
+        """As `add`, unless only optional states need the file: they may have lost some."""
         required = minus(users, self._optional)
         if required:
             self.add(cause, path, detail, required)
@@ -67,9 +67,9 @@ class Problems:
             self.add_of("missing", f"{directory}/{name}", "it is not there", each.users)
 
     def add_missing_schemas(self, located: Located, being_made: Callable[[], Root | None]) -> None:
-        """Each root needs the schemas that its files were written by, and those of its snapshots.
+        """Each root needs the schemas with which its files were written, and those of its snapshots.
 
-        Not the one that `being_made` names: it gets them last.
+        The root that `being_made` names is exempt: it gets its schemas last.
         """
         wanted = dict(_schema_users(self.needs, located))
         roots = [root.schema(number) for root, number in wanted]
@@ -77,7 +77,7 @@ class Problems:
         missing = [each for each, exists in present if not exists]
         unfinished = being_made() if missing else None
         for root, number in missing:
-            # Once more: it may have been finished since.
+            # Check again: it may have been finished since.
             if root != unfinished and not self.files.exists(root.schema(number)):
                 detail = f"{root.label} has files by schema {number}, and lacks that"
                 self.add("missing", root.schema(number), detail, wanted[root, number])
@@ -87,7 +87,7 @@ class Problems:
         return self.needs.optional
 
     def _versions(self, states: Runs) -> Iterator[StoredVersion]:
-        """One after the other: of a million files that many versions need, most need not be named."""
+        """Lazily: many versions may need each of a million files, and most of them are not named."""
         return (each for state in members(states) for each in self.needs.states[state].versions)
 
     def _is_there(self, version: StoredVersion) -> bool:
@@ -97,7 +97,7 @@ class Problems:
 
 
 def _schema_users(needs: TableNeeds, located: Located) -> Iterator[tuple[tuple[Root, int], Runs]]:
-    """The states of each root that need a schema of it."""
+    """The states of each root that need one of its schemas, by schema."""
     held: dict[Root, list[int]] = {}
     own: dict[tuple[Root, int], list[int]] = {}
     for number, state in enumerate(needs.states):

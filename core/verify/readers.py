@@ -1,8 +1,8 @@
-"""Decoding a data file: how many rows has it, and are they in the order of their keys?
+"""Decode a data file: count its rows, and check that they are in the order of their keys.
 
-A file is unpacked in pieces: blocks of Avro, rows of Parquet as many as its footer's widths allow, a column
-of a stripe of ORC. How large a piece of ORC will be nobody is told before, nor whether a footer of Parquet
-lies: so this runs in a process of its own, whose memory is bounded (`core.verify.reading_process`).
+A file is unpacked in pieces: blocks of Avro, as many rows of Parquet as the footer's widths allow, a column
+of a stripe of ORC. The size of a piece of ORC is not known before, and a footer of Parquet may lie: so this
+runs in a process of its own, whose memory is bounded (`core.verify.reading_process`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from core import figures
 from core.storage.limits import TooLarge
 from core.table.manifests.avro import read_avro
 
-# How many rows there are, and whether they are in the order of the keys.
+# The number of rows, and whether they are in the order of the keys.
 RowFacts = tuple[int, bool]
-# Takes the file's bytes, the key columns, and how many bytes are unpacked at once.
+# Takes the file's bytes, the key columns, and the number of bytes to unpack at once.
 RowReader = Callable[[bytes, Sequence[str], int], RowFacts]
 
 _MOST_ROWS = 1 << 14
@@ -29,7 +29,7 @@ def _parquet(data: bytes, keys: Sequence[str], most: int) -> RowFacts:
     metadata = pq.read_metadata(pa.BufferReader(data))
     own = _key_columns(metadata.schema.names, keys)
     columns = map(metadata.schema.column, range(metadata.num_columns))
-    # One long text that many rows share stays one.
+    # In a dictionary, a long text that many rows share is in memory once.
     texts = [each.path for each in columns if _is_text(each) and each.path not in own]
     file = pq.ParquetFile(pa.BufferReader(data), metadata=metadata, read_dictionary=texts)
     return _counted(file.iter_batches(_rows_at_once(metadata, most)), file.schema_arrow.names, keys)
@@ -42,7 +42,7 @@ def _is_text(column: Any) -> bool:
 
 
 def _rows_at_once(metadata: Any, most: int) -> int:
-    """By the footer, so that they have `most` bytes. Raises `TooLarge` for rows that are too wide."""
+    """The number of rows that have `most` bytes, by the footer. Raises `TooLarge` if rows are too wide."""
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     widest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=0)
     if widest > most:
@@ -56,7 +56,7 @@ def _orc(data: bytes, keys: Sequence[str], most: int) -> RowFacts:
 
     file = orc.ORCFile(pa.BufferReader(data))
     names = file.schema.names
-    # A dot would be taken for a field of a structure.
+    # pyarrow takes a dot for a field of a structure.
     groups: list[list[str] | None] = [None]
     if not any("." in name for name in names):
         first = _key_columns(names, keys) or names[:1]
@@ -100,7 +100,7 @@ def _counted(batches: Iterable[Any], names: Sequence[str], keys: Sequence[str]) 
 
 
 def _key_columns(names: Sequence[str], keys: Sequence[str]) -> list[str]:
-    """A key lies in a file under its own name, or also under one of its own."""
+    """A key's column has the key's own name in the file, or the prefix `_KEY_` before it."""
     return [name if (name := f"_KEY_{key}") in names else key for key in keys]
 
 

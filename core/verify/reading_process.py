@@ -1,7 +1,7 @@
-"""A process that decodes data files within a bounded memory: what they unpack to, footers may hide.
+"""A process that decodes data files in bounded memory: footers may hide how much they unpack to.
 
 Requests go to its stdin: a line of JSON, then the file's bytes. Answers come from its stdout, a line each.
-One that dies took too much, or its decoder broke; the next file gets another process.
+A process that dies took too much memory, or its decoder broke; the next file gets another process.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from core.errors import PaimarkError
 from core.storage.limits import TooLarge
 
 FORMATS = frozenset({"parquet", "orc", "avro"})
-# Beyond what the process takes before it reads anything; with the bytes of the file.
+# In addition to the memory that the process has before it reads anything; includes the bytes of the file.
 MOST_MEMORY = 1 << 30
 # Threads reserve much memory that they never use.
 _ENVIRONMENT = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
 
 
 class ReadingProcess:
-    """Started when the first file is read, and again after one that it died of."""
+    """Started for the first file, and again after a file on which it died."""
 
     def __init__(self, most_memory: int = MOST_MEMORY) -> None:
         self._most_memory = most_memory
@@ -38,9 +38,9 @@ class ReadingProcess:
         self._end()
 
     def read(self, kind: str, data: bytes, keys: Sequence[str], at_once: int) -> tuple[int, bool] | str:
-        """How many rows there are and whether they are in the order of the keys; or why it can't be decoded.
+        """The number of rows, and whether they are in the order of the keys; or why it can't be decoded.
 
-        `at_once` is how many bytes may be unpacked at once. Raises `TooLarge`.
+        At most `at_once` bytes are unpacked at once. Raises `TooLarge`.
         """
         header = {"kind": kind, "keys": list(keys), "at_once": at_once, "size": len(data)}
         answer = self._asked(json.dumps(header).encode() + b"\n", data)
@@ -111,7 +111,7 @@ def _answer(header: dict[str, Any], data: bytes) -> dict[str, Any]:
 
 
 def _bound_memory(most: int) -> None:
-    """Where the system tells how much is taken by now: on Linux."""
+    """Works only on Linux, where the system shows how much memory is in use."""
     import resource
 
     try:

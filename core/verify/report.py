@@ -1,4 +1,4 @@
-"""The report on a table: problems, and files that nobody needs."""
+"""The report on a table: problems, and files that no version needs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Literal
 
 import msgspec
 
-# missing: a file that is needed is not there. size: it is not as long as the metadata says. damaged: it can't
-# be read, or does not hold what the metadata says. lost: a commit that another one overwrote.
+# missing: a needed file does not exist. size: its length differs from the metadata. damaged: it can't be
+# read, or its content differs from the metadata. lost: a commit that another one overwrote.
 ProblemCause = Literal["missing", "size", "damaged", "lost"]
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """Something wrong with a file that is needed. `needed_by` are the first of `needed_by_count` versions."""
+    """A problem of a needed file. `needed_by` are the first of `needed_by_count` versions."""
 
     cause: ProblemCause
     path: str
@@ -22,10 +22,10 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Orphan(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that no version of the table needs. `owner` says who may have written it, or holds it.
+    """A file that no version of the table needs. `owner` names who may have written it, or holds it.
 
-    `age` is milliseconds, None where the store does not tell. `is_young`: too young to say that no running
-    writer is about to commit it. `is_leftover`: of a change that was begun, or half-written.
+    `age` is milliseconds, None if the store has no times. `is_young`: a running writer may still be about to
+    commit it. `is_leftover`: it belongs to an unfinished change, or is half-written.
     """
 
     path: str
@@ -37,13 +37,13 @@ class Orphan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
-    """`files` that are needed and their `bytes`, data and metadata; `sampled` data files were read;
-    `unread` would have taken too much memory, and nothing is known of what they hold.
+    """`files` are needed, `bytes` in all, data and metadata. `sampled` data files were read; `unread` ones
+    would have taken too much memory, so their content is unknown.
 
     Lists are cut off after some thousands, the counts are not. `lost_count` of the problems are lost commits.
-    `unseen` counts needed files outside the warehouse, which nobody looked for. Without `tells_orphans`
-    metadata is missing or damaged that would say what else is needed: what seems an orphan may be needed.
-    `warnings` tell what may go wrong later, though all is there.
+    `unseen` counts needed files outside the table's own directories, which were not checked. Without
+    `tells_orphans`, metadata is missing or damaged that may name more needed files: an orphan may be needed.
+    `warnings` name what may go wrong later, even if no file is missing.
     """
 
     table: str

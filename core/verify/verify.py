@@ -1,4 +1,4 @@
-"""Compare what a table's versions need with what is in the store."""
+"""Compare the files that a table's versions need with those in the store."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def verify(
     older_than: int = DAY_MS,
     progress: Callable[[str], None] = lambda line: None,
 ) -> VerifyReport:
-    """Look for every file that any version needs, and for those that none does.
+    """Check that every file that any version needs exists, and find the files that none needs.
 
-    `read_data` is the share of data files to be read (0.05 is every twentieth, always the same ones);
-    `older_than`, in milliseconds, is from what age on no running writer can be about to commit an orphan.
-    It reads only, and goes beside writers: what a version needed that expired meanwhile is not told.
+    `read_data` is the share of data files to read (0.05 is every twentieth, always the same ones);
+    `older_than`, in milliseconds, is the age from which no running writer can be about to commit an orphan.
+    It only reads, and can run beside writers: files of versions that expired meanwhile are not reported.
 
-    Raises `NotFound` for no such table, `Corrupt` where its roots can't be told, `Unavailable`.
+    Raises `NotFound` if there is no such table, `Corrupt` if its roots can't be determined, `Unavailable`.
     """
     files = context.files
     there = versions(files, table)
@@ -82,7 +82,7 @@ def verify(
 
 
 def _warnings(files: Files, there: Versions) -> Iterator[str]:
-    """Of roots with tags of histories that were rolled back."""
+    """Warnings about roots with tags of histories that were rolled back."""
     tags = (each for each in there.all if each.kind == "tag")
     marked = {each.path.rpartition("/")[0] for each in tags if each.record and is_apart(each.record)}
     for root in there.roots:
@@ -135,7 +135,7 @@ def _compare(
 def _read(
     files: Files, sample: Sequence[SampleFile], problems: Problems, progress: Callable[[str], None]
 ) -> int:
-    """How many would have taken too much memory."""
+    """Read the sample, and return how many files would have taken too much memory."""
     from core.verify.data import faults
 
     unread: list[str] = []

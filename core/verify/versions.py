@@ -18,9 +18,9 @@ from core.table.savepoints import SavepointManager
 
 
 class StoredVersion(NamedTuple):
-    """One file that names a state of the table. `name` is what a person calls it, `path` where it lies.
+    """One file that names a state of the table. `name` is its name for people, `path` that of the file.
 
-    `schemas` is the root whose schemas its files are written by. `record` is None for a savepoint.
+    `schemas` is the root that has the schemas of its files. `record` is None for a savepoint.
     """
 
     kind: Literal["snapshot", "tag", "changelog", "savepoint"]
@@ -38,7 +38,7 @@ class StoredVersion(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """Root after root, each by ascending ids. `damaged` maps the path of what can't be read to why not."""
+    """Root by root, each with ascending ids. `damaged` maps the path of each unreadable file to the error."""
 
     roots: Sequence[Root]
     all: Sequence[StoredVersion]
@@ -46,7 +46,7 @@ class Versions(NamedTuple):
 
 
 def versions(files: Files, table: TablePath) -> Versions:
-    """Raises `NotFound`, and `Corrupt` where not even the roots can be told."""
+    """Raises `NotFound`, and `Corrupt` if not even the roots can be determined."""
     main = main_root(files, table)
     roots = roots_and_guards(files, table)
     damaged: dict[str, str] = {}
@@ -56,7 +56,7 @@ def versions(files: Files, table: TablePath) -> Versions:
     manager = SavepointManager(files, table)
     schemas_of = {each.path: each.schemas for each in listed}
     for each in manager.all():
-        # Where its tag is: the root it was made in may have another name now, or be gone.
+        # The root with its tag: the root in which it was made may have another name now, or be gone.
         tags = (root.tag(savepoint_tag(each.id)) for root in roots)
         schemas = next((schemas_of[path] for path in tags if path in schemas_of), main)
         listed.append(
@@ -66,14 +66,14 @@ def versions(files: Files, table: TablePath) -> Versions:
 
 
 def same_state(version: StoredVersion) -> tuple[object, ...]:
-    """Equal for versions that need the same files; copies of one commit in tags and branches do."""
+    """Equal for versions that need the same files, such as the copies of one commit in tags and branches."""
     if version.record is None:
         return ("savepoint", version.path)
     return (version.kind == "changelog", *commit_key(version.record))
 
 
 def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> list[StoredVersion]:
-    # While a branch is main, what lies in the table directory are copies of its tags.
+    # While a branch is main, the tags in the table directory are copies of its tags.
     is_guard = root.branch is None and root != main
     schemas = main if is_guard else root
     unreadable: dict[str, str] = {}
@@ -91,7 +91,7 @@ def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> l
     lineage = Lineage(files, root)
     tags = [_tag_version(root, schemas, name, tag, is_guard) for name, tag in lineage.tags()]
     if is_guard:
-        # A stale engine's: their schemas went with the main that it took the table directory for.
+        # They are of a stale engine: their schemas moved away with the main that was in the table directory.
         known = set(Lineage(files, main).schema_ids())
         snapshots, tags = (
             [each if each.schema_id in known else _with_schema(files, each) for each in each_kind]
@@ -102,7 +102,7 @@ def _of_root(files: Files, main: Root, damaged: dict[str, str], root: Root) -> l
 
 
 def _with_schema(files: Files, version: StoredVersion) -> StoredVersion:
-    """With the root that has its schema, if any has."""
+    """The version with the root that has its schema, if any has."""
     roots = all_roots(files, version.schemas.table)
     having = (each for each in roots if files.exists(each.schema(version.schema_id)))
     return version._replace(schemas=next(having, version.schemas))
