@@ -1,8 +1,8 @@
-"""Work that somebody may want no more: long loops ask between two steps, and nobody waits for what is stuck.
+"""Cancel work: long loops check between two steps, and nobody waits for a call that is stuck.
 
-The caller starts such work with `cancellable`; functions below it, in threads as well, ask `check_cancelled`.
-Elsewhere, in Spark's workers and in commands, that costs next to nothing and never raises. Work that comes to
-its point of no return says so with `pass_no_return`: a cancel then comes too late.
+The caller starts such work with `cancellable`; functions below it, also in threads, call `check_cancelled`.
+Elsewhere (Spark's workers, commands) that costs next to nothing and never raises. Work that reaches its
+point of no return calls `pass_no_return`: a cancel then comes too late.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 class Cancellation:
-    """Of one piece of work: `cancel` from any thread."""
+    """The cancellation of one piece of work: call `cancel` from any thread."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -32,7 +32,7 @@ class Cancellation:
         self._is_closed = self._comes_later = False
 
     def cancel(self) -> None:
-        """Stop it; past its point of no return, what comes after it."""
+        """Stop it; if it is past its point of no return, stop the pieces after it."""
         with self._lock:
             if self._is_closed:
                 self._comes_later = True
@@ -40,7 +40,7 @@ class Cancellation:
                 self._event.set()
 
     def close(self) -> None:
-        """From here on nothing is cancelled any more. Raises `Cancelled` when it was before."""
+        """From here on nothing can be cancelled. Raises `Cancelled` if it was cancelled before."""
         with self._lock:
             if self._event.is_set():
                 raise _cancelled()
@@ -56,7 +56,7 @@ class Cancellation:
 
     @property
     def was_asked(self) -> bool:
-        """Whether somebody cancelled it, be it that only what comes after this piece is not done."""
+        """Whether somebody cancelled it, even if that only stops the pieces after this one."""
         return self._comes_later or self._event.is_set()
 
     @property
@@ -73,7 +73,7 @@ _current: ContextVar[Cancellation | None] = ContextVar("cancellation", default=N
 
 @contextmanager
 def cancellable(cancellation: Cancellation) -> Iterator[None]:
-    """Inside, `check_cancelled` raises once it is cancelled."""
+    """Inside, `check_cancelled` raises once `cancellation` is cancelled."""
     before = _current.set(cancellation)
     try:
         yield
@@ -82,7 +82,7 @@ def cancellable(cancellation: Cancellation) -> Iterator[None]:
 
 
 def check_cancelled() -> None:
-    """Raises `Cancelled` when nobody wants any more what this thread works on."""
+    """Raises `Cancelled` if this thread's work was cancelled."""
     cancellation = _current.get()
     if cancellation is not None and cancellation.is_cancelled:
         raise _cancelled()
@@ -103,7 +103,7 @@ def begin_again() -> None:
 
 
 def to_the_end() -> AbstractContextManager[None]:
-    """Inside, a cancel is not heard: for what takes back the work that was cancelled."""
+    """Inside, a cancel has no effect: it is for taking back the work that was cancelled."""
     return cancellable(Cancellation())
 
 
@@ -112,10 +112,10 @@ def _cancelled() -> Cancelled:
 
 
 def map_cancellable(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """`function` of each, in as many threads as there are processors.
+    """Call `function` for each item, in as many threads as there are processors.
 
-    Raises `Cancelled` at once, and what a call raises. Calls that are under way then go on to their next
-    check, with nobody waiting: they must not touch what others use.
+    Raises `Cancelled` at once, and any error of a call. Calls that are under way then run on to their next
+    check, and nobody waits for them: they must not touch anything that others use.
     """
     if _current.get() is None and len(items) < 2:
         return [function(item) for item in items]

@@ -1,9 +1,9 @@
-"""Fitting text into a number of terminal cells."""
+"""Fit text into a number of terminal cells."""
 
 from __future__ import annotations
 
 ELLIPSIS = "…"
-# Cells.
+# The fewest cells in which both ends of a text are kept.
 _FEWEST_BOTH = 8
 
 
@@ -32,7 +32,7 @@ def fit(text: str, width: int, *, right: bool = False, middle: bool = False) -> 
 
 
 def cut(text: str, width: int) -> str:
-    """At most `width` cells, with an ellipsis where something is missing."""
+    """At most `width` cells, with an ellipsis for the part that was cut."""
     if width_of(text) <= width:
         return text
     if width <= 1:
@@ -44,7 +44,7 @@ def cut_middle(text: str, width: int) -> str:
     """At most `width` cells, cut so that both ends stay: names often differ in their last word only."""
     if width_of(text) <= width:
         return text
-    # An end of two or three letters tells nothing.
+    # An end of two or three letters is no help.
     if width < _FEWEST_BOTH:
         return cut(text, width)
     head = _pieces(text, width - 1 - (width - 1) // 2)[0]
@@ -53,7 +53,7 @@ def cut_middle(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells, broken at blanks where there are any; at least one line."""
+    """Lines of at most `width` cells, broken at blanks if there are any; at least one line."""
     lines: list[str] = []
     line = " " * min(len(text) - len(text.lstrip(" ")), width - 1)
     first = True

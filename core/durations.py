@@ -21,7 +21,7 @@ _ISO = re.compile(
 )
 
 
-# The least value of the table option savepoint.create-interval: watchers look once a minute.
+# The least value of the table option savepoint.create-interval: watchers check once a minute.
 SHORTEST_INTERVAL = 60_000
 
 

@@ -27,20 +27,20 @@ READ_ONLY = (
     "Nothing is changed in read-only mode",
     "Look at --read-only, PAIMARK_READ_ONLY, and read_only in the config file or in paimark.open.",
 )
-# Of a text that is too long this much of its end stays: what a sentence says of what it quotes.
+# The length of the end that stays of a text that is too long: it is what a sentence says after a quotation.
 _END = 400
 
 
 def shortened(text: str) -> str:
-    """A text of at most `LONGEST` characters: of a longer one the beginning and the end."""
+    """A text of at most `LONGEST` characters: the beginning and the end of a longer one."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - _END - 3]} … {text[-_END:]}"
 
 
 class PaimarkError(Exception):
-    """Something a person must read. `message` is one sentence; `hint` says what to do next.
+    """An error that a person must read. `message` is one sentence; `hint` is what to do next.
 
-    Neither holds a secret of an address or an option, wherever the words came from, nor more than `LONGEST`
-    characters: a damaged file may be quoted in it.
+    Neither contains a secret of an address or an option, whatever the source of the words, nor more than
+    `LONGEST` characters: they may quote a damaged file.
     """
 
     exit_code = 1
@@ -64,7 +64,7 @@ class FileMissing(NotFound):
 
 
 class Corrupt(PaimarkError):
-    """A metadata file exists and can't be read: half-written, or not what its name says."""
+    """A metadata file exists and can't be read: half-written, or not what its name promises."""
 
 
 class Refused(PaimarkError):
@@ -72,7 +72,7 @@ class Refused(PaimarkError):
 
 
 class StatementFailed(PaimarkError):
-    """A SQL statement that can't be run as written. `position` is a character offset in it, where known."""
+    """A SQL statement that can't be run as written. `position` is a character offset in it, if known."""
 
     def __init__(self, message: str, hint: str = "", position: int | None = None) -> None:
         super().__init__(message, hint)
@@ -97,9 +97,9 @@ class Unavailable(PaimarkError):
 
 @contextmanager
 def failing_at(position: int | None) -> Iterator[None]:
-    """What is wrong inside is wrong at that place of a statement: raises `StatementFailed`.
+    """Give errors of the code inside a position in the statement: raises `StatementFailed`.
 
-    What storage does not answer, and a cancel, are no fault of the statement.
+    `Unavailable` and `Cancelled` stay as they are: they are no fault of the statement.
     """
     try:
         yield
@@ -111,7 +111,7 @@ def failing_at(position: int | None) -> Iterator[None]:
 
 @contextmanager
 def worded(said: Callable[[str], str]) -> Iterator[None]:
-    """Errors of what is inside in other words."""
+    """Reword the messages and the hints of errors of the code inside."""
     try:
         yield
     except PaimarkError as error:
@@ -122,7 +122,7 @@ def worded(said: Callable[[str], str]) -> Iterator[None]:
 
 @contextmanager
 def hints_told() -> Iterator[None]:
-    """Put hints into the words of errors: those are all that Spark shows of what a worker raises."""
+    """Put hints into the messages of errors: Spark shows nothing else of an error that a worker raises."""
     try:
         yield
     except PaimarkError as error:

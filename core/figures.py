@@ -1,4 +1,4 @@
-"""How counts, sizes, lengths of time and moments read, alike in the console, the command and messages."""
+"""Format counts, sizes, lengths of time and moments, alike in the console, the command and messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from humanize import intcomma, naturalsize
 
 _AGES = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 60, 86400, "d"))
 _YEAR = 86400 * 365
-# Writers' clocks may say anything.
+# The clock of a writer may hold any number.
 _NO_CALENDAR = (OverflowError, ValueError, OSError)
 _LENGTHS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, "ms"))
 
@@ -49,7 +49,7 @@ def whole_seconds(value: float) -> str:
 
 
 def clock_time(epoch_ms: int) -> str:
-    """`2026-05-01 12:03:11` in the zone of this machine; the number where no calendar holds it."""
+    """`2026-05-01 12:03:11` in the zone of this machine; the number itself if no calendar holds it."""
     try:
         return datetime.fromtimestamp(epoch_ms // 1000).isoformat(" ")
     except _NO_CALENDAR:
@@ -57,7 +57,7 @@ def clock_time(epoch_ms: int) -> str:
 
 
 def moment(epoch_ms: int) -> str:
-    """`2026-05-01 12:03:11+02:00`, in the zone of this machine, which a `TIMESTAMP AS OF` takes."""
+    """`2026-05-01 12:03:11+02:00`, in the zone of this machine: `TIMESTAMP AS OF` accepts it."""
     return _calendar(epoch_ms, "seconds")
 
 
@@ -75,7 +75,7 @@ def age(epoch_ms: int, now_ms: int) -> str:
 
 
 def distance(epoch_ms: int, now_ms: int) -> str:
-    """`3 min`, `-2 h` for what is still to come, `now`: for a column of ages."""
+    """`3 min`, `-2 h` for a time in the future, `now`: for a column of ages."""
     passed = (now_ms - epoch_ms) // 1000
     if abs(passed) < 2:
         return "now"

@@ -1,4 +1,4 @@
-"""Values that are computed when first asked for, and kept."""
+"""Values that are computed on first use, and kept."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):
-    """As `functools.cached_property`, which up to Python 3.11 has one lock for all objects of a class.
+    """Like `functools.cached_property`, which up to Python 3.11 has one lock for all objects of a class.
 
-    Two threads that ask at once may both work it out.
+    Two threads that need it at the same time may both compute it.
     """
 
     def __init__(self, make: Callable[[Any], T]) -> None:
@@ -39,11 +39,11 @@ class once(Generic[T]):
 
 
 class once_for_all(once[T]):
-    """The same of what must not be there twice: who asks while another thread works it out waits for it."""
+    """The same for a value that must be made only once: other threads wait while one thread computes it."""
 
     def _kept(self, instance: object) -> T:
         kept = instance.__dict__
-        # Of the object, and made by one of the threads only.
+        # A lock of this object; if two threads make one, `setdefault` keeps only the first.
         with kept.setdefault(f"making {self._name}", threading.RLock()):
             value: T = kept[self._name] if self._name in kept else super()._kept(instance)
             return value

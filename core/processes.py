@@ -1,4 +1,4 @@
-"""Whether a process that left its mark somewhere still lives."""
+"""Find out whether a process that left its mark somewhere is still alive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @cache
 def machine() -> str:
-    """Tells apart hosts, reboots and containers of one name; empty where the system does not say."""
+    """Tells apart hosts, reboots and containers with the same name; empty if the system does not show it."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
@@ -18,9 +18,9 @@ def machine() -> str:
 
 
 def start_of(pid: int) -> str:
-    """When the process began, in the kernel's ticks; `ended` for one that only waits to be collected.
+    """The start of the process, in the kernel's ticks; `ended` for one that only waits to be collected.
 
-    Empty where the system does not say, and for no such process.
+    Empty if the system does not show it, and if there is no such process.
     """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -30,11 +30,11 @@ def start_of(pid: int) -> str:
 
 
 def lives(pid: int, start: str) -> bool:
-    """Whether the process of this number and start lives on this machine. When in doubt it does."""
+    """Whether the process with this number and start is alive on this machine. If in doubt, it is."""
     try:
         os.kill(pid, 0)
     except PermissionError:
-        # Somebody else's process; where its start can be read, that decides.
+        # Another user's process: its start decides, if it can be read.
         pass
     except (ProcessLookupError, OverflowError):
         return False

@@ -1,4 +1,4 @@
-"""Names and texts as Spark SQL takes them, whatever they hold."""
+"""Names and texts in the form that Spark SQL accepts, whatever they contain."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def quoted(name: str) -> str:
 
 
 def quoted_if_needed(name: str) -> str:
-    """An identifier, plain where Spark takes it plain."""
+    """An identifier, without backticks if Spark accepts it so."""
     return name if _PLAIN_NAME.fullmatch(name) else quoted(name)
 
 

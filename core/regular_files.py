@@ -1,4 +1,4 @@
-"""Files of this machine that are opened by name, where anything may lie: a pipe would be waited for."""
+"""Open files of this machine by name without waiting, even if there is a pipe instead of a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NEVER_WAIT = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 def is_in_the_way(path: str | os.PathLike[str]) -> bool:
-    """Whether something lies there that is neither a file nor a link to one: a pipe, device, directory."""
+    """Whether the path exists and is neither a file nor a link to one: a pipe, device, directory."""
     try:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except (OSError, ValueError):
@@ -18,7 +18,7 @@ def is_in_the_way(path: str | os.PathLike[str]) -> bool:
 
 
 def open_regular(path: str | os.PathLike[str], flags: int) -> int:
-    """A descriptor, without waiting. Raises `OSError`, also for what is no regular file."""
+    """A descriptor, opened without waiting. Raises `OSError`, also if it is no regular file."""
     try:
         descriptor = os.open(path, flags | _NEVER_WAIT, 0o600)
     except ValueError as error:
@@ -33,6 +33,6 @@ def open_regular(path: str | os.PathLike[str], flags: int) -> int:
 
 
 def read_regular(path: str | os.PathLike[str]) -> bytes:
-    """All of a file. Raises `OSError`, also for what is no regular file."""
+    """All of a file. Raises `OSError`, also if it is no regular file."""
     with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
         return file.read()

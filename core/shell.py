@@ -13,7 +13,7 @@ def shell_line(words: Iterable[str]) -> str:
 
 
 def shell_word(word: str) -> str:
-    """A text with single quotes, as SQL has them, gets double ones: so it stays readable."""
+    """A word, quoted if needed. One with single quotes, as in SQL, gets double ones, to stay readable."""
     if "'" not in word or "!" in word:
         return shlex.quote(word)
     escaped = re.sub(r'(["$`\\])', r"\\\1", word)

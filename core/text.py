@@ -1,12 +1,12 @@
-"""Text from a table is hostile until it has been here."""
+"""Clean text from a table before it is shown: it may be hostile to a terminal, or to its reader."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 
-# C0 and C1 controls, DEL, halves of characters, line and paragraph separators, bidirectional marks, overrides
-# and isolates, fillers, tags, and every other character that takes no room and shows nothing.
+# C0 and C1 controls, DEL, halves of surrogate pairs, line and paragraph separators, bidirectional marks,
+# overrides and isolates, fillers, tags, and every other character that takes no room and shows nothing.
 _HOSTILE = (
     "\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
     "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0d\ufeff\uffa0\ufff0-\ufffb"
@@ -16,7 +16,7 @@ _HOSTILE = (
 _JOINED = "\u0600-\u109f\u1780-\u18af\ua840-\ua87f\ufb50-\ufdff\ufe70-\ufefc"
 _EMOJI = "\u00a9\u00ae\u203c-\u33ff\ufe0f\U0001f000-\U0001faff"
 _HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-# Few texts need patterns as wide as these: `re` compiles and keeps them when they are first asked for.
+# Few texts need these wide patterns: `re` compiles and keeps them on their first use.
 _INVISIBLE = (
     f"[{_HOSTILE}]|(?<![{_JOINED}])\u200c|(?<![{_JOINED}{_EMOJI}])\u200d|(?<![{_HAN}])[\U000e0100-\U000e01ef]"
     f"|(?<![{_EMOJI}])(?:\ufe0e|\ufe0f(?!\u20e3))"
@@ -41,7 +41,7 @@ def clean_text(value: object) -> str:
 
 
 def clean_json(text: str) -> str:
-    """The same JSON with every hostile character as its escape, for it may be printed on a terminal.
+    """The same JSON with every hostile character as its escape, because it may be printed on a terminal.
 
     `text` is encoded already: the line ends and spaces between its values stay.
     """
@@ -51,18 +51,18 @@ def clean_json(text: str) -> str:
 
 
 def unseen_in(name: str) -> str | None:
-    """The first character of a name that shows nothing, or no more than a blank does; None without one."""
+    """The first character of a name that shows nothing, or only a blank; None if there is none."""
     match = re.search(_NOT_IN_NAMES, name)
     return match[0] if match else None
 
 
 def has_halves(text: str) -> bool:
-    """Whether it holds half a character, which can't be encoded: of bytes that are not UTF-8, or escaped."""
+    """Whether it has half a surrogate pair, which can't be encoded: from bytes not in UTF-8, or escaped."""
     return not text.isascii() and re.search(_HALF, text) is not None
 
 
 def whole_number(text: str | bytes) -> int | None:
-    """The number that 1 to 18 digits spell, with or without blanks around them; None for all else."""
+    """The number in 1 to 18 digits, with or without blanks around them; None for all else."""
     digits = text.strip()
     return int(digits) if digits.isdigit() and digits.isascii() and len(digits) <= 18 else None
 
@@ -80,7 +80,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def distinct(names: Sequence[str], alike: Callable[[str], str] = str) -> list[str]:
-    """The names, a later one of two that are `alike` with a number behind it."""
+    """The names; the later of two that are `alike` gets a number after it."""
     taken: set[str] = set()
     written = set(map(alike, names))
     result = []
