@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from textual import events
 from textual.screen import Screen
 from textual.timer import Timer
 
+from core.cells import width_of, wrap
 from core.text import clean_text
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines, line_width
@@ -15,6 +17,8 @@ from tui.widgets.lines import Lines, line_width
 _SIGNS = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "": ""}
 _SHOWN_FOR = 6.0
 _READ_IN = 0.7
+# A sentence takes at most this part of the screen's lines.
+_SHARE = 8
 # How the keys are written where Textual's own names are longer than they need be.
 _WRITTEN = {
     "question_mark": "?",
@@ -90,11 +94,31 @@ class KeyBar(Lines):
         if self._timer is not None:
             self._timer.stop()
         self._timer = None if stays else self.set_timer(_SHOWN_FOR, self.hush)
-        self.update_lines()
+        self._fit()
 
     def hush(self) -> None:
         self._said = None
+        self._fit()
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """As high as the sentence needs: its end says what to do. A dialog has no line to give."""
+        said, high = self._said_in(self.size.width), self.styles.height
+        lines = 1 if self.screen.is_modal else max(1, min(len(said), self.app.size.height // _SHARE))
+        if high is None or high.value != lines:
+            self.styles.height = lines
         self.update_lines()
+
+    def _said_in(self, width: int) -> Sequence[Line]:
+        if self._said is None:
+            return ()
+        text, ink = self._said
+        if self.screen.is_modal or width_of(text) <= width:
+            return [[self._said]]
+        return [[(f" {line}", ink)] for line in wrap(text.strip(), max(1, width - 1))]
 
     def key_pressed(self) -> None:
         """A key hides a message that was there to read; one that came just now may be about this very key."""
@@ -108,7 +132,7 @@ class KeyBar(Lines):
     def lines(self, width: int) -> Sequence[Line]:
         if self._said is not None:
             self._shown = []
-            return [[self._said]]
+            return self._said_in(width)
         shown: dict[str, tuple[int, int, str, str, str]] = {}
         first = self._first()
         for _, binding, enabled, _ in self.screen.active_bindings.values():

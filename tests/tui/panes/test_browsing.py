@@ -14,6 +14,7 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.rows import SnapshotRow
+from core.travel.times.spoken import HINT
 from tests.actions.acting import context_on, done
 from tests.conftest import ORDERS
 from tests.faults.fault_files import Death, DiesAfter
@@ -220,6 +221,22 @@ async def test_a_savepoint_that_is_not_whole_yet_is_no_tag_of_another_engine(war
         await console.press("j", "enter", "2")
         await console.sees("! unfinished", "its savepoint is being made")
         assert "foreign" not in console.text
+
+
+async def test_a_sentence_is_whole_in_eighty_columns_and_the_keys_have_one_line(warehouse: Path) -> None:
+    """Its end says what to do."""
+    async with at_events(warehouse) as console:
+        await console.press("enter")
+        await console.press("colon", *"timeline", "enter")
+        await console.sees("[7 Timeline")
+        await console.press("at", *"tomorrow", "enter")
+        await console.sees("'tomorrow' is not a time. Write it like ", HINT.split()[-1])
+        bar = console.app.browse.key_bar
+        assert bar.size.height == 2 and bar.region.bottom == 24
+        await console.press("escape")
+        bar.hush()
+        await console.until(lambda: bar.size.height == 1)
+        assert "@ jump" in console.text.splitlines()[-1]
 
 
 async def test_a_journal_that_can_not_be_read_is_told_and_hides_no_counts(warehouse: Path) -> None:
