@@ -84,10 +84,12 @@ class Generated:
 
 def generate(table: Generated, warehouse: Path, judge: Judge) -> None:
     """Make the table of this seed."""
-    _Maker(table, warehouse, judge).make()
+    Maker(table, warehouse, judge).make()
 
 
-class _Maker:
+class Maker:
+    """Writes to `at`, the table or a branch of it as stock Paimon calls it, by the columns of `table`."""
+
     def __init__(self, table: Generated, warehouse: Path, judge: Judge) -> None:
         self.random = Random(table.seed)
         # Of its own: what else a seed stands for stays the same.
@@ -95,33 +97,38 @@ class _Maker:
         self.warehouse = warehouse
         self.judge = judge
         self.table = table
+        self.at = table.name
         table.merge, table.format = table.only or (self.random.choice(_MERGES), self.random.choice(_FORMATS))
         self.pools: dict[str, list[Any]] = {}
         self.numbered = 0
 
     def make(self) -> None:
-        self._columns()
-        self._options()
-        self._create()
+        self.begin()
         name = self.table.name
         past: list[Target] = []
         for step in range(self.random.choice([1, 2, 3, 4, 5])):
             if step and self._chance(0.3):
-                self._alter()
+                self.alter()
             if step and self.nulls.random() < 0.4:
-                self._loosen()
-            self._commit(name)
+                self.loosen()
+            self.commit(name)
             past.append(Target(name, tuple(self.table.columns), self._newest()))
             if self._chance(0.2):
-                self._compact(name)
+                self.compact(name)
         if self._is_looked_up():
             # Readers leave out what no compaction has looked at yet.
-            self._compact(name)
+            self.compact(name)
         self.table.targets.append(Target(name, tuple(self.table.columns)))
         if self._chance(0.15):
             self._branch()
         if self._chance(0.2) and not self._is_looked_up():
             self.table.targets.append(self.random.choice(past))
+
+    def begin(self) -> None:
+        """Create the table."""
+        self._columns()
+        self._options()
+        self._create()
 
     def _chance(self, share: float) -> bool:
         return self.random.random() < share
@@ -250,7 +257,7 @@ class _Maker:
             for each in table.columns
         )
 
-    def _commit(self, name: str) -> None:
+    def commit(self, name: str) -> None:
         by_stock = self._needs_stock() or self._chance(0.45)
         rows = self._rows(self.random.choice([1, 3, 8, 8, 25, 25, 300]))
         columns = self.table.columns
@@ -297,11 +304,11 @@ class _Maker:
             return "+I"
         return self.random.choices(_KINDS, [8, 1, 2, 1])[0]
 
-    def _compact(self, name: str) -> None:
+    def compact(self, name: str) -> None:
         self.judge.compact(self.warehouse, name)
         self._tell(f"stock compacts {name}")
 
-    def _alter(self) -> None:
+    def alter(self) -> None:
         free = [each for each in self.table.columns if not each.role]
         change = self.random.choice(["add", "drop", "rename", "rename", "widen", "widen", "first", "key"])
         if change == "add" or not free:
@@ -333,7 +340,7 @@ class _Maker:
                 self.pools[name] = self.pools.pop(column.name)
             self._altered("rename", column, name=name)
 
-    def _loosen(self) -> None:
+    def loosen(self) -> None:
         """A column that was NOT NULL takes nulls from now on."""
         required = [each for each in self.table.columns if each.required]
         if required:
@@ -346,7 +353,7 @@ class _Maker:
 
     def _altered(self, change: str, column: Column, **more: str) -> None:
         self._tell(f"alter: {change} {column.name} {more or ''}")
-        self.judge.alter(self.warehouse, self.table.name, change, column.name, **more)
+        self.judge.alter(self.warehouse, self.at, change, column.name, **more)
 
     def _newest(self) -> int:
         found: int = open_table(self.warehouse, self.table.name).snapshot_manager().get_latest_snapshot().id
@@ -359,9 +366,9 @@ class _Maker:
         self.judge.create_branch(self.warehouse, name, "b", "fork")
         self._tell(f"branch b at {newest}")
         branch = f"{name}$branch_b"
-        self._commit(branch)
+        self.commit(branch)
         if self._is_looked_up():
-            self._compact(branch)
+            self.compact(branch)
         self.table.targets.append(Target(branch, tuple(self.table.columns)))
 
 

@@ -42,6 +42,20 @@ def key_condition(columns: Sequence[Column], key: Sequence[str], row: Sequence[P
     return whole
 
 
+def key_in(
+    random: Random, columns: Sequence[Column], place: int, rows: Sequence[Sequence[Plain]]
+) -> Condition:
+    """Some values of one key column, of which one may be of no row."""
+    kind = columns[place].type
+    wanted = [random.choice(rows)[place] for _ in range(3)] + [plain(value(random, kind), kind)]
+    words = ", ".join(literal(each, kind) for each in wanted if each is not None)
+    among = [order(each, kind) for each in wanted if each is not None]
+    return Condition(
+        f"{quoted(columns[place].name)} IN ({words})",
+        lambda row: None if row[place] is None else order(row[place], kind) in among,
+    )
+
+
 def _simple(random: Random, columns: Sequence[Column], rows: Sequence[Sequence[Plain]]) -> Condition:
     atomic = [index for index, each in enumerate(columns) if not pa.types.is_nested(each.type)]
     index = random.choice(atomic or range(len(columns)))

@@ -87,15 +87,15 @@ def agree(
 
     The engine may read another warehouse with the same files as `warehouse`.
     """
-    rows = _alive(target, judge.rows(warehouse, target.table, snapshot=target.snapshot))
+    rows = alive(target, judge.rows(warehouse, target.table, snapshot=target.snapshot))
     whole, *rest = _questions(random, table, target, rows)
     questions = [whole, *random.sample(rest, 3), _aggregate(table, target, rows)]
     faults = [_differ("pypaimon", _pypaimon_rows(warehouse, target), whole.rows)]
-    answers = [_answered(engine, each) for each in questions]
+    answers = [answered(engine, each) for each in questions]
     if answers[0].is_native:
         assert ask(engine, f"SET {SCAN}=python").finish
         try:
-            answers += [_answered(engine, each) for each in (whole, random.choice(questions[1:]))]
+            answers += [answered(engine, each) for each in (whole, random.choice(questions[1:]))]
         finally:
             assert ask(engine, f"RESET {SCAN}").finish
     found = [fault for fault in [*faults, *(answer.fault for answer in answers)] if fault]
@@ -156,7 +156,7 @@ class Answered:
     fault: str
 
 
-def _answered(engine: Engine, question: Question) -> Answered:
+def answered(engine: Engine, question: Question) -> Answered:
     answer = ask(engine, question.sql)
     how = "".join(reading.scan for reading in answer.readings)
     return Answered(how == "native", _fault(answer, question, f"{how}: {question.sql}"))
@@ -192,10 +192,10 @@ def _pypaimon_rows(warehouse: Path, target: Target) -> Counter[str]:
     for row, place in product(rows, filled):
         text = row[place]
         row[place] = text.rstrip(" ") if isinstance(text, str) else text
-    return Counter(comparable(row, kinds) for row in _alive(target, rows))
+    return Counter(comparable(row, kinds) for row in alive(target, rows))
 
 
-def _alive(target: Target, rows: list[list[Plain]]) -> list[list[Plain]]:
+def alive(target: Target, rows: list[list[Plain]]) -> list[list[Plain]]:
     """Rows without those that delete, by the column that says so.
 
     A known fault of pypaimon: it counts no deletes in the files it writes. Where such a file overlaps no
