@@ -1,4 +1,4 @@
-"""Measurements beside peers, in the same run: `make bench`, or one alone as `python -m benchmarks.console`.
+"""Compare Paimark with peers, in the same run: `make bench`, or one alone: `python -m benchmarks.console`.
 
-Begin with `__main__`. CONTRIBUTING.md says what P1 to P13 are.
+Begin with `__main__`. CONTRIBUTING.md defines P1 to P13.
 """

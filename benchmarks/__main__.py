@@ -1,7 +1,7 @@
 """Measure one goal (`python -m benchmarks P8 --rounds 3`), or every goal in turn (`--all`, or `make bench`).
 
-What follows a number goes to its module; `--help` lists it. benchmarks/README.md has the goals and what was
-measured.
+The words after the number go to the goal's module; `--help` lists them. benchmarks/README.md has the goals
+and the results.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ def listing() -> str:
 
 
 def failed(commands: Iterable[Command]) -> list[Command]:
-    """Those that did not end well."""
-    # A process each: what one imports must not be in another's memory figures.
+    """Run the commands, and return those that failed."""
+    # A process each: the imports of one must not count in the memory figures of another.
     return [each for each in commands if subprocess.call([sys.executable, "-m", *each])]
 
 

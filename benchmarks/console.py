@@ -1,7 +1,7 @@
 """The console beside its peers: its start (P1), and many rows in a grid (P4), in the same run.
 
-`python -m benchmarks.console [--rounds R] [--rows N]`. It installs harlequin and
-textual-fastdatatable, each into an environment of its own in the cache. Rounds are interleaved.
+`python -m benchmarks.console [--rounds R] [--rows N]`. It installs harlequin and textual-fastdatatable, each
+into an environment of its own in the cache. Rounds are interleaved.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def environment(state: str) -> dict[str, str]:
 
 
 def compare_starts(rounds: int) -> None:
-    """From process start to a frame that holds rows; harlequin's to its first frame, as it opens no table."""
+    """From process start to a frame with rows; for harlequin, which opens no table, to its first frame."""
     with tempfile.TemporaryDirectory() as place:
         warehouse = write_warehouse(Path(place) / "warehouse", range(1, 51))
         harlequin = peer_python("harlequin", HARLEQUIN).parent / "harlequin"
@@ -56,7 +56,7 @@ def compare_starts(rounds: int) -> None:
             "harlequin": ([str(harlequin), f"{place}/duck.db"], b"Data Catalog"),
         }
         found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in subjects}
-        # One start of each beforehand: what is compiled and cached then is so for all.
+        # One start of each beforehand, so that compilation and caches are ready for all.
         for number in range(rounds + 1):
             for name, (command, words) in subjects.items():
                 start = time_start(command, words, environment(place))

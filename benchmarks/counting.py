@@ -1,15 +1,15 @@
-"""What it takes to delete from a table of a million data files and a thousand branches (P10).
+"""The cost of deletions from a table of a million data files and a thousand branches (P10).
 
 `python -m benchmarks.counting [--files N] [--branches N] [--milliseconds T]`. For each action: seconds to
 plan and to apply, requests, and the most memory its process held.
 
-Synthetic: the metadata (snapshots, tags, branches, lists, manifests with entries as long as real ones) is
-written by this program and no data file exists, which counting never reads; the store is the local disk
-behind the code for object stores, each request delayed. Real: all from the action down to that code.
+Synthetic: this program writes the metadata (snapshots, tags, branches, lists, manifests with entries as long
+as real ones), and no data files, because counting never reads them. The store is the local disk behind the
+code for object stores, with a delay for each request. Real: everything from the action down to that code.
 
-Measured with the defaults (1,056,985 data files, 1,000 branches, 20 ms), at low priority on two cores that
-others kept busy, so that the seconds are more than it takes (before: deletions listed all branches one after
-the other before every 32 files, and did not end within hours; delete-tag, which frees 2 files, took 370 s):
+Measured with the defaults (1,056,985 data files, 1,000 branches, 20 ms), at low priority on two busy cores,
+so that an idle machine takes fewer seconds (before: deletions listed all branches one after the other before
+every 32 files, and did not end within hours; delete-tag, which frees 2 files, took 370 s):
 
                     plan s   all s   cpu s  requests     MB
     delete-savepoint  19.3    68.8    24.5    59,442     65  10,003 files freed
@@ -53,7 +53,7 @@ from tests.table.avro_files import MANIFEST, avro, manifest_record, record
 TABLE = TablePath("shop", "t")
 PER_MANIFEST = 40_000
 COMMITS, PER_COMMIT = 100, 20
-# Held by one savepoint alone, and by one branch.
+# Data files that only one savepoint holds, and that only one branch holds.
 HELD_ALONE = 10_000
 ACTIONS: dict[str, dict[str, object]] = {
     "delete-savepoint": {"id": 1},
@@ -119,7 +119,7 @@ Meta = dict[str, Any]
 
 @dataclass
 class Maker:
-    """Writes the table. `live` is how many files main has, of which each commit drops the oldest."""
+    """Writes the table. `made` counts its lists and manifests, `files` its data files."""
 
     warehouse: Path
     random: random.Random = field(default_factory=lambda: random.Random(7))
@@ -170,7 +170,7 @@ class Maker:
         return manifest_record(name, size, len(added), len(deleted))
 
     def snapshot(self, root: Root, number: int, base: list[Meta], delta: list[Meta]) -> bytes:
-        """A commit: its bytes, also written as a snapshot of the root."""
+        """Write a commit as a snapshot of the root, and return its bytes."""
         lists = []
         for metas in (base, delta):
             self.made += 1
@@ -252,7 +252,7 @@ def _fork(maker: Maker, root: Root, tag: int, states: dict[int, list[Meta]], own
 
 
 class SlowFilesystem(LocalFileSystem):  # type: ignore[misc]
-    """The local disk, a while away: each request takes as long, and is counted."""
+    """The local disk as if far away: it delays and counts each request."""
 
     cachable = False
     requests = 0
@@ -304,7 +304,7 @@ def slow_context(warehouse: Path) -> Context:
 
 
 def run(name: str, warehouse: Path, milliseconds: float) -> None:
-    """One action in this process; its figures as JSON."""
+    """Run one action in this process, and print its figures as JSON."""
     SlowFilesystem.seconds = milliseconds / 1000
     context, told = slow_context(warehouse), list[str]()
     started, cpu = time.perf_counter(), time.process_time()
@@ -354,7 +354,7 @@ def main() -> None:
         print(f"{'':18}{'plan s':>8}{'all s':>8}{'cpu s':>8}{'requests':>10}{'MB':>7}")
         for name in [chosen.only] if chosen.only else ACTIONS:
             place = warehouse.with_name(f"{warehouse.name}-copy")
-            # Files are replaced and removed, never changed: links do for a copy.
+            # Files are replaced and removed, never changed, so hard links are enough for a copy.
             shutil.copytree(warehouse, place, copy_function=os.link)
             words = ["--run", name, "--at", str(place), "--milliseconds", str(chosen.milliseconds)]
             done = subprocess.run(

@@ -1,11 +1,11 @@
-"""The goals by number: what is measured, and the commands that measure it."""
+"""The goals by number: what each measures, and the commands for it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# A module, and words for it.
+# A module, and its command-line words.
 Command = tuple[str, ...]
 
 

@@ -1,7 +1,7 @@
 """One grid with many rows in a terminal without a screen: its first paint, and page after page.
 
-`python -m benchmarks.grids ours|datatable|fastdatatable ROWS`, run by `benchmarks.console` in a process
-of its own. A paint is over when the frame that holds the rows has been handed to the terminal driver.
+`python -m benchmarks.grids ours|datatable|fastdatatable ROWS`; `benchmarks.console` runs it in a process of
+its own. A paint is over when the terminal driver has the frame with the rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def cells(number: int) -> tuple[str, ...]:
 
 
 class Frames(App[None]):
-    """Notes when each frame was out, and the CPU time used until then."""
+    """Notes the time of each frame, and the CPU time used until then."""
 
     def __init__(self, widget: Widget) -> None:
         super().__init__()
@@ -46,12 +46,12 @@ class Frames(App[None]):
         self.last = (time.perf_counter(), time.process_time())
 
     def furthest(self) -> int:
-        """The highest row in sight."""
+        """The highest row that is visible."""
         strips = self.screen._compositor.render_strips(self.size)
         return max((int(number) for strip in strips for number in _NUMBER.findall(strip.text)), default=-1)
 
     async def painted(self, after: float, beyond: int) -> tuple[float, float]:
-        """When the first frame later than `after` with a row beyond that one was out."""
+        """The times of the first frame later than `after` that shows a row beyond that one."""
         seen = after
         while time.perf_counter() - after < _PATIENCE:
             frame = self.last
@@ -73,7 +73,7 @@ async def measure(app: Frames, fill: Any) -> dict[str, float]:
         found = {"first_wall": done[0] - wall, "first_cpu": done[1] - cpu}
         if app.focused is None:
             app.screen.focus_next()
-        # Some grids only go to the last row in sight at first.
+        # In some grids the first page down only goes to the last visible row.
         await pilot.press("pagedown")
         walls, cpus = [], []
         for _ in range(PAGES):
@@ -113,7 +113,7 @@ def fastdatatable(rows: int) -> tuple[Widget, Any]:
     import pyarrow as pa
     from textual.containers import Container
 
-    # In the peer's environment only, so nothing here knows its types.
+    # Only the peer's environment has it, so mypy does not know its types.
     make_table = importlib.import_module("textual_fastdatatable").DataTable
     columns = list(zip(*(cells(number) for number in range(rows)), strict=True))
     data = pa.table({title: pa.array(values) for title, values in zip(TITLES, columns, strict=True)})

@@ -1,7 +1,7 @@
-"""Reading metadata, beside a plain loop and pypaimon, on the same files in the same run.
+"""Read metadata, beside a plain loop and pypaimon, on the same files in the same run.
 
 `python -m benchmarks.metadata [--snapshots N] [--rounds R]`. Each measurement is a process of its own; rounds
-are interleaved; times are medians. Where time says little the work is counted: file operations, requests.
+are interleaved; times are medians. If times mean little, it counts the work: file operations, requests.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ SUBJECTS = {each.__name__: each for each in (plain_loop, our_rows, pypaimon_rows
 
 
 def peak_kb() -> int:
-    """The most memory that this process has held; unlike getrusage's, not its parent's."""
+    """The most memory that this process has held; getrusage's figure can be its parent's."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0])
 
@@ -121,7 +121,7 @@ def interpreter_kb() -> int:
 
 
 def compare(title: str, cases: list[tuple[str, Path]], rounds: int, peer: int) -> None:
-    """Print a line a case; ratios are to the case at index `peer`."""
+    """Print a line for each case; ratios are to the case at index `peer`."""
     found: list[list[dict[str, float]]] = [[] for _ in cases]
     for _ in range(rounds):
         for results, (subject, warehouse) in zip(found, cases, strict=True):

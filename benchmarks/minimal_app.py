@@ -1,4 +1,4 @@
-"""The least that a Textual application with 50 rows can be: what a start is measured against."""
+"""The smallest Textual application with 50 rows: the console's start is compared with it."""
 
 from textual.app import App, ComposeResult
 from textual.widgets import DataTable

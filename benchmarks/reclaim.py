@@ -1,7 +1,7 @@
-"""What it takes to make savepoints and branches and to replace main (P9), and to delete a savepoint (P10).
+"""The cost of making savepoints and branches, of replacing main (P9), and of deleting a savepoint (P10).
 
-`python -m benchmarks.reclaim [--snapshots N] [--commits N] [--rounds R]`. Deleting is compared with what
-orphan cleaning does to learn what a table needs: to read every reference of every root. Rounds are
+`python -m benchmarks.reclaim [--snapshots N] [--commits N] [--rounds R]`. It compares a deletion with the way
+in which orphan cleaning learns the needs of a table: it reads every reference of every root. Rounds are
 interleaved; times are medians.
 """
 
@@ -27,7 +27,7 @@ from core.table.lineage.lineage import Lineage
 from tests.actions.histories import TABLE, History, needed_by_all
 from tests.table.lineages import CountingFiles
 
-# Paimon's defaults: savepoints now and then, and few snapshots behind the newest.
+# Paimon's defaults: a savepoint now and then, and few snapshots before the newest.
 SAVEPOINT_EVERY, SNAPSHOTS_KEPT = 20, 50
 FEW = 1_000
 
@@ -39,7 +39,7 @@ def counting_context(warehouse: Path) -> tuple[Context, CountingFiles]:
 
 
 def saved_history(warehouse: Path, commits: int) -> int:
-    """A table with a savepoint every so many commits; how many it has."""
+    """Make a table with a savepoint every `SAVEPOINT_EVERY` commits, and return their number."""
     history = History(warehouse, Random(7))
     savepoints = 0
     for number in range(1, commits + 1):
@@ -58,7 +58,7 @@ def do(context: Context, name: str, /, **arguments: object) -> None:
 
 
 def manifests_of(reads: list[str]) -> int:
-    """How many different manifests, not lists, were read."""
+    """The number of different manifests, without lists, that were read."""
     return len({path for path in reads if "/manifest/manifest-" in path and "manifest-list" not in path})
 
 
@@ -69,7 +69,7 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def delete_one(warehouse: Path, place: Path, number: int) -> tuple[float, float, int, int]:
-    """Wall and CPU seconds, reads and manifests; on a copy, so that each round deletes the same."""
+    """Wall and CPU seconds, reads and manifests; on a copy, so that each round makes the same deletion."""
     shutil.copytree(warehouse, place)
     context, files = counting_context(place)
     wall, cpu = timed(lambda: do(context, "delete-savepoint", id=number))
@@ -101,7 +101,7 @@ def compare_deleting(commits: int, rounds: int) -> None:
 
 
 def many_snapshots(warehouse: Path, count: int) -> None:
-    """The newest is real; those before it have its files, for nothing reads them."""
+    """Make `count` snapshots. The newest is real; the others have its files, because nothing reads them."""
     history = History(warehouse, Random(7))
     root = TABLE.root()
     for _ in range(5):
@@ -113,7 +113,7 @@ def many_snapshots(warehouse: Path, count: int) -> None:
     assert Lineage(history.files, root).latest_id() == count
 
 
-# In this order, each on what the one before left: the table is then as it was.
+# In this order, each on the result of the one before: at the end the table is as it was.
 CHANGES: tuple[tuple[str, Callable[[int], dict[str, object]]], ...] = (
     ("create-savepoint", lambda number: {}),
     ("create-branch", lambda number: {"name": "fix", "tag": f"savepoint.{number}"}),
@@ -125,7 +125,7 @@ CHANGES: tuple[tuple[str, Callable[[int], dict[str, object]]], ...] = (
 
 
 def change(place: Path, name: str, arguments: dict[str, object]) -> tuple[float, int, int, int]:
-    """Wall seconds, reads of other files than snapshots, reads of those, and listings."""
+    """Wall seconds, reads of files other than snapshots, reads of snapshots, and listings."""
     context, files = counting_context(place)
     wall, _ = timed(lambda: do(context, name, **arguments))
     snapshots = sum(f"/{SNAPSHOT_PREFIX}" in path for path in files.reads)

@@ -1,4 +1,4 @@
-"""What a terminal shows after the bytes it got: as much of one as the console's bytes need."""
+"""The screen of a terminal after the bytes it got; it knows the sequences that the console sends."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _PIECE = re.compile(
     "|\x1b[\\]P].*?(?:\x07|\x1b\\\\)|\x1b[^\\[\\]P]|([^\x1b])",
     re.DOTALL,
 )
-# Underlined, reversed, struck out, overlined.
+# Underlined, reversed, struck out, overlined: these are visible on a blank.
 _SEEN_ON_BLANKS = {"4", "7", "9", "21", "53"}
-# A character, and the codes it is shown with, and the link.
+# A character, and the codes and the link with which it is shown.
 Cell = tuple[str, frozenset[str]]
 
 
 class Screen:
-    """Fed with bytes or text. `cells` are by line and column; what was never written to is not there."""
+    """Fed with bytes or text. `cells` are by line and column, without those that were never written."""
 
     def __init__(self) -> None:
         self.cells: dict[tuple[int, int], Cell] = {}
@@ -56,7 +56,7 @@ class Screen:
                 self._link = link
             elif character is not None and character >= " ":
                 self._put(character)
-        # The beginning of a sequence whose end is still to come.
+        # The beginning of a sequence whose end has not come yet.
         self._left = text[end:]
 
     def _do(self, codes: str, command: str) -> None:
@@ -91,7 +91,7 @@ class Screen:
     def _put(self, character: str) -> None:
         ink = frozenset(self._ink.values())
         if character == " " and not ink & _SEEN_ON_BLANKS:
-            # Two blanks on one background look the same.
+            # Two blanks on the same background look the same.
             ink = frozenset(self._ink[kind] for kind in ("48",) if kind in self._ink)
         elif self._link:
             ink |= {self._link}
@@ -105,7 +105,7 @@ class Screen:
         self._x += width
 
     def _halve(self, start: int, end: int) -> None:
-        """Of a wide character that is written over in part nothing stays."""
+        """Blank the rest of a wide character that is partly overwritten."""
         for edge, other in ((start, start - 1), (end, end)):
             cell = self.cells.get((self._y, edge))
             if cell is not None and cell[0] == "":
@@ -134,7 +134,7 @@ class Screen:
 
 
 def _kind(code: int) -> str:
-    """Codes of one kind take each other's place."""
+    """Codes of one kind replace each other."""
     if code in (*range(30, 38), 39, *range(90, 98)):
         return "38"
     return "48" if code in (*range(40, 48), 49, *range(100, 108)) else str(code)

@@ -1,7 +1,7 @@
 """The demo's tour over a slow line, at 80x24: how long each step takes, and the bytes that it sends.
 
-`python -m benchmarks.slow_tour [--delay SECONDS] [--rate BYTES]`: 0.1 s each way, 10 kB a second unless told.
-With `--record FILE` it writes what the terminal got, as asciinema plays it, at the pace of a reader.
+`python -m benchmarks.slow_tour [--delay SECONDS] [--rate BYTES]`: by default 0.1 s each way, 10 kB a second.
+With `--record FILE` it writes what the terminal got as a recording for asciinema, at the pace of a reader.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LINES, COLUMNS = 24, 80
 _ESCAPE = "\x1b"
 _RUN = "\x12"
 _SKIP = "\x1b[20~"
-# Names: what is done, the keys in turn, and the words that are on the screen once it is done.
+# A name, the keys in turn, and the words that are on the screen when it is done.
 Step = tuple[str, Sequence[str], Sequence[str]]
 
 
@@ -37,7 +37,7 @@ class Took:
 
 
 def steps(when: str) -> list[Step]:
-    """`when` is the time that the tour says to jump to."""
+    """`when` is the time to which the tour says to jump."""
     return [
         ("to a time", ["@", when, "\r"], ["Tour 3 of 9"]),
         ("mark two", [" ", "k", " "], ["2 marked"]),
@@ -94,12 +94,12 @@ class Tourist:
         return Took(name, took, sum(len(data) for _, data in self.frames) - before)
 
     def _type(self, key: str) -> None:
-        """Words a letter at a time, as a person does."""
+        """Type words a letter at a time, as a person does."""
         for letter in [key] if key.startswith(_ESCAPE) else key:
             self._terminal.send(letter)
             time.sleep(self._pace / 20)
         if key == _ESCAPE:
-            # Whatever comes close behind it is one key with it.
+            # The program reads an Escape and a byte that follows it closely as one key.
             time.sleep(0.2)
 
     def close(self) -> None:
@@ -115,14 +115,14 @@ def tour(delay: float, rate: float, pace: float) -> tuple[list[Took], list[tuple
         tourist = Tourist([*line, *paimark("demo", str(place / "paimark-demo"))], place, pace)
         try:
             took = list(tourist.tour())
-            # The recording names no directory of this machine.
+            # So that the recording names no directory of this machine.
             return took, [(when, text.replace(name, "~")) for when, text in tourist.frames]
         finally:
             tourist.close()
 
 
 def record(path: Path, frames: Sequence[tuple[float, str]]) -> None:
-    """As asciinema plays it: a line of what it is, then a line a frame."""
+    """Write asciinema's format: a line with the header, then a line for each frame."""
     head = {"version": 2, "width": COLUMNS, "height": LINES, "title": "Paimark: a branch becomes main"}
     lines = [head, *([round(when, 3), "o", text] for when, text in frames)]
     path.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in lines))

@@ -1,11 +1,11 @@
-"""Queries of tables that Spark's own readers hardly or not at all read, beside stock Paimon for Java (P8c).
+"""Queries of tables that Spark's own readers read hardly or not at all, beside stock Paimon for Java (P8c).
 
 `python -m benchmarks.source_scans [--rows N] [--rounds R] [--tables T ...] [--questions Q ...]` asks the
-questions of `benchmarks.spark_scans` to tables that stock Paimon writes. `as chosen` reads Avro, those with
-vectors and those of first rows natively, the others by pypaimon-rust; `python alone` reads them without it.
+questions of `benchmarks.spark_scans` to tables that stock Paimon writes. `as chosen` reads Avro, tables with
+vectors and first-row tables natively, the others by pypaimon-rust; `python alone` reads them without it.
 Rounds are interleaved, times are medians, and CPU is that of all processes. The first round of each way warms
-up. It needs a JDK, Maven and pypaimon-rust, and takes the stock connector as the peer where it is to be had,
-else the bare library.
+up. It needs a JDK, Maven and pypaimon-rust. The peer is the stock connector, or the bare library if the
+connector is not available.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SUMS = ";".join(
     f"fields.{name}.aggregate-function={function}"
     for name, function in {"amount": "sum", "quantity": "max", "region": "last_non_null_value"}.items()
 )
-# The options of each, and what becomes of the files of a commit.
+# The options of each, and what happens to the files of a commit.
 TABLES = {
     "avro": ("plain", "file.format=avro", "keep"),
     "keyed_avro": ("keyed", "file.format=avro", "keep"),
@@ -51,7 +51,7 @@ def write_tables(library: Library, warehouse: Path, rows: int) -> None:
         library.do("create", "bench", table, kind, options)
         library.do("write", "bench", table, 0, 1, rows, "keep" if kind == "plain" else "compact")
         for number in range(_SMALL_RUNS):
-            # A hundredth of the keys anew, over the whole range.
+            # It writes a hundredth of the keys again, over the whole range.
             library.do("write", "bench", table, number, rows // small, small, after)
 
 
@@ -77,7 +77,7 @@ def measure(sides: Sides, given: argparse.Namespace) -> Costs:
     for table, number, question in product(given.tables, range(given.rounds + 1), given.questions):
         key = given.rows // 3 + number
         asked = Asked(table, question, QUESTIONS[question].format(table=f"bench.{table}", key=key), key)
-        # The first to read something pays for what the others find ready.
+        # The first way to read something pays for caches that the others find ready.
         for way, work in sorted(ways_of(sides, asked).items(), reverse=bool(number % 2)):
             if way != "python alone" or number <= given.slow_rounds > 0:
                 cost = work()

@@ -1,12 +1,13 @@
 """The first query after a commit to a large keyed table, beside stock Paimon (P12).
 
 `python -m benchmarks.spark_commits [--rows N] [--commit N] [--rounds R] [--snapshots S] [--questions Q ...]
-[--keep PLACE]`. The table is one big run of files, generated; stock Paimon commits to it, keys over the whole
-range. Each question is the first after a commit of its own: with what is known of the state before, without
-(`spark.paimark.reuse` off), asked of the bare library, and of the stock connector where it is to be had.
-Times are medians, CPU is that of all processes.
+[--keep PLACE]`. The table is one big run of generated files; stock Paimon commits keys over the whole range
+to it. Each question is the first after a commit of its own: with knowledge of the state before, without it
+(`spark.paimark.reuse` off), to the bare library, and to the stock connector if it is available. Times are
+medians, CPU is that of all processes.
 
-Then `--snapshots` commits with a query each: what the engine holds must not grow. It needs a JDK and Maven.
+Then it makes `--snapshots` commits with a query each: the engine's memory must not grow. It needs a JDK and
+Maven.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def measure(
             new_commit()
             cost = ask(sides, way, Asked(TABLE, question, sql, key))
             print(f"{question} {way}: {cost.wall:.0f} ms, cpu {cost.cpu:.0f}", file=sys.stderr, flush=True)
-            # The first round warms up, and reads keys that are in memory later.
+            # The first round warms up, and reads keys that later rounds find in memory.
             costs[TABLE, question, way if number else f"{way} at first"].append(cost)
     if rounds:
         report(costs, [TABLE], questions, (*ways, "reuse at first"), peer)

@@ -1,8 +1,8 @@
-"""The first query after Spark's start, and of a snapshot: with what is done in idle time, and without.
+"""The first query after Spark's start, and of a snapshot: with the work done in idle time, and without it.
 
 `python -m benchmarks.spark_first [--rows N] [--rounds R] [--rest S]`. Each round starts an engine for each
 question and way, lets it rest, and asks the question, then another one. Ways and questions are interleaved.
-CPU is that of all its processes: from the question to its end, and, as `rest`, from ready to the question.
+CPU is that of all its processes: from the question to its end and, as `rest`, from ready to the question.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the engine holds after many statements.
+"""The memory of the engine after many statements.
 
-`python -m benchmarks.spark_memory [--statements N] [--every M]`. Statements of many kinds follow one another,
-no two alike: lookups, scans, aggregates, answers of metadata, time travel, views, settings, mistakes; every
-hundredth is asked of a new snapshot. Told are the live objects of Java after a collection, of all classes and
-of data frames, and the memory of the engine's Python process. It needs a JDK's `jcmd`.
+`python -m benchmarks.spark_memory [--statements N] [--every M]`. It runs statements of many kinds, no two
+alike: lookups, scans, aggregates, answers of metadata, time travel, views, settings, mistakes; every
+hundredth reads a new snapshot. It reports Java's live objects after a collection, of all classes and of data
+frames, and the memory of the engine's Python process. It needs a JDK's `jcmd`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def rows(first: int) -> pa.Table:
 
 
 def live(jcmd: str, java: int) -> tuple[int, int]:
-    """Bytes of all objects, and how many data frames there are, after a collection."""
+    """The bytes of all objects, and the number of data frames, after a collection."""
     words = [jcmd, str(java), "GC.class_histogram"]
     listed = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True).stdout
     frames = re.search(rf"^ *\d+: +(\d+) +\d+ +{re.escape(_FRAME)}(?: |$)", listed, re.MULTILINE)

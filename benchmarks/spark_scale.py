@@ -1,11 +1,11 @@
 """A keyed table of many rows in many small files, on a small cluster (P13).
 
-`python -m benchmarks.spark_scale [--rows N] [--files F] [--buckets B] [--place DIRECTORY] [--memory M]`. In
-each bucket one big run of files and five newer ones that hide rows of it: all rows are merged. The cluster is
+`python -m benchmarks.spark_scale [--rows N] [--files F] [--buckets B] [--place DIRECTORY] [--memory M]`. Each
+bucket has one big run of files and five newer ones that hide rows of it: all rows are merged. The cluster is
 a master and two executors of 1 GB on this machine; the driver has as much. Each question is asked twice.
 
-Told are times, the most memory that the driver's two processes ever held, the largest task, and of how many
-stages the part that all tasks share is over 1 MiB. A `place` keeps the table for the next time.
+It reports times, the most memory that the driver's two processes ever held, the largest task, and the number
+of stages whose part for all tasks is over 1 MiB. A `place` keeps the table for the next time.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from tests.spark.standalone import standalone
 
 TABLE = "bench.scale"
 _SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("version", pa.int32())])
-# Of every five keys in a row, which one a newer run has: two of them are written twice.
+# For each newer run, its key out of every five consecutive ones: two keys are written twice.
 _NEWER = (0, 1, 2, 0, 1)
 _STRIDE = 5
 _TASK = re.compile(rb"Starting task .*?, (\d+) bytes\)")
-# What all tasks of a stage share, where it is over 1 MB.
+# The log line of a stage whose part for all tasks is over 1 MB.
 _LARGE = b"Broadcasting large task binary"
 _LOGGED = """
 rootLogger.level = warn
@@ -67,7 +67,7 @@ class Part(NamedTuple):
 
 
 def parts(rows: int, files: int, buckets: int) -> Iterator[Part]:
-    """Half of all rows are in the big runs."""
+    """The files to write; half of all rows are in the big runs."""
     in_file = rows // files
     of_run = files // buckets // 2
     for bucket in range(buckets):
@@ -103,7 +103,7 @@ def write_file(place: Path, part: Part) -> DataFile:
 
 
 def _first_number(part: Part) -> int:
-    """Runs are of one age each."""
+    """The first sequence number: all numbers of a run are above those of older runs."""
     return part.version * (1 << 40) + part.first
 
 
@@ -116,7 +116,7 @@ def write_table(place: Path, rows: int, files: int, buckets: int) -> None:
 
 
 def questions(rows: int, files: int, buckets: int) -> dict[str, tuple[str, Any]]:
-    """Each with its answer."""
+    """Each question with its answer."""
     keys = sum(part.rows for part in parts(rows, files, buckets) if not part.version)
     newest = {residue: version for version, residue in enumerate(_NEWER, 1)}
     versions = sum(newest.get(residue, 0) for residue in range(_STRIDE)) * (keys // _STRIDE)

@@ -3,15 +3,15 @@
 `python -m benchmarks.spark_scans [--rows N] [--rounds R] [--tables T ...] [--questions Q ...] [--ways W ...]`
 asks five questions to three tables that stock Paimon writes: appended; with a key, one big run and small
 ones; with a key, and equal runs that all overlap. Rounds are interleaved, times are medians, CPU is that of
-all processes, and rows are compared. `read before` is a later query of a snapshot, `new` the first.
+all processes, and rows are compared. `new` is the first query of a snapshot, `read before` a later one.
 
 Some cells alone: `--tables big_run --questions point count --ways 'read before' new connector`. Other
 ways are `library` (stock Paimon for Java with threads and no engine), `rust` (pypaimon-rust in process, P8b),
 `python source` and `pypaimon` (slow). `--keep PLACE` keeps the tables of each size for the next time.
 
-Maven fetches the connector, or `--connector` and `--connector-pyspark` name another. Where it is not to be
-had, ratios are to the library, times what that took of the connector's time where both were measured. It
-needs a JDK and Maven.
+Maven fetches the connector, or `--connector` and `--connector-pyspark` name another. If it is not available,
+ratios are to the library, multiplied by its share of the connector's time where both were measured. It needs
+a JDK and Maven.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Asked(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """`others` answer SQL too, by the names of their ways."""
+    """`others` are further peers that answer SQL, by the names of their ways."""
 
     engine: Engine
     library: Library
@@ -75,7 +75,7 @@ def write_tables(library: Library, warehouse: Path, rows: int) -> None:
         library.do("write", "bench", "append", part * rows // 4, 1, rows // 4, "keep")
     library.do("write", "bench", "big_run", 0, 1, rows, "compact")
     for number in range(_SMALL_RUNS):
-        # A hundredth of the keys anew, over the whole range.
+        # It writes a hundredth of the keys again, over the whole range.
         library.do("write", "bench", "big_run", number, rows // small, small, "keep")
     for number in range(_EQUAL_RUNS):
         library.do("write", "bench", "equal_runs", number, 2, rows // _EQUAL_RUNS, "keep")
@@ -106,7 +106,7 @@ def by_python_source(engine: Engine, sql: str) -> Cost:
 
 
 def new_copies(warehouse: Path, table: str) -> Generator[str]:
-    """The same table under names that were never read. Its files are linked, not copied."""
+    """Yield the same table under names that were never read. Its files are hard links, not copies."""
     number = 0
     while True:
         number += 1
@@ -121,7 +121,7 @@ def new_copies(warehouse: Path, table: str) -> Generator[str]:
 def ways_of(
     sides: Sides, asked: Asked, fresh: str, answers: dict[str, Rows]
 ) -> dict[str, Callable[[], Cost]]:
-    """What asks it each way; `fresh` asks a copy that nobody read. Rows come to be in `answers`."""
+    """By way, a function that asks the question; `fresh` asks an unread copy. `answers` gets the rows."""
 
     def keep(way: str, ask: Callable[[], Rows]) -> None:
         answers[way] = ask()
@@ -143,7 +143,7 @@ def ways_of(
 
 
 def require_equal(asked: Asked, answers: dict[str, Rows]) -> None:
-    """Ends this program where two ways gave other rows; any ten rows are right for a limit."""
+    """End this program if two ways gave different rows; for a limit, any ten rows are right."""
     shown = {
         way: len(rows) if asked.question == "limit" else sorted(map(repr, rows))
         for way, rows in answers.items()
@@ -166,7 +166,7 @@ def measure(sides: Sides, given: argparse.Namespace, wanted: Collection[str]) ->
                 asked = Asked(table, question, sql, key)
                 answers: dict[str, Rows] = {}
                 for way, work in ways_of(sides, asked, fresh, answers).items():
-                    # The first round warms up; slow ways are asked less often.
+                    # The first round warms up; slow ways take part in fewer rounds.
                     if way in wanted and (way not in _SLOW or number < given.slow_rounds):
                         cost = work()
                         print(f"{table} {question} {way}: {cost.wall:.0f} ms", file=sys.stderr)
@@ -200,7 +200,7 @@ def parser() -> argparse.ArgumentParser:
 def sides_of(
     given: argparse.Namespace, others: Collection[str], write: Callable[[Library, Path, int], None]
 ) -> Iterator[Sides]:
-    """All that answers, with the tables written; of the `others` those that are to be had."""
+    """All sides, with the tables written; of the `others`, those that are available."""
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         scratch = Path(place)
         warehouse = (given.keep or scratch) / f"rows-{given.rows}"
@@ -248,7 +248,7 @@ def main() -> None:
     given = parser().parse_args()
     others = [way for way in ("connector", "rust") if way in given.ways]
     with sides_of(given, others, write_tables) as sides:
-        # Ratios need the peer, whatever else was asked for.
+        # Ratios need the peer, whatever ways were chosen.
         wanted = {*given.ways, *(sides.others.keys() & {"connector"} or {"library"})}
         tell(sides, given, measure(sides, given, wanted))
 

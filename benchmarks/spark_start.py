@@ -1,9 +1,9 @@
 """Spark's start beside the stock one (P7): from process start to the rows of a first query, in the same run.
 
-`python -m benchmarks.spark_start [--rounds R]`. The first start of ours makes the archive of Java's classes,
-in a cache of this run's own; it is waited for, and not counted. Rounds are interleaved. JVM CPU is all that
-Java used for it: with the stock start, the launcher's Java too. Ratios are to the stock start with the
-collector and the compiler thresholds that ours has; what is left of a difference in Java's options is told.
+`python -m benchmarks.spark_start [--rounds R]`. Our first start makes the archive of Java's classes, in a
+cache of this run's own; the program waits for it, and does not count this start. Rounds are interleaved. JVM
+CPU is all that Java used: for the stock start, including the launcher's Java. Ratios are to a stock start
+with our collector and compiler thresholds; the program prints the Java options that still differ.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Started(NamedTuple):
 
 
 def ours() -> int:
-    """Answer the query with this project's engine; the process of its Java."""
+    """Answer the query with this project's engine, and print the figures of its Java process."""
     from core.config import Settings
     from core.spark.client.client import Engine
     from core.spark.protocol import Finished
@@ -52,7 +52,7 @@ def ours() -> int:
         read_only=True,
     )
     with closing(Engine(settings, place / "engine.log")) as engine:
-        # With the limit of the console.
+        # With the console's limit.
         *_, end = engine.run(_QUERY, limit=500)
         assert isinstance(end, Finished), end
         assert engine._process is not None
@@ -63,7 +63,7 @@ def ours() -> int:
 
 
 def stock() -> int:
-    """Answer it as PySpark's documentation does."""
+    """Answer it in the way of PySpark's documentation."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -86,9 +86,9 @@ def _settings() -> dict[str, Any]:
 
 def _tell(java: int) -> None:
     fields = Path(f"/proc/{java}/stat").read_text().rpartition(")")[2].split()
-    # Of it and of what it waited for: the stock start's script becomes Java, the launcher ended under it.
+    # Includes ended children: the stock start's script becomes Java, and the launcher was its child.
     print(json.dumps(sum(map(int, fields[11:15])) / _TICKS), flush=True)
-    # What was measured is out, and imports cost nothing any more.
+    # The measured figure is printed, so imports no longer matter.
     from benchmarks.measuring.java import flags
 
     print(json.dumps(sorted(flags(java))), flush=True)

@@ -1,4 +1,4 @@
-"""A program in a terminal of its own, timed from its start to the moment its output says something."""
+"""A program in a terminal of its own, timed from its start until given words are in its output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATIENCE = 30.0
 
 @dataclass(frozen=True)
 class Start:
-    """Seconds until the words came, seconds of CPU spent till then, and bytes sent to the terminal."""
+    """Seconds until the words came, seconds of CPU until then, and bytes sent to the terminal."""
 
     wall: float
     cpu: float
@@ -27,7 +27,7 @@ class Start:
 
 
 def time_start(command: Sequence[str], words: bytes, environment: dict[str, str]) -> Start:
-    """Start it, wait for the words, kill it. Raises `TimeoutError` with the end of its output."""
+    """Start the command, wait for the words, kill it. Raises `TimeoutError` with the end of its output."""
     began = time.perf_counter()
     pid, terminal = pty.fork()
     if pid == 0:
@@ -38,7 +38,7 @@ def time_start(command: Sequence[str], words: bytes, environment: dict[str, str]
         wall = time.perf_counter() - began
         return Start(wall, cpu_seconds(pid), len(output))
     finally:
-        # A session of its own: whatever it has started goes with it.
+        # It has a session of its own, so this also ends the processes that it started.
         os.killpg(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
         os.close(terminal)
@@ -58,7 +58,7 @@ def _read_until(terminal: int, words: bytes, began: float) -> bytes:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Spent by the process so far, not by what it started."""
+    """CPU seconds of the process so far, without those of its children."""
     with open(f"/proc/{pid}/stat") as file:
         fields = file.read().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

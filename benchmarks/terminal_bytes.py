@@ -1,6 +1,6 @@
-"""P11: the bytes that a key sends to the terminal, each by itself, on the demo warehouse.
+"""P11: the bytes that each single key sends to the terminal, on the demo warehouse.
 
-`python -m benchmarks.terminal_bytes`. What is sent while nobody types is counted too.
+`python -m benchmarks.terminal_bytes`. It also counts the bytes that are sent while nobody types.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.demo.build import build_demo
 
 _IDLE_SECONDS = 8.0
 _ESCAPE = "\x1b"
-# What is done, how often, and by which keys in turn.
+# A name, the keys in turn, and how often they are pressed.
 _STEPS = (
     ("a row", ["j", "k"], 10),
     ("a pane", ["2", "3", "4", "5", "1"], 10),
@@ -50,7 +50,7 @@ def measure(place: str) -> dict[str, list[int]]:
 
 
 def idle(terminal: Terminal) -> int:
-    """Bytes a second while nothing is typed."""
+    """Bytes a second while nobody types."""
     began, count = time.perf_counter(), 0
     while time.perf_counter() - began < _IDLE_SECONDS:
         count += len(terminal.read(0.2))

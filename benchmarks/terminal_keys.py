@@ -1,7 +1,7 @@
 """P11: from a key to its repaint, in a real terminal, while a query runs and 100,000 snapshots are shown.
 
 `python -m benchmarks.terminal_keys [--moves N] [--snapshots N]`. Time is from the byte written to the
-terminal to the first that comes back; the bytes are all that a move sends.
+terminal to the first byte that comes back; the bytes are all that a move sends.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from benchmarks.terminal import cpu_seconds
 
 LINES, COLUMNS = 40, 120
 _PATIENCE = 300.0
-# Once nothing has come for so long, a repaint is over.
+# A repaint is over if nothing comes for so long.
 _QUIET = 0.12
-# What a key sets going (a plan, a read from the store) has shown by then.
+# By then everything that a key starts (a plan, a read from the store) is on the screen.
 _ALL = 1.2
 _QUERY = "SELECT count(*) FROM range(1000000000000) a CROSS JOIN range(10) b"
 
@@ -48,7 +48,7 @@ class Terminal:
         size: tuple[int, int] = (LINES, COLUMNS),
         heard: Callable[[bytes], object] = len,
     ) -> None:
-        """`heard` is called with all that comes."""
+        """`heard` is called with all bytes that come."""
         self._screen = Screen()
         self._heard = heard
         self.pid, self._terminal = pty.fork()
@@ -58,11 +58,11 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """What is on the screen."""
+        """The text on the screen."""
         return self._screen.text
 
     def resize(self, lines: int, columns: int) -> None:
-        # What is on the screen of another size is painted anew.
+        # After a change of size, the program paints the whole screen again.
         self._screen = Screen()
         _set_size(self._terminal, lines, columns)
 
@@ -86,14 +86,14 @@ class Terminal:
         self.settle()
 
     def settle(self) -> int:
-        """Wait until nothing comes any more; how many bytes did."""
+        """Wait until nothing comes any more, and return the number of bytes until then."""
         count = 0
         while data := self.read(_QUIET):
             count += len(data)
         return count
 
     def move(self, key: str) -> tuple[float, int]:
-        """Seconds until the rows are painted again, and the bytes of the whole repaint."""
+        """Seconds until the first bytes of the repaint, and the bytes of all of it."""
         began = time.perf_counter()
         self.send(key)
         first = b""
@@ -104,7 +104,7 @@ class Terminal:
         return time.perf_counter() - began, len(first) + self.settle()
 
     def press(self, key: str) -> int:
-        """How many bytes all that comes of a key sends."""
+        """The number of bytes that a key sends, with all that it starts."""
         self.send(key)
         began, count = time.perf_counter(), 0
         while time.perf_counter() - began < _ALL:
@@ -112,7 +112,7 @@ class Terminal:
         return count
 
     def close(self) -> None:
-        # A session of its own: whatever it has started goes with it.
+        # It has a session of its own, so this also ends the processes that it started.
         os.killpg(self.pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self._terminal)
@@ -124,7 +124,7 @@ def _set_size(terminal: int, lines: int, columns: int) -> None:
 
 @dataclass(frozen=True)
 class Moves:
-    """Seconds and bytes of each move, and seconds of CPU of the console, a move."""
+    """Seconds and bytes of each move, and the console's seconds of CPU for each move."""
 
     walls: list[float]
     sent: list[int]
@@ -132,7 +132,7 @@ class Moves:
 
 
 def paimark(*arguments: str) -> list[str]:
-    """The command of this environment."""
+    """The command line of this environment's `paimark`."""
     return [str(Path(sys.executable).with_name("paimark")), *arguments]
 
 
@@ -144,13 +144,13 @@ def measure(moves: int, snapshots: int) -> dict[str, Moves]:
             terminal.wait_for("Spark ready")
             terminal.send("\t6")
             terminal.wait_for("[6 Query", "SELECT")
-            # Of several statements the one at the caret runs.
+            # If there are several statements, the one at the caret runs.
             terminal.send(";" + _QUERY)
             terminal.settle()
             terminal.send("\x12")
             terminal.wait_for("Spark busy")
             terminal.send("\x1b")
-            # Whatever comes close behind an Escape is one key with it.
+            # The program reads an Escape and a byte that follows it closely as one key.
             time.sleep(1.0)
             terminal.settle()
             terminal.send("1")
@@ -160,7 +160,7 @@ def measure(moves: int, snapshots: int) -> dict[str, Moves]:
             terminal.send("g")
             terminal.settle()
             within = {"a row": _moved(terminal, "jk", moves)}
-            # From the last row that is seen on, every row scrolls.
+            # From the last visible row on, every move scrolls.
             for _ in range(LINES):
                 terminal.move("j")
             return within | {
@@ -172,7 +172,7 @@ def measure(moves: int, snapshots: int) -> dict[str, Moves]:
 
 
 def _moved(terminal: Terminal, keys: Sequence[str], moves: int) -> Moves:
-    """By these keys in turn."""
+    """Move by these keys in turn."""
     before = cpu_seconds(terminal.pid)
     found = [terminal.move(key) for key in islice(cycle(keys), moves)]
     cpu = (cpu_seconds(terminal.pid) - before) / moves

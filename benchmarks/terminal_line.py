@@ -1,8 +1,8 @@
 """A line to a far machine: `python -m benchmarks.terminal_line SECONDS COUNT_FILE COMMAND ...`.
 
 Runs the command in a terminal of its own and passes bytes on both ways, each SECONDS late (a 200 ms link is
-0.1 each way). COUNT_FILE always holds how many bytes went to the terminal and how many came from it. With
-LINE_RATE in the environment no more bytes a second than that go either way.
+0.1 each way). COUNT_FILE always holds the numbers of bytes that went to the terminal and that came from it.
+LINE_RATE in the environment limits the bytes a second of each way.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from collections import deque
 from pathlib import Path
 
 _CHUNK = 1 << 16
-# So many bytes at once where the line has a rate.
+# The bytes of one packet, if the line has a rate.
 _PACKET = 512
 
 
 class Way:
-    """One direction: what has come, and when it may go on."""
+    """One direction: the bytes that came, and the time when each may go on."""
 
     def __init__(self, source: int, target: int, delay: float, rate: float) -> None:
         """`rate` is in bytes a second."""
@@ -36,7 +36,7 @@ class Way:
         self._waiting: deque[tuple[float, bytes]] = deque()
 
     def take(self) -> bool:
-        """Read what is there; whether the other end still is."""
+        """Read the available bytes, and return whether the other end is still open."""
         try:
             data = os.read(self.source, _CHUNK)
         except OSError:
@@ -44,7 +44,7 @@ class Way:
             return False
         for start in range(0, len(data), _PACKET):
             packet = data[start : start + _PACKET]
-            # One goes out when those before it are out.
+            # A packet goes out after those before it.
             self._free = max(self._free, time.monotonic()) + len(packet) / self._rate
             self._waiting.append((self._free + self._delay, packet))
         return bool(data)
@@ -58,7 +58,7 @@ class Way:
 
     @property
     def wait(self) -> float:
-        """Seconds until there is something to pass on, at most one."""
+        """Seconds until there are bytes to pass on, at most one."""
         return max(0.0, min(1.0, self._waiting[0][0] - time.monotonic())) if self._waiting else 1.0
 
     @property
@@ -67,7 +67,7 @@ class Way:
 
 
 def run(delay: float, rate: float, counts: Path, command: list[str]) -> int:
-    """Until the command ends; its exit code."""
+    """Run until the command ends, and return its exit code."""
     size = fcntl.ioctl(0, termios.TIOCGWINSZ, struct.pack("HHHH", 0, 0, 0, 0))
     pid, terminal = pty.fork()
     if pid == 0:

@@ -1,1 +1,1 @@
-"""What several measurements share: costs and ratios, processes, Java's settings, generated files."""
+"""Shared by several measurements: costs and ratios, processes, Java's settings, generated files."""

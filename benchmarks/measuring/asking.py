@@ -1,4 +1,4 @@
-"""Statements to our engine."""
+"""Send statements to our engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Rows = list[tuple[Any, ...]]
 
 
 def run(engine: Engine, sql: str) -> Rows:
-    """The rows of a statement. Ends this program where it fails."""
+    """The rows of a statement. Ends this program if it fails."""
     rows: Rows = []
     for event in engine.run(sql):
         if isinstance(event, Failed):
@@ -23,6 +23,6 @@ def run(engine: Engine, sql: str) -> Rows:
 
 
 def answer(engine: Engine, sql: str) -> Any:
-    """The one value of a statement."""
+    """The single value that a statement returns."""
     [[value]] = run(engine, sql)
     return value

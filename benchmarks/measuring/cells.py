@@ -1,4 +1,4 @@
-"""The cells of P8: five questions to three kinds of tables, and how they are told."""
+"""The cells of P8: five questions to three kinds of tables, and the report on them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ QUESTIONS = {
     "limit": "SELECT * FROM {table} LIMIT 10",
 }
 SCANS = ("aggregate", "group")
-# Wall time of the bare library in that of the connector 2.0.0, measured once where both were to be had. With
-# the library as the peer, a ratio to it times this one is about that to the connector.
+# The bare library's wall time as a share of the connector's (2.0.0), measured once with both. If the library
+# is the peer, a ratio to it times this share is about the ratio to the connector.
 _BY_CONNECTOR = {
     "append": (0.59, 0.29, 0.30, 0.45, 0.30),
     "big_run": (0.91, 0.76, 0.50, 0.61, 0.82),
@@ -38,7 +38,7 @@ def report(
     peer: str,
     factors: Mapping[tuple[str, str], float] | None = None,
 ) -> None:
-    """A line a cell; ratios are to `peer`, in wall time and CPU, the wall ratio times the cell's factor."""
+    """Print a line for each cell. Ratios are to `peer`; a ratio of wall times is times the cell's factor."""
     walls: defaultdict[str, list[float]] = defaultdict(list)
     cpus: defaultdict[str, list[float]] = defaultdict(list)
     told = f"{peer}'s, times its share of the connector's time" if factors else f"{peer}'s"
@@ -73,7 +73,7 @@ def _means(walls: Sequence[float], cpus: Sequence[float]) -> str:
 def report_beyond(
     costs: Costs, tables: Iterable[str], questions: Sequence[str], ways: Sequence[str], peer: str
 ) -> None:
-    """P8b: our CPU by the peer's for scans, and beyond the peer's for the questions that few rows answer."""
+    """P8b: our CPU divided by the peer's for scans; for questions that few rows answer, the difference."""
     print(f"\nCPU beside {peer}: for scans the ratio, for the others the ms beyond it")
     print(f"{'':24}{peer + ' ms':>14}" + "".join(f"{way:>14}" for way in ways))
     for table in tables:

@@ -1,4 +1,4 @@
-"""What a piece of work costs in wall time and CPU, and the ratios of many."""
+"""The cost of a piece of work in wall time and CPU, and the mean of many ratios."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Costs = defaultdict[tuple[str, str, str], list[Cost]]
 
 
 def timed(work: Callable[[], object], pid: int | None = None) -> Cost:
-    """The CPU is that of the process and all below it, of this one unless told."""
+    """The CPU is that of the process (by default this one) and of all below it."""
     pid = pid or os.getpid()
     wall, cpu = time.perf_counter(), cpu_ms(pid)
     work()

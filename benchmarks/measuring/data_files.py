@@ -1,4 +1,4 @@
-"""Data files that a benchmark made itself, committed to a table with a key."""
+"""Commit data files that a benchmark made itself to a table with a key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class DataFile(NamedTuple):
 
 
 def commit(table: Any, files: Iterable[DataFile]) -> None:
-    """One commit of all to a table of pypaimon's whose key is one number."""
+    """Commit all of them at once to a table of pypaimon's whose key is one number."""
     messages: dict[int, CommitMessage] = {}
     for file in files:
         message = messages.setdefault(file.bucket, CommitMessage((), file.bucket, []))
@@ -46,7 +46,7 @@ def _entry(file: DataFile, key: Any) -> Any:
         row_count=file.rows,
         min_key=first,
         max_key=last,
-        # Stock readers take a condition on the key to these, and fail where they are empty.
+        # Stock readers compare a condition on the key with these, and fail if they are empty.
         key_stats=SimpleStats(first, last, [0]),
         value_stats=SimpleStats.empty_stats(),
         min_sequence_number=file.number,

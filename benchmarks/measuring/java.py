@@ -1,4 +1,4 @@
-"""One setting of Java and Spark for both sides of a comparison, and what each side really runs with."""
+"""The same settings of Java and Spark for both sides of a comparison, and each side's real options."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from core.spark.launch.jvm import COLLECTOR, LATE_SECOND_COMPILER
 from core.spark.launch.settings import spark_settings
 
-# What statements run on, by both sides.
+# The memory for statements, on both sides.
 MEMORY = "2g"
-# Ours starts its Java with these. Peers get them too, so that a ratio is not one of two collectors.
+# Our Java options. Peers get them too, so that a ratio does not compare two collectors.
 JAVA_OPTIONS = (COLLECTOR, *LATE_SECOND_COMPILER)
-# Of our settings for one machine, those that cost or spare any engine time.
+# Our settings for one machine that can change the time of any engine.
 _SPARK_SETTINGS = (
     "spark.master",
     "spark.driver.memory",
@@ -30,15 +30,15 @@ _SPARK_SETTINGS = (
 
 
 def peer_settings(scratch: Path, master: str | None = None) -> dict[str, str]:
-    """Spark's settings for a stock session that is to be like ours."""
+    """Spark's settings for a stock session with the same conditions as ours."""
     ours = spark_settings(master, {"spark.driver.memory": MEMORY}, scratch)
     shared = {name: ours[name] for name in _SPARK_SETTINGS}
     return {**shared, "spark.driver.extraJavaOptions": " ".join(JAVA_OPTIONS)}
 
 
 def flags(java: int) -> frozenset[str]:
-    """The options that a Java process runs with where they are not Java's own defaults."""
-    # Imports PySpark, which costs a start that is measured.
+    """The options of a Java process that differ from Java's defaults."""
+    # This imports PySpark, which would count in a measured start.
     from tests.interop.stock import jdk_tool
 
     jcmd = jdk_tool("jcmd")
@@ -49,12 +49,12 @@ def flags(java: int) -> frozenset[str]:
 
 
 def print_flags(ours: frozenset[str], peer: str, theirs: frozenset[str]) -> None:
-    """Both sides' Java options: what both have, and what one alone has."""
+    """Print both sides' Java options: those of both, and those of one alone."""
     print(f"Java's options, ours and {peer}: {_joined(ours & theirs)}")
     print(f"  ours alone: {_joined(ours - theirs)}")
     print(f"  {peer} alone: {_joined(theirs - ours)}")
 
 
 def _joined(options: frozenset[str]) -> str:
-    # An archive of classes is named by its path, which is nobody's business.
+    # The path of an archive of classes is private.
     return " ".join(sorted(each.partition("=/")[0] for each in options)) or "nothing"

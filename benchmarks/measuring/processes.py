@@ -1,4 +1,4 @@
-"""Processes as Linux tells of them: which a process started, what CPU they took, what memory they hold."""
+"""Facts about processes from Linux: the children of each, the CPU they used, the memory they hold."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
-# The engine's processes, by words of their command lines.
+# How to recognize the engine's processes: words of their command lines.
 _ENGINE = {b"pyspark-shell": "Java", b"core.spark.engine": "Python"}
 
 
 def below(pid: int) -> Iterator[int]:
-    """The processes that a process started, and theirs."""
+    """The descendants of a process."""
     for thread in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             children = [int(each) for each in thread.read_text().split()]
@@ -26,12 +26,12 @@ def below(pid: int) -> Iterator[int]:
 
 
 def cpu_ms(pid: int) -> float:
-    """CPU of a process and all below it, those that ended included."""
+    """CPU of a process and of all its descendants, including those that ended."""
     return sum(map(_own_cpu_ms, (pid, *below(pid))))
 
 
 def _own_cpu_ms(pid: int) -> float:
-    """Of a process and of those that it waited for."""
+    """CPU of a process and of the children that it waited for."""
     try:
         words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -40,7 +40,7 @@ def _own_cpu_ms(pid: int) -> float:
 
 
 def java_below(pid: int) -> int:
-    """Spark's Java process below a process. Raises `ValueError` for none or many."""
+    """Spark's Java process below a process. Raises `ValueError` if there is none, or more than one."""
     [java] = [each for each in below(pid) if _runs_spark(each)]
     return java
 
@@ -54,7 +54,7 @@ def _runs_spark(pid: int) -> bool:
 
 
 def engine_memory(field: Literal["VmRSS", "VmHWM"]) -> dict[str, int]:
-    """Bytes that the engine's processes below this one hold now, or held at most, by what they are."""
+    """Bytes that the engine's processes below this one hold now, or held at most, by kind of process."""
     held: dict[str, int] = {}
     for pid in below(os.getpid()):
         try:

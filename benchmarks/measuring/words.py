@@ -1,4 +1,4 @@
-"""The words of a command."""
+"""The command line of a benchmark."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def parser_of(docstring: str | None, numbers: Sequence[str] = ()) -> argparse.ArgumentParser:
-    """With `--only` for a module that measures more than one of the goals in `numbers`."""
+    """A parser, with `--only` for a module that measures more than one of the goals in `numbers`."""
     words = argparse.ArgumentParser(
         description=docstring, formatter_class=argparse.RawDescriptionHelpFormatter
     )

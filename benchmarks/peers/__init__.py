@@ -1,1 +1,1 @@
-"""The programs that Paimark is measured beside, each fetched and started here, in a process of its own."""
+"""The programs with which Paimark is compared. Each is fetched and started here, in its own process."""

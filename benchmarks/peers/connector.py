@@ -1,4 +1,4 @@
-"""The stock Spark connector of Paimon, in a stock session of the Spark that it is made for."""
+"""Paimon's stock Spark connector, in a stock session of the Spark version for which it is made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.peers.environments import peer_python
 from benchmarks.peers.process import SqlProcess
 from tests.interop.stock import ToolMissing, download
 
-# What P8's goal is set beside, and the PySpark that it is made for. Not on every machine's Maven repository.
+# The peer of P8's goal, and the PySpark for which it is made. Not every machine's Maven repository has it.
 ARTIFACT = "org.apache.paimon:paimon-spark-4.1_2.13:2.0.0"
 PYSPARK = "4.1.4"
 
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def jar_of(wanted: str, workspace: Path) -> Path:
-    """Raises `ToolMissing` where Maven is missing or does not have it."""
+    """Raises `ToolMissing` if Maven is missing, or does not find it."""
     if wanted.endswith(".jar"):
         return Path(wanted).resolve(strict=True)
     maven = shutil.which("mvn")
@@ -39,7 +39,7 @@ def jar_of(wanted: str, workspace: Path) -> Path:
 
 
 class Connector(SqlProcess):
-    """Raises `ToolMissing` where the jar is not to be had."""
+    """Raises `ToolMissing` if the jar is not available."""
 
     def __init__(self, workspace: Path, warehouse: Path, wanted: str, pyspark: str) -> None:
         workspace.mkdir()
@@ -52,7 +52,7 @@ class Connector(SqlProcess):
             workspace / "log",
             without_spark(os.environ),
         )
-        # Its session takes seconds to start, which are no query's.
+        # The session takes seconds to start, which must not count for a query.
         self.rows("SELECT 1")
 
 
@@ -63,5 +63,5 @@ def _python_with(pyspark: str) -> str:
 
 
 def without_spark(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a stock session must not take from ours."""
+    """The environment without the variables that a stock session must not take from ours."""
     return {name: value for name, value in environment.items() if not name.startswith(("SPARK", "PYSPARK"))}

@@ -1,4 +1,4 @@
-"""A stock Spark session with the stock Paimon connector, answering SQL. Runs in an environment of its own."""
+"""A stock Spark session with the stock Paimon connector that answers SQL, in its own environment."""
 
 from __future__ import annotations
 

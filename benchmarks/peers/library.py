@@ -1,4 +1,4 @@
-"""Stock Paimon for Java as a bare library, with threads of its own and no engine around."""
+"""Stock Paimon for Java as a bare library, with its own threads and without an engine."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ class Library(PeerProcess):
         self.ask("\t".join(map(str, words)))
 
     def cost(self, *words: object) -> Cost:
-        """What a command costs by its own account."""
+        """The cost of a command, as the library itself measures it."""
         _, wall, cpu = self.ask("\t".join(map(str, words))).split("\t")
         return Cost(float(wall), float(cpu))

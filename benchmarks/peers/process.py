@@ -1,4 +1,4 @@
-"""A peer as a process that is asked by lines on its stdin and answers each with a line."""
+"""A peer as a process: it reads questions from stdin, a line each, and answers each with a line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class PeerProcess:
     def __init__(
         self, name: str, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
     ) -> None:
-        """`log` gets what it writes to stderr."""
+        """`log` gets the process's stderr."""
         self._name = name
         self._log = log
         with log.open("w") as stderr:
@@ -35,7 +35,7 @@ class PeerProcess:
         return self._process.pid
 
     def ask(self, line: str) -> str:
-        """Ends this program where the peer ended."""
+        """Send a line and return the answer. Ends this program if the peer ended."""
         assert self._process.stdin is not None and self._process.stdout is not None
         try:
             print(line, file=self._process.stdin, flush=True)
@@ -55,7 +55,7 @@ class PeerProcess:
 
 
 class SqlProcess(PeerProcess):
-    """One that takes SQL and answers with its rows, as JSON."""
+    """A peer that takes SQL and answers with the rows, as JSON."""
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         answer = json.loads(self.ask(json.dumps(sql)))

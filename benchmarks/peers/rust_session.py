@@ -10,7 +10,7 @@ from benchmarks.peers.sql_session import answer_lines
 
 
 def main() -> None:
-    # In the peer's environment only, so nothing here knows its types.
+    # Only the peer's environment has it, so mypy does not know its types.
     context = importlib.import_module("pypaimon_rust.datafusion").SQLContext()
     context.register_catalog("paimon", {"warehouse": sys.argv[1]}, default_database="")
     context.set_current_catalog("paimon")

@@ -1,4 +1,4 @@
-"""Answers SQL in a peer's own environment: imports nothing that is not there."""
+"""Answer SQL in a peer's own environment. Imports only the standard library, which every environment has."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 
 def answer_lines(query: Callable[[str], Sequence[Sequence[Any]]]) -> None:
-    """Until stdin ends: a statement a line, its rows as JSON in a line, an error as a text."""
-    # What a library prints must not stand between the answers.
+    """Until stdin ends: for each line with a statement, write its rows as a line of JSON, or its error."""
+    # Output of a library must not come between the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     for line in sys.stdin:
