@@ -1,8 +1,8 @@
-"""Secrets of addresses and options: kept out of every error, record, log and screen.
+"""Keep the secrets of addresses and options out of every error, record, log and screen.
 
-An address loses its secrets where it is taken apart (`without_secrets`). What was given is remembered
-(`keep_secrets`), as other people's libraries repeat it. `redacted` takes both out of a text, and a
-`PaimarkError` out of its own.
+`without_secrets` removes the secrets of an address when it is parsed. `keep_secrets` remembers given secrets,
+because other people's libraries repeat them. `redacted` removes both kinds from a text, and a `PaimarkError`
+from its own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 HIDDEN = "***"
-# Of fields of records: catalog options, Spark settings, and addresses as somebody wrote them.
+# The fields of records that may hold secrets: catalog options, Spark settings, and addresses as entered.
 _FIELDS = frozenset({"options", "spark_conf", "conf", "warehouse", "master", "spark_master"})
 _SECRET_NAME = (
     r"[\w.-]{0,60}(?:secret|passw|passphrase|token|signature|credential|private[._-]?key|access[._-]?key"
@@ -25,20 +25,20 @@ _IS_SECRET = re.compile(_SECRET_NAME, re.IGNORECASE)
 _OWNER = re.compile(r":/{1,3}[^\s/@:'\"]{0,300}:(?!\d{1,5}/)[^\s'\"]{0,300}@")
 _WEB_OWNER = re.compile(r"(?<=http)(s?)://[^\s/@'\"]{1,300}@", re.IGNORECASE)
 _QUERY = re.compile(rf"([?&]{_SECRET_NAME}=)[^\s&'\"]+", re.IGNORECASE)
-# As an address of Spark Connect has it: sc://host:15002/;token=...
+# A parameter of a Spark Connect address: sc://host:15002/;token=...
 _PARAMETER = re.compile(rf"(;{_SECRET_NAME}=)[^\s;'\"]+", re.IGNORECASE)
-# Stores that know no queries: there a question mark is a letter of a name.
+# Stores without queries in their addresses: a question mark is a letter of a name.
 _WITHOUT_QUERIES = frozenset(
     {"s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "az", "oss", "hdfs", "memory", "file"}
 )
 _PAIR = re.compile(r"[?&;]")
-# What is shorter may be part of any word.
+# A shorter secret may be part of any word.
 _SHORTEST = 4
 _kept: set[str] = set()
 
 
 def redacted(text: str) -> str:
-    """The text with `***` in place of passwords of addresses, secrets in queries, and all that are kept."""
+    """The text with `***` for passwords of addresses, secrets in queries, and all remembered secrets."""
     for secret in sorted(_kept, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     if "@" in text:
@@ -47,7 +47,7 @@ def redacted(text: str) -> str:
 
 
 def keep_secrets(address: str, *settings: Mapping[str, str]) -> None:
-    """Remember what in an address and in settings nobody may read, for as long as this process lives."""
+    """Remember the secrets in an address and in settings until this process ends."""
     for each in settings:
         for name, value in each.items():
             if _IS_SECRET.search(name):
@@ -59,17 +59,17 @@ def keep_secrets(address: str, *settings: Mapping[str, str]) -> None:
 
 
 def shown_value(name: str, value: str) -> str:
-    """The value of an option as it may be told."""
+    """The value of an option as it may be shown."""
     return HIDDEN if _IS_SECRET.search(name) else value
 
 
 def without_secrets(address: str) -> str:
-    """The address without user names that have a password, and without what only asks for a web page."""
+    """The address without `user:password@` (for http also `user@`), and without any query it can have."""
     return "::".join(_bare(part) for part in address.split("::"))
 
 
 def owner_of(address: str) -> str:
-    """The part before the host, if it holds a password: `key:secret`; else empty."""
+    """The part before the host, `key:secret`; empty if it has no password, unless it is of a web address."""
     scheme, _, rest = address.partition("://")
     authority = rest.partition("/")[0]
     owner = authority.rpartition("@")[0]
@@ -101,7 +101,7 @@ def _bare(address: str) -> str:
 
 
 def asked_secrets(address: str) -> list[str]:
-    """The values of what is secret in the query or the parameters of an address: tokens, signatures."""
+    """The values of the secrets in the query or the parameters of an address: tokens, signatures."""
     _, *asked = _PAIR.split(address)
     pairs = (each.partition("=") for each in asked)
     return [value for name, _, value in pairs if value and _IS_SECRET.search(name)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """The words of a command, quoted where a shell needs it."""
+    """The words of a command, quoted if a shell needs it."""
     return " ".join(map(shell_word, words))
 
 
