@@ -27,7 +27,7 @@ READ_ONLY = (
     "Nothing is changed in read-only mode",
     "Look at --read-only, PAIMARK_READ_ONLY, and read_only in the config file or in paimark.open.",
 )
-# The length of the end that stays of a text that is too long: it is what a sentence says after a quotation.
+# A shortened text keeps so many characters of its end: the words of a sentence after a long quotation.
 _END = 400
 
 

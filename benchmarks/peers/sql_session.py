@@ -17,6 +17,6 @@ def answer_lines(query: Callable[[str], Sequence[Sequence[Any]]]) -> None:
     for line in sys.stdin:
         try:
             told: Any = [list(row) for row in query(json.loads(line))]
-        except Exception as error:  # whatever it is, the asker tells it
+        except Exception as error:  # the process that asked reports it
             told = f"{type(error).__name__}: {error}"[:2000]
         print(json.dumps(told, default=str), file=answers, flush=True)

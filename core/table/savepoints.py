@@ -116,7 +116,7 @@ class SavepointManager:
         return [(each, _health(each, is_tagged=each.id in tagged)) for each in self.all()]
 
     def foreign(self) -> list[tuple[Root, str]]:
-        """The foreign tags of every root."""
+        """The foreign tags of every root, as `foreign_tags`, each with its root."""
         roots, ids = all_roots(self.files, self.table), set(self.ids())
         tagged = zip(roots, each_of(self._tagged, roots), strict=True)
         return [

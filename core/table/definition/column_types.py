@@ -29,7 +29,7 @@ class ColumnType(NamedTuple):
             return cls("", None, None, False)
         name, first, second, rest = matched.groups()
         is_local = name == "TIMESTAMP_LTZ" or "LOCAL" in rest
-        # Java writes `TIMESTAMP(6) WITH LOCAL TIME ZONE`, pypaimon this.
+        # Java writes `TIMESTAMP(6) WITH LOCAL TIME ZONE`, pypaimon writes this name.
         name = "TIMESTAMP_LTZ" if is_local else name
         return cls(name, int(first) if first else None, int(second) if second else None, is_local)
 

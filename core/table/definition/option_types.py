@@ -150,7 +150,7 @@ _KINDS: Mapping[str, tuple[re.Pattern[str], str]] = {
     ),
     "PAIRS": (re.compile(rf"(?:{_PAIR}(?:,{_PAIR})*,?)?"), "pairs like 0:lz4,1:zstd"),
 }
-# The kind of each option, or its words.
+# The kind of each option, or the words that it takes.
 OPTION_KINDS: Mapping[str, str] = {
     **dict.fromkeys(_BOOLEANS, "BOOLEAN"),
     **dict.fromkeys(_INTEGERS, "INTEGER"),

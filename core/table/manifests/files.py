@@ -61,7 +61,7 @@ def data_manifests(files: Files, table: TablePath, snapshot: Snapshot) -> list[M
 
 
 def manifest_list_paths(table: TablePath, snapshot: Snapshot) -> tuple[str, str]:
-    """The base and the delta manifest list: together the whole state."""
+    """The base and the delta manifest list: together they hold the whole state."""
     return table.manifest(snapshot.base_manifest_list), table.manifest(snapshot.delta_manifest_list)
 
 

@@ -84,7 +84,7 @@ def locate(lanes: Sequence[Lane], lane: int, snapshot_id: int) -> Place | None:
 
 
 def forked_at(lanes: Sequence[Lane]) -> dict[Place, list[int]]:
-    """By commit, if it is shown: the lanes that part from it."""
+    """For each commit that is shown and has any: the lanes that part from it."""
     children: dict[Place, list[int]] = {}
     for index, lane in enumerate(lanes):
         if lane.parent is None or lane.fork is None or not (lane.ids or lane.tags):
