@@ -1,5 +1,5 @@
-"""Which rows of overlapping files survive, by their keys: Paimon's merge, with numpy. And deletion vectors.
+"""Find which rows of overlapping files survive: Paimon's merge by key, with numpy. And deletion vectors.
 
-Begin with `model` (what is asked and answered), then `survive`. `native.bitmap` asks, here or in Spark's
-tasks.
+Begin with `model` (input and output), then `survive`. `native.bitmap` calls this package, or merges in
+Spark's tasks.
 """

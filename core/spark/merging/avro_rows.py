@@ -1,4 +1,4 @@
-"""The columns of an Avro data file that merging looks at."""
+"""Read the columns of an Avro data file that merging needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.cancelling import check_cancelled
 from core.table.manifests.avro import BadAvro, read_avro, schema_and_count
 
 _ROWS_AT_ONCE = 1 << 15
-# Writers begin a new block after some kilobytes. Rows that are alike may take next to nothing, packed.
+# The largest unpacked block. Writers begin a block after some kilobytes, but equal rows compress very well.
 _BLOCK_BYTES = 64 << 20
 _TYPES = {
     "boolean": pa.bool_(),
@@ -26,7 +26,7 @@ _TYPES = {
 
 
 class AvroRows:
-    """A file that is open: one row group, without statistics. Raises `BadAvro`, as do its methods."""
+    """An open file: one row group, without statistics. The constructor and the methods raise `BadAvro`."""
 
     def __init__(self, source: Any) -> None:
         self._data: bytes = source.read()
@@ -38,7 +38,7 @@ class AvroRows:
         self.names: Sequence[str] = list(self._fields)
 
     def read(self, columns: list[str], first: int | None = None) -> pa.Table:
-        """All rows, or the first so many."""
+        """Read all rows, or the `first` ones."""
         fields = [_of_days(each) if name in columns else each for name, each in self._fields.items()]
         wanted = [each for each in fields if each["name"] in columns]
         kinds = pa.schema([(each["name"], _type(each["type"])) for each in wanted])
@@ -51,7 +51,7 @@ class AvroRows:
         return [self.rows]
 
     def bounds(self, column: str) -> list[tuple[Any, Any] | None]:
-        """The least and the greatest value in each row group, which Avro does not tell."""
+        """The minimum and maximum of each row group, which are unknown in Avro."""
         return [None]
 
     def group(self, columns: list[str], number: int) -> pa.Table:
@@ -73,12 +73,12 @@ def _undamaged(records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     except BadAvro:
         raise
     except Exception as error:
-        # fastavro raises anything for a damaged file.
+        # fastavro raises all kinds of errors for a damaged file.
         raise BadAvro(f"it is damaged: {error}") from error
 
 
 def _of_days(field: dict[str, Any]) -> dict[str, Any]:
-    """With dates as numbers: Python has not all of Paimon's. Of a union the order counts."""
+    """The field with dates as numbers, because Python's dates don't cover Paimon's. Keeps a union's order."""
     kind = field["type"]
     return {**field, "type": [_days(each) for each in kind] if isinstance(kind, list) else _days(kind)}
 
@@ -98,5 +98,5 @@ def _type(kind: Any) -> pa.DataType:
 
 
 def _without_null(kind: Any) -> Any:
-    """A union's first type that is not null."""
+    """The type; for a union its first one that is not null."""
     return next((each for each in kind if each != "null"), None) if isinstance(kind, list) else kind

@@ -1,4 +1,4 @@
-"""Bits that were made, kept while there is room: the data files of a group never change."""
+"""A cache of bits. They stay valid, because the data files of a group never change."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from threading import Lock
 
 from core.spark.merging.model import Bits, MergeGroup
 
-# Of the groups that a file was in, so many are looked at.
+# For each file `near` returns at most so many of the groups that it was in.
 _NEAR = 8
 
 
 class KeptBits:
-    """At most so many bytes; what was used longest ago goes first. Any thread may use it.
+    """A cache of `most_bytes` that evicts the least recently used group. Thread-safe.
 
-    Bits go by the files that were merged and by how, not by snapshot: what two snapshots have in common is
-    made once.
+    The key is the merged files and the rules, not the snapshot, so two snapshots share the bits of a group
+    that is in both.
     """
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes
         self._bytes = 0
         self._bits: OrderedDict[Hashable, tuple[MergeGroup, list[Bits]]] = OrderedDict()
-        # By how files merge and a file: the groups that it was in, the latest last.
+        # By rules and file: the groups that it was in, the latest last.
         self._groups_of: dict[Hashable, list[Hashable]] = {}
         self._lock = Lock()
 
     def get(self, group: MergeGroup) -> list[Bits] | None:
-        """One `Bits` a file, in the order of `group.files`."""
+        """The bits of each file, in the order of `group.files`; None if they are not cached."""
         identity = _identity(group)
         with self._lock:
             if identity not in self._bits:
@@ -49,7 +49,7 @@ class KeptBits:
                 self._remove(next(iter(self._bits)))
 
     def near(self, group: MergeGroup) -> list[tuple[MergeGroup, list[Bits]]]:
-        """Groups that files of this one were in and that merge alike, each once, the latest first."""
+        """Cached groups with the same rules that share files with this one, each once, the latest first."""
         with self._lock:
             found: dict[Hashable, None] = {}
             for file in _files(group):

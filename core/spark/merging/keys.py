@@ -1,4 +1,4 @@
-"""Paimon's serialised keys as tuples that Python compares as Paimon compares the keys."""
+"""Read Paimon's serialised keys to tuples that compare in Python as the keys do in Paimon."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscale
 
 _INTEGERS = {**INTEGERS, "DATE": "<i", "TIME": "<i", "BOOLEAN": "<?"}
 _BYTES = frozenset({"CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"})
-# A float's sign, and all its bits: the unsigned form and how wide it is.
+# The codes of a float and of its bits as an unsigned integer, and their width.
 _FLOATS = {"FLOAT": ("<f", "<I", 32), "DOUBLE": ("<d", "<Q", 64)}
 _MICROSECONDS = 6
 
@@ -27,12 +27,12 @@ class KeyReader:
         self._values = [_value_of(each) for each in types]
 
     def read(self, serialised: bytes) -> tuple[Any, ...]:
-        """A file's `_MIN_KEY` or `_MAX_KEY`. Raises `Corrupt`."""
+        """Read a file's `_MIN_KEY` or `_MAX_KEY`. Raises `Corrupt`."""
         try:
             row = serialised[4:]
             fields = starts(serialised, len(self._values))
             return tuple(
-                # A null is before every value.
+                # A null sorts before every value.
                 (False,) if at is None else (True, value(row, at))
                 for at, value in zip(fields, self._values, strict=True)
             )
@@ -55,7 +55,7 @@ def _value_of(type_text: str) -> _Value:
     if kind.name in ("DECIMAL", "NUMERIC"):
         precision, _ = kind.decimal
         return lambda row, at: unscaled(row, at, precision)
-    # Finer ones are stored in a form that does not hold every time.
+    # Finer timestamps are stored in a form that can't represent every time.
     if kind.name in ("TIMESTAMP", "TIMESTAMP_LTZ") and kind.fraction <= _MICROSECONDS:
         fraction = kind.fraction
         return lambda row, at: timestamp(row, at, fraction)
@@ -63,7 +63,7 @@ def _value_of(type_text: str) -> _Value:
 
 
 def _float_order(value: float, bits: int, width: int) -> int:
-    """An integer in the order of Java's compare: -0 before 0, NaN (all of them one) after all."""
+    """An integer in the order of Java's compare: -0 before 0; all NaN are equal, and after all numbers."""
     sign = 1 << (width - 1)
     if value != value:
         return 1 << width

@@ -1,4 +1,4 @@
-"""Input and output of merging a bucket's files by key: values that travel to the workers."""
+"""Input and output of merging a bucket's files by key."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 
 from core.errors import Corrupt
 
-# A row's kinds as files hold them: +I, -U, +U, -D. The second and the last take the key away.
+# The kinds of rows are stored as 0 to 3: +I, -U, +U, -D. -U and -D remove the key.
 RETRACTING = (1, 3)
 
 WORD_BITS = 64
-# A row takes Spark tens of bits in any case.
+# A row of Spark's takes tens of bits anyway.
 _MOST_BITS_A_ROW = 32
 _SPARE_BITS = 1 << 16
 
 
 class Unmergeable(Exception):
-    """Why a table's rows can't be chosen by their newest version alone, for the line that `EXPLAIN` shows."""
+    """The reason why the newest version alone doesn't give a table's rows, for `EXPLAIN`'s line."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergeColumns:
-    """Names, in files of one schema, of the columns that merging reads; None: it lacks the column."""
+    """The names, in files of one schema, of the columns that merging reads; None if a file lacks it."""
 
     key: tuple[str, ...]
     sequence: tuple[str | None, ...]
@@ -34,11 +34,11 @@ class MergeColumns:
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
-    """How a table merges: types are Paimon's texts (`BIGINT NOT NULL`), `columns` goes by schema id.
+    """How a table merges. Types are Paimon's texts (`BIGINT NOT NULL`); `columns` is by schema id.
 
-    `descending`: of two versions of a key the one with the smaller sequence fields is the newer.
-    `ignore_delete`: rows that retract count for nothing, and the version before them stands.
-    `uncounted_deletes`: files may hold deletions that no count tells of, on any level.
+    `descending`: the version of a key with the smaller sequence fields is the newer one.
+    `ignore_delete`: rows that retract are ignored, and the version before them stays.
+    `uncounted_deletes`: files of any level may hold deletions that their `delete_row_count` omits.
     """
 
     key_types: tuple[str, ...]
@@ -55,7 +55,7 @@ class MergeRules:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """Where a file's deletion vector is. `path` is an address; `offset` and `length` as manifests tell."""
+    """Where a file's deletion vector is. `path` is an address; `offset` and `length` are as in manifests."""
 
     path: str
     offset: int
@@ -66,9 +66,9 @@ class Vector:
 class MergeFile:
     """A data file of a bucket. `path` is an address that Spark and `opening.open_file` take.
 
-    `row_count` is before merging, `size` is bytes. `min_key` and `max_key` are in the form that
-    `keys.KeyReader` gives, which compares as Paimon does. `delete_row_count` is what the writer recorded, and
-    not all of them do: see `may_retract`. A file with a `vector` is merged with no other.
+    `row_count` is before merging, `size` is in bytes. `min_key` and `max_key` are in the form of
+    `keys.KeyReader`, which compares as Paimon does. Not all writers record `delete_row_count`: see
+    `may_retract`. A file with a `vector` is not merged with others.
     """
 
     path: str
@@ -86,25 +86,25 @@ class MergeFile:
 
     @property
     def has_row_numbers(self) -> bool:
-        """Whether a row is told by its place in the file; else by its sequence number."""
+        """Whether a row is identified by its index in the file; otherwise by its sequence number."""
         return self.format != "orc"
 
     @property
     def is_sparse(self) -> bool:
-        """Whether a bit a sequence number is too much: most of the numbers are of rows long gone."""
+        """Whether one bit per sequence number takes too much: most of the numbers belong to removed rows."""
         return self.max_sequence - self.min_sequence >= _MOST_BITS_A_ROW * self.row_count + _SPARE_BITS
 
     @property
     def may_retract(self) -> bool:
-        """Whether its manifest lets rows in it be deletions; pypaimon, writing on level 0, counts none."""
+        """Whether rows may be deletions, by the manifest. On level 0 pypaimon doesn't count deletions."""
         return self.level == 0 or self.delete_row_count != 0
 
 
 @dataclass(frozen=True, slots=True)
 class MergeGroup:
-    """The files of one bucket whose key ranges hang together: no key in them is in any other file.
+    """Files of one bucket with connected key ranges: no other file has a key in these ranges.
 
-    Or a file alone that has a deletion vector.
+    Or a single file that has a deletion vector.
     """
 
     rules: MergeRules
@@ -112,17 +112,17 @@ class MergeGroup:
 
     @property
     def must_merge(self) -> bool:
-        """False for a file that is read as it is, whole."""
+        """False for a single file that is read whole."""
         return len(self.files) > 1 or self.has_vector or self.rules.may_retract(self.files[0])
 
     @property
     def has_vector(self) -> bool:
-        """Whether a deletion vector says which rows are left: no row is looked at."""
+        """Whether a deletion vector tells which rows are left. Then no rows are read."""
         return self.files[0].vector is not None
 
     @property
     def has_row_numbers(self) -> bool:
-        """Whether each row is told by its place in its file."""
+        """Whether each row is identified by its index in its file."""
         return all(file.has_row_numbers for file in self.files)
 
     @property
@@ -133,11 +133,11 @@ class MergeGroup:
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """One bit a row of a file, in the file's order: 1 = the row is in the snapshot.
+    """One bit per row of a file, in the file's order: 1 = the row is in the snapshot.
 
-    Row `i` is bit `i % 64`, counted from the lowest, of word `i // 64`. Bits after the last row are 0. An ORC
-    file, of which Spark does not tell rows' places, has a bit for each of its sequence numbers instead, the
-    first of them `first`, and `rows` counts those.
+    Row `i` is bit `i % 64`, counted from the lowest, of word `i // 64`. Bits after the last row are 0. Spark
+    gives no row indexes for ORC files: they have one bit per sequence number instead, beginning with `first`,
+    and `rows` counts these.
     """
 
     rows: int
@@ -146,7 +146,7 @@ class Bits:
 
     @classmethod
     def of(cls, survives: NDArray[np.bool_], first: int = 0) -> Bits:
-        """From one truth a row."""
+        """From one boolean per row."""
         packed = np.packbits(survives, bitorder="little")
         padded = np.zeros(-(-len(survives) // WORD_BITS) * 8, dtype=np.uint8)
         padded[: len(packed)] = packed
@@ -154,7 +154,10 @@ class Bits:
 
     @classmethod
     def by_number(cls, survives: NDArray[np.bool_], file: MergeFile, numbers: NDArray[np.int64]) -> Bits:
-        """From one truth and one sequence number a row. Raises `Unmergeable` when two rows share one."""
+        """From one boolean and one sequence number per row.
+
+        Raises `Unmergeable` if two rows share a number, `Corrupt` if one is out of the manifest's range.
+        """
         truths = np.zeros(file.max_sequence - file.min_sequence + 1, dtype=np.bool_)
         if len(numbers) and not file.min_sequence <= numbers.min() <= numbers.max() <= file.max_sequence:
             raise Corrupt(f"{file.path} has sequence numbers that its manifest does not tell of")
@@ -169,14 +172,14 @@ class Bits:
         return unpacked.view(np.bool_)
 
     def popcount(self) -> int:
-        """How many rows survive."""
+        """The number of rows that survive."""
         return int(np.bitwise_count(self.words.view(np.uint64)).sum())
 
 
 def without(rows: int, mine: Bits | None, theirs: Bits | None) -> Bits:
-    """The rows of a file that are in one state and not in another; None: all of its `rows` are in it."""
+    """The rows of a file that are in one state and not in another; None: all its `rows` are in that state."""
     if theirs is None:
-        # Of a file that is merged here and whole there nothing is left.
+        # The other state has all rows of the file, so none are left.
         return (
             Bits.of(np.zeros(rows, dtype=np.bool_)) if mine is None else replace(mine, words=mine.words * 0)
         )

@@ -1,4 +1,4 @@
-"""Leaves out of merging what has no other version: the rows of big files whose keys no small file has."""
+"""Exclude rows without another version from merging: rows of big files whose keys are in no small file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from core.spark.merging.model import MergeFile
 from core.spark.merging.sort_keys import SortKey, end_to_end
 
-# So many times more rows than in all other files together, and searching pays: sorting a row costs several
-# times what passing over it does.
+# Searching pays if the big files have so many times more rows than all others together: sorting a row costs
+# several times as much as skipping it.
 _WORTH_SEARCHING = 2
 
 _Indexes = NDArray[np.intp]
@@ -25,7 +25,7 @@ _Indexes = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of several files: a list of sort keys and one of text columns for each file."""
+    """The keys of several files: for each file a list of sort keys and a list of text columns."""
 
     numbers: list[list[SortKey]]
     texts: list[list[pa.ChunkedArray]]
@@ -36,7 +36,7 @@ class Keys:
 
 
 def shared_rows(files: Sequence[MergeFile], keys: Keys) -> list[_Indexes]:
-    """For each file the rows whose key another file may have too, ascending: never too few."""
+    """For each file the rows whose key may be in another file too, ascending. May contain other rows."""
     base = apart(files)
     base_rows = sum(files[index].row_count for index in base)
     rest = [index for index in range(len(files)) if index not in base]
@@ -47,7 +47,7 @@ def shared_rows(files: Sequence[MergeFile], keys: Keys) -> list[_Indexes]:
 
 
 def apart(files: Sequence[MergeFile]) -> set[int]:
-    """The biggest files that have no key in common with one another: a run, and most rows if there is one."""
+    """The biggest files with disjoint key ranges (indexes): a sorted run, which usually has most rows."""
     chosen: set[int] = set()
     ranges: list[tuple[Any, Any]] = []
     for index in sorted(range(len(files)), key=lambda index: -files[index].row_count):
@@ -60,13 +60,13 @@ def apart(files: Sequence[MergeFile]) -> set[int]:
 
 
 def ages_overlap(files: Sequence[MergeFile]) -> bool:
-    """Whether two files that may share a key can't be told apart as the older and the newer.
+    """Whether two files that may share a key have overlapping sequence numbers, so that neither is the newer.
 
-    Sequence numbers of different commits lie apart, unless writers worked side by side.
+    Sequence numbers of different commits are disjoint, unless several writers worked at once.
     """
     base = apart(files)
     ranges: list[tuple[Any, Any]] = []
-    # The small files among one another, then each of the big ones with them.
+    # First compare the small files with one another, then each big file with the small ones.
     for index in sorted(range(len(files)), key=lambda index: index in base):
         low, high = files[index].min_sequence, files[index].max_sequence
         at = _place(ranges, low, high)
@@ -78,7 +78,7 @@ def ages_overlap(files: Sequence[MergeFile]) -> bool:
 
 
 def _place(ranges: list[tuple[Any, Any]], low: Any, high: Any) -> int | None:
-    """Where a range belongs among ranges that are ascending and apart; None when it overlaps one."""
+    """The index of a new range among ascending disjoint ranges; None if it overlaps one of them."""
     at = bisect(ranges, low, key=itemgetter(0))
     if (at and ranges[at - 1][1] >= low) or (at < len(ranges) and ranges[at][0] <= high):
         return None
@@ -86,8 +86,8 @@ def _place(ranges: list[tuple[Any, Any]], low: Any, high: Any) -> int | None:
 
 
 def _searcher(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Indexes]:
-    """Searches the small files' keys in a big one, which its writer sorted."""
-    # Sorted runs: numpy's own `unique` would hash them.
+    """A search for the small files' keys in a big file, which its writer sorted."""
+    # The keys are sorted runs, which a stable sort merges; numpy's `unique` would hash them.
     wanted = np.sort(np.concatenate([keys.numbers[index][0] for index in rest]), kind="stable")
     wanted = wanted[np.flatnonzero(np.diff(wanted, prepend=~wanted[:1]))]
 
@@ -104,7 +104,7 @@ def _searcher(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Indexes]:
 
 
 def _looker(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Indexes]:
-    """Looks a big file's keys up among the small ones', column for column: the rest is left to merging."""
+    """A lookup of a big file's keys among the small files', column by column. It may match too many rows."""
     numbers = [
         pa.array(np.unique(np.concatenate([keys.numbers[index][sort_key] for index in rest])))
         for sort_key in range(len(keys.numbers[0]))

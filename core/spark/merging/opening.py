@@ -1,4 +1,4 @@
-"""Opens data files for pyarrow, where Spark would open them."""
+"""Open data files for pyarrow, at the addresses that Spark uses."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pyarrow as pa
 
 from core.errors import FileMissing
 
-# From a file's address to what pyarrow reads from.
+# Takes a file's address, and returns a source for pyarrow.
 OpenFile = Callable[[str], Any]
 
 
 def file_opener(options: Mapping[str, str]) -> OpenFile:
-    """Opens by address; `options` are the catalog's. What it gives raises `FileMissing`."""
+    """A function that opens files by address, and raises `FileMissing`; `options` are the catalog's."""
     remote: dict[str, Any] = {}
 
     def open_file(address: str) -> Any:
         try:
             scheme, is_address, rest = address.partition("://")
             if address.startswith("file:"):
-                # As Paimon writes it: without escapes.
+                # Paimon writes such addresses without escapes.
                 return pa.memory_map("/" + address.removeprefix("file:").lstrip("/"))
             if not is_address:
                 return pa.memory_map(address)
@@ -37,7 +37,7 @@ def file_opener(options: Mapping[str, str]) -> OpenFile:
 
 
 def _remote(store: str, options: Mapping[str, str]) -> Any:
-    """pypaimon's own file system: it takes the options as every other part of the read does."""
+    """pypaimon's file system, so that the options mean the same as in all other reads."""
     from core.spark.datasource.file_io import file_io
 
     return file_io(store, options)

@@ -1,4 +1,4 @@
-"""Which files of a bucket share keys: only those must be merged."""
+"""Find which files of a bucket may share keys: only these must be merged."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from core.spark.merging.model import MergeFile, MergeGroup, MergeRules
 
 
 def overlap_groups(rules: MergeRules, files: Iterable[MergeFile]) -> list[MergeGroup]:
-    """All files of one bucket, each in one group, groups and their files in the order of their keys."""
+    """Group all files of one bucket by overlapping keys; groups and files are in the order of their keys."""
     return [MergeGroup(rules, tuple(group)) for group in _connected(files)]
 
 
 def narrowed(group: MergeGroup, needed: Container[str]) -> Iterator[MergeGroup]:
-    """The group without the files, by path, that hold no version of a row wanted."""
+    """The parts that must be merged of a group of only the `needed` files (paths)."""
     files = [file for file in group.files if file.path in needed]
     return (part for part in overlap_groups(group.rules, files) if part.must_merge)
 

@@ -1,4 +1,4 @@
-"""The columns of one data file that merging looks at."""
+"""Read the columns of one data file that merging needs."""
 
 from __future__ import annotations
 
@@ -29,11 +29,10 @@ _KIND = "_VALUE_KIND"
 
 @dataclass(frozen=True, slots=True)
 class KeyRows:
-    """A file's rows, as far as merging looks at them.
+    """The columns of a file's rows that merging needs.
 
-    `fields` are the columns of `sequence.field`, None for one that the file was written without; `numbers`
-    are the rows' sequence numbers where they were asked for; `retracts`: which rows take their key away, None
-    when none does.
+    `fields` are the columns of `sequence.field`, None for one that the file lacks; `numbers` are the rows'
+    sequence numbers, if requested; `retracts` tells which rows remove their key, None if no row does.
     """
 
     key: list[pa.ChunkedArray]
@@ -44,7 +43,7 @@ class KeyRows:
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """`KeyRows.retracts`, and `KeyRows.numbers` of a file whose rows have no others."""
+    """`KeyRows.retracts`, and `KeyRows.numbers` for a file without row indexes."""
 
     retracts: NDArray[np.bool_] | None
     numbers: SortKey | None
@@ -53,7 +52,7 @@ class Kinds:
 def read_rows(
     file: MergeFile, rules: MergeRules, open_file: OpenFile, *, with_numbers: bool, first: int | None = None
 ) -> KeyRows:
-    """All rows, or the first so many. Raises `Corrupt` for a file that is not as its manifest says."""
+    """Read all rows, or the `first` ones. Raises `Corrupt` for a file that differs from its manifest."""
     check_cancelled()
     with _opened(file, open_file) as opened:
         return _key_rows(opened, file, rules, with_numbers, lambda names: opened.read(names, first))
@@ -61,7 +60,7 @@ def read_rows(
 
 @dataclass(frozen=True, slots=True)
 class RowGroups:
-    """An opened file, group by group. `bounds` are what statistics tell of the first key column."""
+    """An open file by row groups. `bounds` are those of the first key column in statistics."""
 
     rows: Sequence[int]
     bounds: Sequence[tuple[Any, Any] | None]
@@ -72,7 +71,7 @@ class RowGroups:
 def row_groups(
     file: MergeFile, rules: MergeRules, open_file: OpenFile, *, with_numbers: bool
 ) -> Iterator[RowGroups]:
-    """Raises as `read_rows`, as does what it gives."""
+    """Open a file by row groups. Raises as `read_rows`, also in `RowGroups.read`."""
     check_cancelled()
     with _opened(file, open_file) as opened:
         assert not isinstance(opened, _Orc)
@@ -87,7 +86,7 @@ def row_groups(
 
 
 def _key_names(opened: _Opened, file: MergeFile, rules: MergeRules) -> list[str]:
-    """A file written thin holds its key as the row's own columns only."""
+    """The names of the key columns. A file written thin has no extra key columns, only the row's own."""
     there = set(opened.names)
     names = rules.columns[file.schema_id].key
     return [name if name in there else name.removeprefix(KEY_PREFIX) for name in names]
@@ -116,7 +115,7 @@ def _key_rows(
 
 
 def read_kinds(file: MergeFile, rules: MergeRules, open_file: OpenFile) -> Kinds:
-    """Raises as `read_rows`."""
+    """Read the kinds of a file's rows. Raises as `read_rows`."""
     check_cancelled()
     with _opened(file, open_file) as opened:
         kinds = [_KIND] if rules.may_retract(file) and opened.may_retract() else []
@@ -126,9 +125,9 @@ def read_kinds(file: MergeFile, rules: MergeRules, open_file: OpenFile) -> Kinds
 
 
 def told_bounds(statistics: Any) -> tuple[Any, Any] | None:
-    """The least and the greatest value of a row group's column, from what its footer tells; else None.
+    """The minimum and maximum of a row group's column, from its footer; None if unknown.
 
-    pyarrow has none of a decimal that is stored as a whole number, and of a time that Python does not have.
+    pyarrow gives none for a decimal that is stored as an integer, or a time outside Python's range.
     """
     try:
         is_told = statistics is not None and statistics.has_min_max
@@ -139,7 +138,7 @@ def told_bounds(statistics: Any) -> tuple[Any, Any] | None:
 
 class _ParquetReader:
     def __init__(self, source: Any) -> None:
-        # A timestamp of the old 96-bit form must not overflow.
+        # In microseconds no timestamp of the old 96-bit form overflows.
         self._file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
         self.rows: int = self._file.metadata.num_rows
         self.names: Sequence[str] = self._file.schema_arrow.names
@@ -160,7 +159,7 @@ class _ParquetReader:
         return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
     def bounds(self, column: str) -> list[tuple[Any, Any] | None]:
-        """The least and the greatest value in each row group; None where its statistics do not say."""
+        """The minimum and maximum of each row group; None if its statistics don't give them."""
         metadata, index = self._file.metadata, self._place(column)
         found: list[tuple[Any, Any] | None] = []
         for group in range(metadata.num_row_groups):
@@ -194,7 +193,7 @@ class _Orc:
         return self._file.read(columns=columns).slice(0, first)
 
     def may_retract(self) -> bool:
-        # pyarrow shows no statistics of ORC files.
+        # pyarrow doesn't expose the statistics of ORC files.
         return True
 
 

@@ -1,4 +1,4 @@
-"""How a table merges, from its schemas; and its files, from a manifest's records."""
+"""Make the merge rules of a table from its schemas, and its files from a manifest's records."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WIDENED = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"), ("CHA
 
 
 def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> MergeRules:
-    """The rules of a primary-key table read with `schema`; `schemas` are those its files were written with.
+    """The rules of a primary-key table that is read with `schema`; its files were written with `schemas`.
 
-    Raises `Unmergeable` with the reason for a table whose rows do not merge by newest version alone.
+    Raises `Unmergeable`, with the reason, if the newest version alone doesn't give the table's rows.
     """
     options = schema.options
     engine = merge_engine(options)
@@ -29,7 +29,7 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
         raise Unmergeable(f"merge-engine {engine}")
     if is_on(options, "sequence.snapshot-ordering"):
         raise Unmergeable("sequence.snapshot-ordering")
-    # Within a partition its columns are the same in every key, and files do not hold them as keys.
+    # The partition's columns are equal in all keys of a partition, and files don't store them as keys.
     key = schema.trimmed_primary_keys
     fields = {field.name: field for field in schema.fields}
     sequence = [name for name in _names(options.get("sequence.field", "")) if name]
@@ -37,7 +37,7 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
     if unknown or not key:
         raise Unmergeable(f"the schema has no column {unknown[0]}" if unknown else "the key is the partition")
     types = {name: str(fields[name].type) for name in [*key, *sequence]}
-    # Raised here, where another way of reading can still be chosen.
+    # Check the types here, where another reader can still be chosen.
     KeyReader([types[name] for name in types])
     return MergeRules(
         key_types=tuple(types[name] for name in key),
@@ -48,7 +48,8 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
             number: _columns([fields[name] for name in key], [fields[name] for name in sequence], written)
             for number, written in schemas.items()
         },
-        # pypaimon writes and does not count them, and stock compaction lifts a lone file as it is.
+        # pypaimon writes such deletions without counting them, and stock compaction moves a single file to
+        # another level unchanged.
         uncounted_deletes="rowkind.field" in options,
     )
 
@@ -56,9 +57,8 @@ def merge_rules(schema: TableSchema, schemas: Mapping[int, TableSchema]) -> Merg
 def merge_file(keys: KeyReader | None, path: str, file_format: str, record: Mapping[str, Any]) -> MergeFile:
     """A data file from its record in a manifest; `path` is its address.
 
-    `keys` reads the rules' types. A file that is merged with no other needs no bounds, and no `keys`.
-
-    Raises `Corrupt`.
+    `keys` reads keys of the rules' types. A file that is not merged with others needs no bounds: then `keys`
+    is None. Raises `Corrupt`.
     """
     check_cancelled()
     return MergeFile(
@@ -92,7 +92,7 @@ def _columns(key: list[SchemaField], sequence: list[SchemaField], written: Table
 
 
 def _compares_as(written: str, now: str) -> bool:
-    """Whether values of an older type compare as those they are read as, without Paimon's own casts."""
+    """Whether values of an older type compare as in the type they are read as, without Paimon's casts."""
     old, new = ColumnType.of(written), ColumnType.of(now)
     if old.name != new.name:
         chains = (chain for chain in _WIDENED if old.name in chain and new.name in chain)
@@ -101,7 +101,7 @@ def _compares_as(written: str, now: str) -> bool:
         case "DECIMAL":
             return old.decimal[1] == new.decimal[1] and old.decimal[0] <= new.decimal[0]
         case "TIMESTAMP" | "TIMESTAMP_LTZ":
-            # What is cut off no longer counts, and times of more digits are stored in another form.
+            # Digits that are cut off no longer count, and finer times are stored in another form.
             return old.fraction <= new.fraction
         case "CHAR" | "BINARY":
             return old.first == new.first
@@ -109,7 +109,7 @@ def _compares_as(written: str, now: str) -> bool:
 
 
 def _has_room(old: ColumnType, new: ColumnType) -> bool:
-    """Whether texts and bytes stay whole."""
+    """Whether the new type cuts off no texts or bytes."""
     return new.name not in ("VARCHAR", "VARBINARY") or (old.first or 1) <= (new.first or 1)
 
 

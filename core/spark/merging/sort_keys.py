@@ -1,7 +1,7 @@
-"""Columns as 64-bit integers that compare and sort as Paimon compares the values.
+"""Convert columns to 64-bit integers that compare as the values do in Paimon.
 
-A value becomes one integer or several, the most significant first: *sort keys*. Text and bytes stay as they
-are until rows are few enough to number them (`numbered`, `ranked`).
+A value becomes one or several integers, the most significant first: *sort keys*. Texts and bytes stay as they
+are until few enough rows are left to number them (`numbered`, `ranked`).
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ _SIGN = np.int64(-(2**63))
 
 
 def is_text(type_text: str) -> bool:
-    """Whether a column of this type has no sort keys of its own."""
+    """Whether a column of this type is text or bytes, and so has no direct sort keys."""
     return ColumnType.of(type_text).name in _TEXTS
 
 
 def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A text column as bytes: Paimon compares them byte for byte, unsigned."""
+    """A text column as bytes. Paimon compares texts by unsigned bytes."""
     return column.cast(pa.large_binary())
 
 
 def end_to_end(columns: Iterable[pa.ChunkedArray], kind: pa.DataType | None = None) -> pa.ChunkedArray:
-    """Columns one after the other, as one. `kind` is its type: without chunks nothing else tells it."""
+    """Concatenate columns. `kind` is the type of the result, which is needed if there are no chunks."""
     return pa.chunked_array([chunk for column in columns for chunk in column.chunks], kind)
 
 
 def sort_keys_of(column: pa.ChunkedArray, type_text: str) -> list[SortKey]:
-    """A column of any other type, as a file holds it; the first sort key is 0 for nulls, which come first."""
+    """The sort keys of a column of another type. The first one is 0 for nulls, which sort first, else 1."""
     is_there = _is_there(column)
     kind = ColumnType.of(type_text)
     if kind.name in ("DECIMAL", "NUMERIC"):
@@ -45,18 +45,18 @@ def sort_keys_of(column: pa.ChunkedArray, type_text: str) -> list[SortKey]:
 
 
 def reversed_order(sort_keys: Sequence[SortKey]) -> list[SortKey]:
-    """The same with great before small; nulls stay first, as Paimon has it."""
+    """The sort keys of the descending order; nulls stay first, as in Paimon."""
     return [sort_keys[0], *(~sort_key for sort_key in sort_keys[1:])]
 
 
 def numbered(texts: pa.ChunkedArray) -> SortKey:
-    """Equal values have equal numbers; the order means nothing."""
+    """Number the values: equal values get equal numbers, in any order."""
     codes = texts.combine_chunks().dictionary_encode(null_encoding="encode")
     return np.asarray(codes.indices, dtype=np.int64)
 
 
 def ranked(texts: pa.ChunkedArray) -> list[SortKey]:
-    """Limbs in the values' own order."""
+    """Sort keys in the order of the values."""
     codes = texts.combine_chunks().dictionary_encode()
     order = np.asarray(pc.array_sort_indices(codes.dictionary), dtype=np.int64)
     ranks = np.empty(len(order) + 1, dtype=np.int64)
@@ -67,7 +67,7 @@ def ranked(texts: pa.ChunkedArray) -> list[SortKey]:
 
 
 def packed(columns: Sequence[Sequence[SortKey]]) -> list[SortKey] | None:
-    """Pack many sort keys a part into one, in the same order; None where that takes more than 63 bits."""
+    """Pack the sort keys of each part into one that keeps the order; None if that takes more than 63 bits."""
     ranges = []
     for sort_key in zip(*columns, strict=True):
         filled = [part for part in sort_key if len(part)]
@@ -106,7 +106,7 @@ def _whole(column: pa.ChunkedArray, kind: ColumnType) -> SortKey:
 
 
 def _float(column: pa.ChunkedArray, bits: np.dtype[np.signedinteger]) -> SortKey:
-    """As Java compares: -0 before 0, NaN (all of them one) after all."""
+    """In Java's order: -0 before 0; all NaN are equal, and after all numbers."""
     values = np.asarray(_without_nulls(column, 0.0))
     as_written = values.view(bits)
     lowest = np.iinfo(bits).min
@@ -116,7 +116,7 @@ def _float(column: pa.ChunkedArray, bits: np.dtype[np.signedinteger]) -> SortKey
 
 
 def _decimal(column: pa.ChunkedArray) -> list[SortKey]:
-    """The two halves of the unscaled value, the lower with its unsigned order kept."""
+    """The two halves of the unscaled value; the lower one is shifted so that its unsigned order is kept."""
     parts = []
     for chunk in column.chunks:
         if chunk.null_count:
@@ -130,7 +130,7 @@ def _decimal(column: pa.ChunkedArray) -> list[SortKey]:
 def _is_there(column: pa.ChunkedArray) -> SortKey:
     if column.null_count:
         return np.asarray(column.is_valid(), dtype=np.int64)
-    # One number for all rows.
+    # A view of one number for all rows, which takes no memory.
     return np.broadcast_to(np.int64(1), len(column))
 
 

@@ -1,4 +1,4 @@
-"""Which rows of a group of files survive: of each key its newest version, unless that retracts."""
+"""Find which rows of a group of files survive: the newest version of each key, unless it retracts the key."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _Indexes = NDArray[np.intp]
 
 
 def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
-    """One array of bits a file, in the order of `group.files`.
+    """The bits of each file, in the order of `group.files`.
 
-    Newest is, as in Paimon, the greatest by `sequence.field` (a null is the oldest), then by sequence number.
-    Keys are taken to be unique within a file, as every reader of Paimon does. Raises `FileMissing`, `Corrupt`
-    and `Unavailable`, and `Unmergeable` for rows that have neither number of their own.
+    As in Paimon, the newest version has the greatest `sequence.field` (null is the oldest), then the greatest
+    sequence number. Keys are assumed to be unique within a file, as every reader of Paimon does. Raises
+    `FileMissing`, `Corrupt`, `Unavailable`, and `Unmergeable` if rows of an ORC file share sequence numbers.
     """
     files, rules = group.files, group.rules
     if len(files) == 1:
@@ -51,10 +51,9 @@ def survivors(group: MergeGroup, open_file: OpenFile) -> list[Bits]:
 
 
 def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[Bits] | None:
-    """The bits of some of each file's first rows: of those up to the least key that all files were read to.
+    """The bits of each file's first rows, up to the greatest key to which all files were read.
 
-    At most `first` rows of a file are read. They are sorted by key; None where they are not.
-    Raises as `survivors`.
+    At most `first` rows of a file are read. None if they are not sorted by key. Raises as `survivors`.
     """
     files, rules = group.files, group.rules
     with_numbers = ages_overlap(files)
@@ -71,12 +70,12 @@ def first_survivors(group: MergeGroup, open_file: OpenFile, first: int) -> list[
 
 
 def by_age(files: Sequence[MergeFile]) -> list[int]:
-    """Their indexes, from the oldest to the newest."""
+    """The indexes of the files, from the oldest to the newest."""
     return sorted(range(len(files)), key=lambda each: (files[each].min_sequence, files[each].max_sequence))
 
 
 def _ranks(rules: MergeRules, rows: Sequence[KeyRows]) -> list[NDArray[np.int64]]:
-    """A number for each row of each file, that compares as the keys do."""
+    """A number for each row of each file. The numbers compare as the keys do."""
     sort_keys: list[SortKey] = []
     for index, type_text in enumerate(rules.key_types):
         if is_text(type_text):
@@ -108,7 +107,7 @@ def _living(file: MergeFile, retracts: NDArray[np.bool_] | None) -> NDArray[np.b
 def _surviving(
     rules: MergeRules, files: Sequence[MergeFile], rows: Sequence[KeyRows]
 ) -> list[NDArray[np.bool_]]:
-    """One truth a row, of files from the oldest to the newest."""
+    """One boolean per row, for files from the oldest to the newest."""
     survives = [_living(file, each.retracts) for file, each in zip(files, rows, strict=True)]
     keys = _keys(rules, rows)
     check_cancelled()
@@ -129,9 +128,9 @@ def _surviving(
 
 
 def _older_versions(key: Sequence[SortKey], version: Sequence[SortKey]) -> NDArray[np.bool_]:
-    """Of rows from the oldest to the newest file: which have a newer version of their key."""
+    """Which rows, given from the oldest to the newest file, have a newer version of their key."""
     if len(key) == 1 and not version:
-        # The files are sorted by key: this finds their runs and merges them.
+        # The files are sorted by key, and a stable sort merges such runs.
         order = np.argsort(key[0], kind="stable")
     else:
         order = np.lexsort((*reversed(version), *reversed(key)))
@@ -145,7 +144,7 @@ def _older_versions(key: Sequence[SortKey], version: Sequence[SortKey]) -> NDArr
 
 
 def _keys(rules: MergeRules, rows: Sequence[KeyRows]) -> Keys:
-    """The key columns of all files: sort keys, packed into one a file where they fit, and texts."""
+    """The key columns of all files: texts, and sort keys, which are packed into one per file if they fit."""
     numbers: list[list[SortKey]] = [[] for _ in rows]
     texts: list[list[pa.ChunkedArray]] = [[] for _ in rows]
     for index, each in enumerate(rows):
@@ -161,7 +160,7 @@ def _keys(rules: MergeRules, rows: Sequence[KeyRows]) -> Keys:
 
 
 def _sort_keys_of_keys(keys: Keys, indexes_of: Sequence[_Indexes]) -> list[SortKey]:
-    """The chosen rows' keys, of all files one after the other."""
+    """The sort keys of the chosen rows' keys, for all files one after the other."""
     sort_keys = [
         np.concatenate([sort_key[indexes] for sort_key, indexes in zip(column, indexes_of, strict=True)])
         for column in zip(*keys.numbers, strict=True)
@@ -172,10 +171,10 @@ def _sort_keys_of_keys(keys: Keys, indexes_of: Sequence[_Indexes]) -> list[SortK
 def _sort_keys_of_versions(
     rules: MergeRules, rows: Sequence[KeyRows], indexes_of: Sequence[_Indexes]
 ) -> list[SortKey]:
-    """The sort keys by which one of the chosen rows is newer than another, most significant first."""
+    """The sort keys of the chosen rows' versions, greater for newer, most significant first."""
     sort_keys: list[SortKey] = []
     for index, type_text in enumerate(rules.sequence_types):
-        # A column that a file was written without is null in all of its rows.
+        # A column that a file lacks is null in all of its rows.
         known = next((each.fields[index] for each in rows if each.fields[index] is not None), None)
         if known is None:
             continue
@@ -205,7 +204,7 @@ def _sort_keys_of_versions(
 
 
 def _adds(rows: Sequence[KeyRows], indexes_of: Sequence[_Indexes]) -> SortKey:
-    """Of two versions with the same number the one that adds is the newer."""
+    """A sort key of kinds: between versions with equal sequence numbers, the one that adds is the newer."""
     return np.concatenate(
         [
             np.ones(len(indexes), dtype=np.int64)
@@ -224,9 +223,9 @@ def _chosen(columns: Sequence[pa.ChunkedArray], indexes_of: Sequence[_Indexes]) 
 def surviving_rows(
     rules: MergeRules, files: Sequence[MergeFile], rows: Sequence[KeyRows]
 ) -> list[NDArray[np.bool_]]:
-    """One truth a row, of some rows of each file: of a key that is among them all its versions are.
+    """One boolean per row, for some rows of each file. `rows` has all versions of each key in it.
 
-    `rows` have their numbers where the ages of files overlap.
+    `rows` must have their numbers if the ages of files overlap.
     """
     some = [replace(file, row_count=len(each.key[0])) for file, each in zip(files, rows, strict=True)]
     if len(files) < 2:

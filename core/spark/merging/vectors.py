@@ -1,7 +1,7 @@
-"""Rows of a file that a deletion vector takes out: its numbers become bits, as merging makes them.
+"""Read deletion vectors to bits, as merging makes them.
 
-A vector is, in an index file: the length of what follows up to the checksum, four bytes that tell its kind, a
-roaring bitmap as its specification has it, and the CRC32 of kind and bitmap.
+A vector in an index file consists of the length of kind and bitmap, four bytes of kind, a roaring bitmap in
+its specified format, and the CRC32 of kind and bitmap.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from core.spark.merging.model import Bits, MergeFile, Vector
 from core.spark.merging.opening import OpenFile
 
 _NUMBER = 4
-# The kinds of bitmaps: of numbers of 32 bits, and of 64, which is told in the other order of bytes.
+# The kinds of bitmaps: 32-bit numbers, and 64-bit numbers, whose kind is in the other byte order.
 _KIND = (1581511376).to_bytes(_NUMBER, "big")
 _KIND_64 = (1681511377).to_bytes(_NUMBER, "little")
 
 
 def vector_bits(files: Sequence[MergeFile], open_file: OpenFile) -> list[Bits]:
-    """The bits of the rows that are left of each file; their vectors are in one index file, read once.
+    """The bits of the rows left in each file. All vectors must be in one index file, which is read once.
 
     Raises `FileMissing`, `Unavailable` and `Corrupt`.
     """
     vectors = [file.vector for file in files if file.vector is not None]
     path, first = vectors[0].path, min(vector.offset for vector in vectors)
-    # Of wide vectors the length has the frame in it, and a little more is read.
+    # The length of 64-bit vectors includes the frame, so a few bytes too many are read.
     ends = [vector.offset + vector.length + 2 * _NUMBER for vector in vectors]
     try:
         with open_file(path) as source:
@@ -55,7 +55,7 @@ def _bits(file: MergeFile, vector: Vector, data: bytes) -> Bits:
 
 
 def _deleted(vector: Vector, data: bytes) -> NDArray[np.integer]:
-    """The numbers of the rows that are taken out."""
+    """The numbers of the deleted rows. Raises `Corrupt`."""
     length, kind = int.from_bytes(data[:_NUMBER], "big"), data[_NUMBER : 2 * _NUMBER]
     told = vector.length - 2 * _NUMBER if kind == _KIND_64 else vector.length
     if length != told or length < _NUMBER:

@@ -32,7 +32,7 @@ import scala.collection.immutable.Seq;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * What of plans takes more than a few calls from Python: said in one text, and changed in one go.
+ * Describes plans in one text, and changes them in one call, where Python would need many calls.
  *
  * <p>Compiled where Spark runs, as {@code Scans} is; never on executors.
  */
@@ -40,13 +40,13 @@ public class Plans {
     /** Nodes under which an INSERT can hide. */
     private static final List WRAPPERS = Arrays.asList(new Object[] {"UnresolvedWith", "Union"});
 
-    /** A script, or a statement made at run time. */
+    /** Plans of a script, or of a statement that is made at run time. */
     private static final List NOT_ONE_STATEMENT =
             Arrays.asList(new Object[] {"CompoundBody", "UnresolvedExecuteImmediate", "ExecuteImmediateQuery"});
 
     private final String key;
 
-    /** {@code key} is what columns of our tables' stand-ins carry: the name of the table's place. */
+    /** {@code key} is the metadata key by which a stand-in's columns name the place of their table. */
     public Plans(String key) {
         this.key = key;
     }
@@ -67,7 +67,7 @@ public class Plans {
         return node instanceof Command || node instanceof ParsedStatement;
     }
 
-    /** Adds an optimised plan and its subqueries to a list; {@code plans.py} says what is in it. */
+    /** Adds an optimised plan and its subqueries to a list; {@code plans.py} describes the format. */
     public void describeAll(LogicalPlan plan, ArrayNode into) {
         describe(plan, into);
         Iterator subqueries = plan.subqueriesAll().iterator();
@@ -113,9 +113,9 @@ public class Plans {
         }
     }
 
-    /** The place of one of our tables' stand-ins, null for any other node. */
+    /** The place of a stand-in for one of our tables; null for any other node. */
     public String placeOf(LogicalPlan node) {
-        // Only these are: where no row is left the optimiser puts another leaf with the same columns.
+        // Only an RDD is a stand-in: if no row is left, the optimiser replaces it by another leaf with its columns.
         if (!(node instanceof LogicalRDD) || node.output().isEmpty()) {
             return null;
         }
@@ -124,10 +124,10 @@ public class Plans {
     }
 
     /**
-     * The frame of an optimised plan with data frames, by place, where the stand-ins are.
+     * The frame of an optimised plan, with each stand-in replaced by the data frame of its place.
      *
-     * <p>Nothing is analysed again, so what was found of the plan is true of this one. Its columns are called
-     * as they were: Spark's optimiser leaves names alone.
+     * <p>Nothing is analysed again, so the description of the plan is valid for this one. Its columns keep their
+     * names: Spark's optimiser doesn't change them.
      */
     public Dataset withTables(Dataset planned, Map tables) {
         LogicalPlan optimized = planned.queryExecution().optimizedPlan();
@@ -173,12 +173,12 @@ public class Plans {
         return new Project(PythonUtils.toSeq(columns), table);
     }
 
-    /** Rows of this process, which may be computed with at once. */
+    /** Whether a node has its rows in this process, so that expressions on them can be evaluated now. */
     private static boolean isHere(LogicalPlan node) {
         return node instanceof LocalRelation && !Summaries.isSummary(node);
     }
 
-    /** What a node makes of rows that are here. */
+    /** Evaluates a node on rows that are in this process. */
     private static LogicalPlan folded(LogicalPlan node) {
         return (LogicalPlan) ConvertToLocalRelation$.MODULE$.apply(node);
     }
@@ -192,7 +192,7 @@ public class Plans {
         return new LocalRelation(columns, rows, false, scala.Option.apply(null));
     }
 
-    /** Rows that are here already. Spark would do the same, by code that it compiles anew for each value. */
+    /** Filters rows that are in this process. Spark would compile new code for each value of a condition. */
     private static LogicalPlan filtered(Filter filter, LocalRelation rows) {
         Binding binding = new Binding(rows.output());
         Expression condition = (Expression) filter.condition().transformUp(binding);
@@ -217,7 +217,7 @@ public class Plans {
     }
 }
 
-/** Tables for their stand-ins. */
+/** Replaces stand-ins by their tables. */
 final class Replacing extends AbstractPartialFunction {
     private final Plans plans;
     private final Map tables;
@@ -236,7 +236,7 @@ final class Replacing extends AbstractPartialFunction {
     }
 }
 
-/** Places in a row for columns. What only Spark's planner makes something of is {@code isForSpark}. */
+/** Replaces columns by indexes in a row. {@code isForSpark}: an expression needs Spark's planner. */
 final class Binding extends AbstractPartialFunction {
     private final Seq columns;
     boolean isForSpark;

@@ -39,13 +39,13 @@ import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag$;
 
 /**
- * Queries from a text to a frame, in few calls: one from Python takes longer than most of what it asks for.
+ * Plans queries from text to frame in few calls: a call from Python takes longer than most of what it does.
  *
- * <p>One query is at hand at a time. Plans of earlier ones stay under their numbers until they are to be
- * forgotten.
+ * <p>One query is current at a time. Plans of earlier queries are kept under their numbers until {@code asked}
+ * leaves them out of {@code kept}.
  */
 public class Queries {
-    /** Nodes that give the same rows whenever they are run on the same rows. */
+    /** Deterministic nodes: they give the same rows each time that they run on the same rows. */
     private static final HashSet LASTING =
             new HashSet(Arrays.asList(new Object[] {
                 "Aggregate", "CTERelationDef", "CTERelationRef", "Deduplicate", "Distinct", "Except", "Expand",
@@ -54,7 +54,7 @@ public class Queries {
                 "Sort", "SubqueryAlias", "Union", "View", "Window", "WithCTE"
             }));
 
-    /** How times begin that Spark has words for. */
+    /** The beginnings of Spark's words for times relative to now. */
     private static final Pattern CLOCK = Pattern.compile("(?i)[\\x00-\\x20]*(now|today|tomorrow|yesterday)");
 
     private static final int MOST_STAND_INS = 64;
@@ -72,7 +72,7 @@ public class Queries {
     private ExplainMode mode;
     private long number;
 
-    /** {@code key} is that of {@code Plans}; {@code prefix} begins the names of views that nobody typed. */
+    /** {@code key} is that of {@code Plans}; {@code prefix} begins the names of Paimark's own views. */
     public Queries(SparkSession session, String key, String prefix) {
         this.session = session;
         this.catalog = session.sessionState().catalog();
@@ -81,7 +81,7 @@ public class Queries {
         this.prefix = prefix;
     }
 
-    /** What this thread does from now on bears the tag, null for none, and no other. */
+    /** Sets the job tag of this thread, and removes all others; null for none. */
     public void tag(String tag) {
         SparkContext context = session.sparkContext();
         context.clearJobTags();
@@ -91,11 +91,11 @@ public class Queries {
     }
 
     /**
-     * What a statement is and, of a query, what there is to know before it runs: {@code queries.py} says what,
-     * and {@code how} it may be asked. {@code limit} is how many rows will be shown, negative for all.
+     * Parses a statement, and plans it if it is a query; {@code queries.py} describes the result, and the values of
+     * {@code how}. {@code limit} is how many rows will be shown, negative for all.
      *
-     * <p>{@code views} are lists {@code [name, place, schema]} in JSON of our tables in it. {@code kept} are the
-     * numbers, of JSON too, that may be asked for again. This thread bears the {@code tag} from now on.
+     * <p>{@code views} is JSON: a list {@code [name, place, schema]} for each of our tables in it. {@code kept}, JSON
+     * too, has the numbers of the queries whose plans are kept. Sets the {@code tag} of this thread.
      */
     public synchronized String asked(
             String text, String how, int limit, String views, long number, String kept, String tag)
@@ -121,7 +121,7 @@ public class Queries {
         return said.toString();
     }
 
-    /** How many stages the jobs of a tag have and how many of them are done, and the same of their tasks. */
+    /** The numbers of all stages and of finished stages of a tag's jobs, and the same for their tasks. */
     public String progress(String tag) {
         SparkStatusTracker tracker = session.sparkContext().statusTracker();
         int stages = 0;
@@ -147,19 +147,19 @@ public class Queries {
         return stages + " " + stagesDone + " " + tasks + " " + tasksDone;
     }
 
-    /** Puts a frame in the place of the one at hand, and tells of it as {@code asked} does. */
+    /** Replaces the current frame, and describes the new one as {@code asked} does. */
     public String taken(Dataset instead) {
         ObjectNode said = json.createObjectNode();
         describe(instead, said);
         return said.toString();
     }
 
-    /** Reads one of our tables, by its place in the query at hand. */
+    /** Sets the frame of one of our tables, by its place in the current query. */
     public void put(String place, Dataset table) {
         tables.put(place, table);
     }
 
-    /** The frame of the query at hand, with its tables once they are there. */
+    /** The frame of the current query, with those of its tables that were set. */
     public synchronized Dataset frame() {
         if (!tables.isEmpty()) {
             frame = plans.withTables(frame, tables);
@@ -168,7 +168,7 @@ public class Queries {
         return frame;
     }
 
-    /** What an EXPLAIN says of the query at hand, with its tables. */
+    /** The output of EXPLAIN for the current query, with its tables. */
     public String explained() {
         return frame().queryExecution().explainString(mode);
     }
@@ -177,17 +177,17 @@ public class Queries {
     public synchronized Dataset frame(long asked, boolean ranBefore) {
         Long wanted = Long.valueOf(asked);
         if (ranBefore) {
-            // Of its own, as what has run holds on to what it computed.
+            // A new frame, because one that has run keeps its computed results.
             return Dataset.ofRows(session, planOf(wanted));
         }
-        // A query that was given up may ask late, when the next one is at hand.
+        // A query that was given up may ask late, when the next one is current.
         requireAtHand(wanted);
         return frame();
     }
 
     /**
-     * What {@code ResultRows} gives for the frame of a query and {@code most}. Where {@code place} is not null,
-     * the query is at hand and gets a {@code table} there before.
+     * The result of {@code ResultRows} for the frame of a query and {@code most}. If {@code place} is not null, the
+     * query must be the current one, and the {@code table} is set there first.
      */
     public byte[] few(BiFunction results, long asked, boolean ranBefore, int most, String place, Dataset table) {
         if (place != null) {
@@ -211,7 +211,7 @@ public class Queries {
         }
     }
 
-    /** Lets go of the query at hand and of all that is not to be kept. */
+    /** Drops the current query, and all plans that are not in {@code kept}. */
     private void settle(JsonNode kept) {
         HashSet numbers = new HashSet();
         for (int place = 0; place < kept.size(); place++) {
@@ -236,14 +236,14 @@ public class Queries {
             }
             return Dataset.ofRows(session, parsed);
         } finally {
-            // What was analysed needs them no more.
+            // The analysed plan no longer needs the views.
             for (int place = 0; place < made; place++) {
                 catalog.dropTempView(item(item(views, place), 0).asText());
             }
         }
     }
 
-    /** A table without rows, as the catalog has a view, whatever its name. Its columns say what place it has. */
+    /** A table without rows, in the form of a view in the catalog. Its columns' metadata name its place. */
     private TemporaryViewRelation standIn(String place, String schema) {
         String known = place + ' ' + schema;
         if (!standIns.containsKey(known)) {
@@ -272,7 +272,7 @@ public class Queries {
         return new StructType(marked);
     }
 
-    /** What to run where that many rows will be shown. */
+    /** The frame to run if that many rows will be shown. */
     private Dataset shown(Dataset planned, int limit, ObjectNode said) {
         LogicalPlan analyzed = planned.queryExecution().analyzed();
         String most = limitOf(analyzed);
@@ -284,12 +284,12 @@ public class Queries {
         if (!(local instanceof LocalLimit) || isSorted(((LocalLimit) local).child())) {
             return planned;
         }
-        // Spark would start a task for every partition and throw away most of what they read.
+        // With its LIMIT, Spark would start a task for every partition, and discard most of the rows they read.
         said.put("most", Integer.parseInt(most));
         return Dataset.ofRows(session, ((LocalLimit) local).child());
     }
 
-    /** Tells of a frame, which is the one at hand from now on. */
+    /** Makes a frame the current one, and describes it. */
     private void describe(Dataset described, ObjectNode said) {
         frame = described;
         said.put("columns", described.schema().json());
@@ -298,7 +298,7 @@ public class Queries {
         }
     }
 
-    /** The number of a LIMIT at the very top; null when there is none, or it is an expression. */
+    /** The number of a LIMIT at the top of the plan; null if there is none, or if it is an expression. */
     private static String limitOf(LogicalPlan plan) {
         if (!(plan instanceof GlobalLimit)) {
             return null;
@@ -307,7 +307,7 @@ public class Queries {
         return rows.matches("[0-9]{1,9}") ? rows : null;
     }
 
-    /** Whether the rows come in an order that was asked for. */
+    /** Whether the statement gives the rows an order. */
     private static boolean isSorted(LogicalPlan plan) {
         LogicalPlan node = plan;
         while (node instanceof Project || node instanceof SubqueryAlias || node instanceof Offset) {
@@ -316,7 +316,7 @@ public class Queries {
         return node instanceof Sort;
     }
 
-    /** Whether the plan, run at any time, gives what our tables make it give: nothing of chance or the clock. */
+    /** Whether the result depends only on our tables, and not on random values, the session or the clock. */
     private boolean isLasting(LogicalPlan node) {
         if (!LASTING.contains(node.getClass().getSimpleName())
                 || (node instanceof LogicalRDD && plans.placeOf(node) == null)
@@ -343,7 +343,7 @@ public class Queries {
     }
 
     private static boolean isLasting(Expression expression) {
-        // Of the session or the clock: the optimiser puts values in their places.
+        // Expressions of the session or the clock, which the optimiser replaces by values.
         boolean isOfNow = expression instanceof Unevaluable && expression.foldable();
         if (!expression.deterministic() || isOfNow || !isLastingText(expression)) {
             return false;
@@ -357,7 +357,7 @@ public class Queries {
         return true;
     }
 
-    /** The optimiser takes texts for dates and times, where these are wanted, also in words: `today`. */
+    /** Whether a text has no relative time: the optimiser casts `today` and the like to dates and times. */
     private static boolean isLastingText(Expression expression) {
         if (!expression.foldable() || !(expression.dataType() instanceof StringType)) {
             return true;

@@ -26,13 +26,13 @@ import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction2;
 
 /**
- * A data frame's rows by Spark's own ways, for clusters that encrypt or speculate. Knows the classes of
- * {@code ResultRows}; compiled and sent along as that is.
+ * Fetches a data frame's rows through Spark, for clusters that encrypt or speculate. Uses the classes of
+ * {@code ResultRows}; it is compiled, and sent to executors, as that is.
  */
 public class RelayedRows {
     /**
-     * Hands in at an outlet, as one partition, the rows, which Spark fetches: the first {@code most} at least.
-     * Its jobs have the {@code tag}.
+     * Fetches at least the first {@code most} rows through Spark, and sends them to an outlet as one partition. Its
+     * jobs have the {@code tag}.
      */
     public int relay(
             final Dataset frame,
@@ -60,10 +60,10 @@ public class RelayedRows {
 }
 
 /**
- * In the driver: rows by Spark's own ways. Tasks keep theirs as blocks, which Spark encrypts where it is told to;
- * of two attempts at a task Spark names the one that counts; and what was lost with an executor is made again.
+ * In the driver: rows through Spark. Tasks store their rows as blocks, which Spark encrypts if it is configured so.
+ * Between two attempts at a task Spark chooses the valid one. Blocks that were lost with an executor are made again.
  *
- * <p>Some partitions at a time, the next ones while these are handed on; one block at a time is in memory.
+ * <p>It runs some partitions at a time, the next ones while it sends these. One block at a time is in memory.
  */
 final class Relay {
     private static final int MOST_AT_ONCE = 64;
@@ -71,7 +71,7 @@ final class Relay {
     private final long most;
     private final Outlet outlet;
     private final BlockManager blocks = SparkEnv$.MODULE$.get().blockManager();
-    // Of a broadcast, as Spark removes all blocks of one everywhere; far from those that it counts itself.
+    // Broadcast ids, because Spark removes all blocks of a broadcast on all executors. Far from Spark's own ids.
     private static final AtomicLong IDS = new AtomicLong(1L << 62);
     private final long id = IDS.getAndIncrement();
     private final boolean isIndeterminate;
@@ -85,7 +85,7 @@ final class Relay {
                 batches.outputDeterministicLevel().equals(DeterministicLevel$.MODULE$.INDETERMINATE());
     }
 
-    /** Whether all that are wanted were taken. */
+    /** Sends the rows. Whether the outlet took all that are wanted. */
     boolean handOn() {
         try {
             return all();
@@ -96,7 +96,7 @@ final class Relay {
 
     private boolean all() {
         int count = batches.getNumPartitions();
-        // Of a shuffle that comes out in another way each time, all must be of one job: Spark sees to that.
+        // If a shuffle gives another result each time, all rows must come from one job; Spark ensures that within it.
         int size = isIndeterminate ? count : most < Long.MAX_VALUE ? 1 : 4;
         Window now = count > 0 ? new Window(this, 0, Math.min(size, count)) : null;
         while (now != null) {
@@ -144,7 +144,7 @@ final class Relay {
         return true;
     }
 
-    /** The blocks went with their executor. What is made again must begin as what was handed on. */
+    /** Makes blocks again that were lost with their executor. They must begin as those that were sent. */
     private long[] again(int partition, long[] checks, int number) {
         Object kept = ((Tuple2) made(partition, partition + 1)[0])._2();
         boolean isSame = !isIndeterminate && kept instanceof long[] && ((long[]) kept).length == checks.length;
@@ -175,7 +175,7 @@ final class Relay {
     }
 }
 
-/** A job for some partitions, in a thread of its own: Spark's properties of this one are its too. */
+/** A job for some partitions, in a thread of its own, which has the Spark properties of the creating thread. */
 final class Window implements Runnable {
     final int start;
     final int end;
@@ -215,8 +215,8 @@ final class Window implements Runnable {
 }
 
 /**
- * In a task: all frames of a partition, until there are {@code most} rows. Says how many, with the frames where
- * they are small, else with the attempt's number and a check of each block.
+ * In a task: all frames of a partition, until there are {@code most} rows. Returns the number of rows, with the
+ * frames if they are small, otherwise with the attempt's number and a checksum of each block.
  */
 final class RowKeeper extends AbstractFunction2 implements Serializable {
     private static final int SMALL = 256 << 10;

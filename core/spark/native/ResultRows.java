@@ -41,14 +41,14 @@ import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction2;
 
 /**
- * A data frame's rows as Arrow batches, in the frames of {@code sender.py}: no Python in between.
+ * Sends a data frame's rows as Arrow batches, in the frames of {@code sender.py}, without Python workers.
  *
  * <p>Compiled where Spark runs, as {@code Scans} is; executors get the classes in a jar.
  */
 public class ResultRows implements BiFunction {
     private static final String ADAPTIVE = "spark.sql.adaptive.enabled";
 
-    /** All rows of a small result, one frame after the other, in the order of partitions. */
+    /** All rows of a small result, as frames in the order of partitions. */
     public byte[] collected(final Dataset frame) {
         if (isHere(frame.queryExecution().executedPlan())) {
             return rowsHere(frame.toArrowBatchRdd());
@@ -60,13 +60,13 @@ public class ResultRows implements BiFunction {
         });
     }
 
-    /** The same of a frame that {@code Queries} has; null where there may be more rows than the number given. */
+    /** As {@code collected}, for a frame of {@code Queries}; null if there may be more rows than {@code mostRows}. */
     public Object apply(Object found, Object mostRows) {
         Dataset frame = (Dataset) found;
         int most = ((Number) mostRows).intValue();
         LogicalPlan plan = frame.queryExecution().analyzed();
         if (plan instanceof LocalRelation) {
-            // There is nothing to optimise, and nothing to run.
+            // A local relation needs no optimising, and no job.
             boolean isFew = ((LocalRelation) plan).data().length() <= most;
             SparkPlanner planner = frame.queryExecution().sparkSession().sessionState().planner();
             return isFew ? rowsHere(frame.toArrowBatchRdd((SparkPlan) planner.plan(plan).next())) : null;
@@ -82,7 +82,7 @@ public class ResultRows implements BiFunction {
         return collected(frame);
     }
 
-    /** Without stages that are planned one after the other: of a total there is nothing to learn between them. */
+    /** Plans all stages at once, without adaptive execution, which gains nothing for a total. */
     private static void planAtOnce(Dataset frame) {
         SQLConf conf = frame.queryExecution().sparkSession().sessionState().conf();
         String before = conf.contains(ADAPTIVE) ? conf.getConfString(ADAPTIVE) : null;
@@ -99,7 +99,7 @@ public class ResultRows implements BiFunction {
     }
 
     /**
-     * Lets each task hand in its rows at an outlet. Comes back when all have: how many they were.
+     * Makes each task send its rows to an outlet. Returns the number of tasks when all have finished.
      *
      * <p>Its job has the {@code tag}.
      */
@@ -112,7 +112,7 @@ public class ResultRows implements BiFunction {
         })).length;
     }
 
-    /** What this thread does from now on bears the tag, and no other. */
+    /** Sets the job tag of this thread, and removes all others. */
     public static void tag(Dataset frame, String tag) {
         SparkContext context = frame.queryExecution().sparkSession().sparkContext();
         context.clearJobTags();
@@ -131,7 +131,7 @@ public class ResultRows implements BiFunction {
         return plan instanceof LocalTableScanExec || plan instanceof CommandResultExec;
     }
 
-    /** Rows that are in this process already take no task, nor an execution that Spark keeps a record of. */
+    /** Rows that are in this process already: without a task, and without an execution in Spark's records. */
     private static byte[] rowsHere(RDD batches) {
         Partition[] partitions = batches.partitions();
         Object[] found = new Object[partitions.length];
@@ -152,7 +152,7 @@ public class ResultRows implements BiFunction {
     }
 }
 
-/** Aggregates of all rows of one input: a row that each task adds to. */
+/** Recognises aggregates of all rows of one input: one row, to which each task adds. */
 final class Totals {
     static boolean isOneOf(LogicalPlan plan) {
         LogicalPlan top = plan;
@@ -172,7 +172,7 @@ final class Totals {
                 && !haveDistinct(aggregate.aggregateExpressions());
     }
 
-    /** For these rows go to other tasks by their values. */
+    /** Whether there is a DISTINCT aggregate: for it Spark shuffles rows by their values. */
     private static boolean haveDistinct(scala.collection.immutable.Seq expressions) {
         for (int number = 0; number < expressions.length(); number++) {
             Expression each = (Expression) expressions.apply(number);
@@ -185,10 +185,10 @@ final class Totals {
     }
 }
 
-/** Bytes of a batch and rows in it, then the batch. */
+/** A frame: the size of a batch in bytes, the number of its rows, then the batch. */
 public final class Frame {
     private static final int HEAD = 8;
-    // Of a message of Arrow's: a mark, and how long what describes the batch is.
+    // The beginning of an Arrow message: a mark, and the length of the batch's metadata.
     private static final int PREFIX = 8;
 
     public static ByteBuffer of(byte[] batch) {
@@ -228,7 +228,7 @@ final class FrameList extends AbstractFunction2 implements Serializable {
     }
 }
 
-/** In a task: hands in its rows at the outlet, as fast as they are taken. */
+/** In a task: sends its rows to the outlet, as fast as the outlet takes them. */
 final class RowSender extends AbstractFunction2 implements Serializable {
     private final String host;
     private final int port;
@@ -250,7 +250,7 @@ final class RowSender extends AbstractFunction2 implements Serializable {
                 isWanted = outlet.takes(Frame.of((byte[]) each.next()));
             }
             if (isWanted) {
-                // Without it a task that died would be taken for one with few rows.
+                // Without an end frame, a task that died would look like one with few rows.
                 outlet.takes(Frame.end());
             }
         } finally {
@@ -260,7 +260,7 @@ final class RowSender extends AbstractFunction2 implements Serializable {
     }
 }
 
-/** The way to the engine: {@code sender.py} says how the two come to know each other. */
+/** The connection to the engine; {@code sender.py} describes how the two authenticate. */
 public final class Outlet {
     private static final int NONCE = 32;
     private static final int DIGEST = 32;
@@ -273,9 +273,9 @@ public final class Outlet {
         this.isWanted = isWanted;
     }
 
-    /** Fails when nobody can be reached there, so that rows are never left out without a word. */
+    /** Fails if the engine can't be reached, so that rows are never lost silently. */
     public static Outlet open(String host, int port, byte[] secret, int partition, long attempt) {
-        // A channel, as an interrupt must reach a task that waits for its turn.
+        // A channel, because an interrupt must end a task that waits for its turn.
         SocketChannel channel = null;
         try {
             channel = SocketChannel.open();
@@ -305,7 +305,7 @@ public final class Outlet {
         }
     }
 
-    /** Whether the frame was taken. If not, no more are wanted. */
+    /** Whether the engine took the frame. If not, it wants no more. */
     public boolean takes(ByteBuffer frame) {
         try {
             write(channel, frame);
@@ -325,7 +325,7 @@ public final class Outlet {
                 channel.close();
             }
         } catch (IOException closedAlready) {
-            // Nobody reads from it any more.
+            // The connection is no longer used.
         }
     }
 

@@ -38,13 +38,13 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Data frames of exactly the files given, in a table's columns.
+ * Makes data frames of exactly the given files, in a table's columns.
  *
- * <p>Compiled where Spark runs, by the compiler that Spark brings for its own queries (Janino: no lambdas, no
+ * <p>Compiled where Spark runs, by the compiler that Spark ships for its own queries (Janino: no lambdas, no
  * generics).
  */
 public class Scans {
-    /** Paimon's writers use one calendar for all times, as Spark itself has since 3.0. */
+    /** Options of Spark's readers. Paimon's writers use the Gregorian calendar for all times, as Spark since 3.0. */
     private static final HashMap OPTIONS = new HashMap();
 
     private final SparkSession session;
@@ -53,21 +53,21 @@ public class Scans {
         this.session = session;
         OPTIONS.put("datetimeRebaseMode", "CORRECTED");
         OPTIONS.put("int96RebaseMode", "CORRECTED");
-        // Columns of ORC files go by their names, whatever the session says.
+        // Columns of ORC files are matched by name, whatever the session's setting is.
         OPTIONS.put("orc.force.positional.evolution", "false");
-        // A file that is lost or broken is an error, whatever the session says: rows that are left out of a rewrite
-        // would be gone.
+        // A missing or corrupt file is an error, whatever the session's setting is: a rewrite without its rows
+        // would lose them.
         OPTIONS.put("ignoreMissingFiles", "false");
         OPTIONS.put("ignoreCorruptFiles", "false");
     }
 
     /**
-     * The rows of files in the columns of a {@code table}, a schema as JSON like {@code columns}, the files' own,
-     * and {@code constants}, which every file has values for.
+     * The rows of files in the columns of a {@code table}. That, {@code columns} (the files' own) and
+     * {@code constants} (with a value for each file) are schemas in JSON.
      *
-     * <p>{@code listed} is JSON of files, {@code more} has further texts of it or is null. {@code number} is the
-     * column in which {@code SurvivingRows} numbers the rows that survive, null where all do. For each of the
-     * table's columns {@code made}, of JSON too, names, quoted, the one that it is made of, or null.
+     * <p>{@code listed} is JSON of files; {@code more} has further such texts, or is null. {@code number} is the
+     * column in which {@code SurvivingRows} numbers the rows that survive; null if all do. {@code made}, JSON too,
+     * has for each column of the table the quoted name of its source, or null.
      */
     public Dataset files(
             String root,
@@ -102,12 +102,12 @@ public class Scans {
         return columns(rows, table, made);
     }
 
-    /** So many rows of nulls in a table's columns, of which nobody looks at one. */
+    /** So many rows of nulls in a table's columns, for a statement that needs no column. */
     public Dataset counted(long rows, int slices, String table) throws Exception {
         return columns((Dataset) (Object) session.range(0L, rows, 1L, slices), table, "[]");
     }
 
-    /** Rows that are here already: an Arrow batch in a table's columns, of no bytes where there is no row. */
+    /** Rows that are in this process: an Arrow batch in a table's columns, empty if there are no rows. */
     public Dataset local(byte[] batch, String table) {
         ArrayList batches = new ArrayList();
         if (batch.length > 0) {
@@ -131,14 +131,14 @@ public class Scans {
     private static Column as(Column column, StructField field) {
         Column made = column.cast(field.dataType());
         if (field.dataType() instanceof FloatType || field.dataType() instanceof DoubleType) {
-            // The same value, but no column that a condition is pushed down to: files' statistics leave NaN
-            // out, and Spark, for which it is greater than all numbers, would pass over rows.
+            // The same value, but an expression, so that no condition is pushed down to it: files' statistics
+            // leave out NaN, which Spark considers greater than all numbers, so it would skip rows.
             made = functions.nanvl(made, functions.lit(Double.valueOf(Double.NaN)).cast(field.dataType()));
         }
         return made.as(field.name(), Metadata.empty());
     }
 
-    /** A constant column's value as Spark holds it: dates in days, times in microseconds. */
+    /** A constant column's value in Spark's internal form: dates in days, times in microseconds. */
     public static Object value(DataType type, String text) {
         if (type instanceof StringType) {
             return UTF8String.fromString(text);
@@ -168,12 +168,12 @@ public class Scans {
 }
 
 /**
- * Exactly the files it is given, each with values of its own for the partition columns; lists no directory.
+ * An index of exactly the given files, each with its own values of the partition columns. Lists no directory.
  *
- * <p>To Spark every file is a partition, in a directory of its own whose name is its number.
+ * <p>For Spark every file is a partition, in a directory of its own, whose name is its number.
  */
 final class FileList extends PartitioningAwareFileIndex {
-    /** Where {@code SurvivingRows} looks for them. */
+    /** The key under which {@code SurvivingRows} looks for a file's bits. */
     private static final String BITS = "__paimon_bits";
 
     private final scala.collection.immutable.Seq roots;
@@ -183,8 +183,8 @@ final class FileList extends PartitioningAwareFileIndex {
     private final HashMap bits = new HashMap();
 
     /**
-     * {@code listed} are lists of {@code [address, size, bits, value, ...]} in JSON: the values as texts or
-     * null, the bits in base64, null for a file that is read whole.
+     * {@code listed} has JSON lists of {@code [address, size, bits, value, ...]}: the values are texts or null,
+     * the bits base64, or null for a file that is read whole.
      */
     public FileList(SparkSession session, String root, StructType columns, List listed) throws Exception {
         super(
@@ -197,7 +197,7 @@ final class FileList extends PartitioningAwareFileIndex {
         ArrayList paths = new ArrayList();
         HashMap directories = new HashMap();
         ObjectMapper json = new ObjectMapper();
-        // Jackson takes no text of over 20 MB otherwise.
+        // By default Jackson refuses texts of over 20 MB.
         json.getFactory().setStreamReadConstraints(
                 StreamReadConstraints.builder().maxStringLength(Integer.MAX_VALUE).build());
         for (int part = 0; part < listed.size(); part++) {
@@ -207,7 +207,7 @@ final class FileList extends PartitioningAwareFileIndex {
                 Path directory = new Path("/" + paths.size());
                 directories.put(directory, new FileStatus[] {file(each)});
                 Object[] values = new Object[columns.length()];
-                // The first is its number: without a column of directories Spark would list them.
+                // The first value is the file's number: without a partition column Spark would list directories.
                 values[0] = Integer.valueOf(paths.size());
                 for (int place = 1; place < values.length; place++) {
                     JsonNode text = item(each, place + 2);
@@ -234,7 +234,7 @@ final class FileList extends PartitioningAwareFileIndex {
         return file;
     }
 
-    /** With their bits, which go to tasks beside them. */
+    /** Adds the files' bits, which Spark sends to tasks with the files. */
     public scala.collection.immutable.Seq listFiles(
             scala.collection.immutable.Seq onPartitions, scala.collection.immutable.Seq onData) {
         scala.collection.immutable.Seq found = super.listFiles(onPartitions, onData);

@@ -17,9 +17,9 @@ import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Avro files that carry bits, as {@code SurvivingRows} has it: rows are told apart by their place in the file.
+ * The format of Avro files with bits, as in {@code SurvivingRows}. Rows are identified by their index in the file.
  *
- * <p>Spark's reader does not tell it, so that rows are counted: files are not split, and no row is passed over.
+ * <p>Spark's reader doesn't give the index, so rows are counted: files are not split, and no row is skipped.
  */
 public final class SurvivingAvro extends AvroFileFormat {
     public boolean isSplitable(SparkSession session, Map options, Path path) {

@@ -28,17 +28,17 @@ import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
 /**
- * Formats of files that carry bits: the column {@code NUMBER} is null in rows whose bit is not set.
+ * Formats of files with bits: the column {@code NUMBER} is null in rows whose bit is not set.
  *
- * <p>Compiled where Spark runs, as {@code Scans} is; executors get the classes in a jar. The bits of a file
- * travel with its splits, beside its size, and never in a row: where Spark makes rows of batches it copies all
- * that is in them.
+ * <p>Compiled where Spark runs, as {@code Scans} is; executors get the classes in a jar. The bits of a file are
+ * sent with its splits, as metadata, and never in a column: Spark copies all columns when it makes rows of
+ * batches.
  */
 public class SurvivingRows {
-    /** A column of numbers that a frame asks for. */
+    /** The column of row numbers that a frame reads. */
     public static final String NUMBER = "__paimon_row";
 
-    /** Under this name {@code FileList} gives a split the bits of its file. */
+    /** The key under which {@code FileList} gives a split the bits of its file. */
     static final String BITS = "__paimon_bits";
 
     public FileFormat parquet() {
@@ -49,7 +49,7 @@ public class SurvivingRows {
         return new SurvivingOrc();
     }
 
-    /** With the column of the format's own that tells rows apart in place of ours. */
+    /** The schema with our column replaced by the format's own column that identifies rows. */
     static StructType renamed(StructType schema, String name) {
         StructField[] fields = schema.fields();
         StructField[] made = new StructField[fields.length];
@@ -60,7 +60,7 @@ public class SurvivingRows {
         return new StructType(made);
     }
 
-    /** The bits of the file that a split is of; null where it is read whole. */
+    /** The bits of a split's file; null if it is read whole. */
     public static FileBits bits(Object split) {
         Option told = ((PartitionedFile) split).otherConstantMetadataColumnValues().get(BITS);
         return told.isEmpty() ? null : new FileBits((byte[]) told.get());
@@ -72,7 +72,7 @@ public class SurvivingRows {
     }
 }
 
-/** Rows are told apart by their place in the file. */
+/** Rows are identified by their index in the file. */
 final class SurvivingParquet extends ParquetFileFormat {
     private static final String ROW_INDEX = "_tmp_metadata_row_index";
 
@@ -97,7 +97,7 @@ final class SurvivingParquet extends ParquetFileFormat {
     }
 }
 
-/** Rows are told apart by their sequence numbers. */
+/** Rows are identified by their sequence numbers. */
 final class SurvivingOrc extends OrcFileFormat {
     private static final String SEQUENCE = "_SEQUENCE_NUMBER";
 
@@ -139,13 +139,13 @@ final class SurvivingReader extends AbstractFunction1 implements Serializable {
     }
 }
 
-/** Which of a file's rows survive. It is asked of one after the other. */
+/** Decides which of a file's rows survive; called for one row after the other. */
 public interface Survival extends Closeable {
-    /** What is left of a row, or of a batch of them; null for a row that does not survive. */
+    /** The row if it survives, else null; or a batch with its surviving rows marked. */
     Object survivor(Object read);
 }
 
-/** What survives of a file's rows. */
+/** The surviving rows of a file. */
 public final class Survivors extends AbstractIterator implements Closeable {
     private final Iterator rows;
     private final Survival survival;
@@ -178,7 +178,7 @@ public final class Survivors extends AbstractIterator implements Closeable {
     }
 }
 
-/** Of batches the numbers of those that do not survive become null. */
+/** In batches, sets the numbers of rows that do not survive to null. */
 final class NumberedRows implements Survival {
     private final FileBits bits;
     private final int place;
@@ -200,7 +200,7 @@ final class NumberedRows implements Survival {
     private ColumnarBatch marked(ColumnarBatch batch) {
         ColumnVector read = batch.column(place);
         if (read instanceof WritableColumnVector) {
-            // Made anew for each batch by the reader.
+            // The reader makes a new vector for each batch.
             WritableColumnVector vector = (WritableColumnVector) read;
             vector.putNotNulls(0, batch.numRows());
             mark(vector, vector, batch.numRows());
@@ -239,7 +239,7 @@ final class NumberedRows implements Survival {
     }
 }
 
-/** A bit for each number from the first on, as {@code travelling_bits.py} makes them. */
+/** One bit for each number from the first on, encoded by {@code travelling_bits.py}. */
 public final class FileBits {
     private static final int HEAD = 12;
     private final long first;

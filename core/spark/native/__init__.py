@@ -1,5 +1,4 @@
-"""Tables on Spark's own Parquet and ORC readers, with the files that a snapshot needs and no others.
+"""Read tables by Spark's own Parquet, ORC and Avro readers, with exactly the files that a snapshot needs.
 
-Begin with `scans`; `state` is what is read of one snapshot, `bitmap` leaves out the rows that newer ones
-replace.
+Begin with `scans`; `state` has the files of one snapshot, `bitmap` finds the rows that newer ones replace.
 """

@@ -1,7 +1,7 @@
-"""Which rows of overlapping files survive in a snapshot of a `deduplicate` primary-key table.
+"""Find which rows of overlapping files survive in a snapshot of a `deduplicate` primary-key table.
 
-The way there: `rules.merge_rules` (or `Unmergeable`: read another way), `rules.merge_file` for every data
-file, `overlap.overlap_groups` for each bucket, and `merge_bits` here for the groups that `must_merge`.
+The steps: `rules.merge_rules` (if it raises `Unmergeable`, the Python source reads), `rules.merge_file` for
+every data file, `overlap.overlap_groups` for each bucket, and `merge_bits` for the groups that `must_merge`.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from core.spark.merging.vectors import vector_bits
 from core.spark.native.by_tasks.merging import merged_by_tasks
 from core.spark.session_conf import SessionConf
 
-# What the keys may take in this process; more go to the executors.
+# The bytes that keys may take in this process; if they need more, the executors merge.
 _MOST_LOCAL = 256 << 20
 _NUMBER_BYTES = 16
 _TEXT_BYTES = 64
-# Python takes microseconds a row of Avro, which has no columns.
+# Avro is not columnar: Python takes microseconds for each row.
 _MOST_AVRO_ROWS = 50_000
-# Rows that are worth a task: some seconds of merging.
+# Rows per task: some seconds of merging.
 _TASK_ROWS = 4 << 20
 _KEPT_BYTES = 128 << 20
-# How many rows of a file are looked at for the first few that survive, and of how many files.
+# How many first rows of a file `first_bits` reads, in turn, and from how many files at most.
 _HEADS = (1 << 12, 1 << 16)
 _MOST_HEADS = 64
 
@@ -45,11 +45,11 @@ _keys = KeptKeys(MOST_KEPT)
 def merge_bits(
     conf: SessionConf, options: Mapping[str, str], groups: Sequence[MergeGroup]
 ) -> dict[str, Bits]:
-    """Each file's bits by its path, of all files in `groups`; `options` (the catalog's) open them.
+    """The bits of all files in `groups`, by path; `options` (the catalog's) open the files.
 
-    A group's bits never change, and are kept for the next query while there is room. They are made in this
-    process; where the keys take more than the setting allows, on the session's executors. Raises
-    `FileMissing`, `Corrupt`, `Unavailable`, `Unmergeable`, and `UsageError` for a setting that is no number.
+    A group's bits never change, and are cached for later queries. They are made in this process, or on the
+    session's executors if the keys need more memory than the setting allows. Raises `FileMissing`, `Corrupt`,
+    `Unavailable`, `Unmergeable`, and `UsageError` for a setting that is not a number.
     """
     cached = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
     unknown = {index: group for index, group in enumerate(groups) if index not in cached}
@@ -73,9 +73,9 @@ def merge_bits(
 
 
 def first_bits(options: Mapping[str, str], group: MergeGroup, rows: int) -> dict[str, Bits]:
-    """Bits of files' first rows, as many as show `rows` that survive, by path; maybe of no rows.
+    """The bits of the files' first rows, by path, if at least `rows` of these survive; empty otherwise.
 
-    For a few rows of big files, that need not all be merged then. Raises as `merge_bits`.
+    For a query of a few rows of big files, which need not be merged completely then. Raises as `merge_bits`.
     """
     if group.has_vector or len(group.files) > _MOST_HEADS or not group.has_row_numbers:
         return {}
@@ -89,17 +89,17 @@ def first_bits(options: Mapping[str, str], group: MergeGroup, rows: int) -> dict
 
 
 def is_made(group: MergeGroup) -> bool:
-    """Whether `merge_bits` has the group's bits already."""
+    """Whether the group's bits are cached."""
     return _kept.get(group) is not None
 
 
 def is_nearly_made(group: MergeGroup) -> bool:
-    """Whether it has those of most of its files, as they were in another snapshot."""
+    """Whether the group's bits are cached, or those of most of its files from another snapshot."""
     return is_made(group) or earlier(group, _kept, merged_only=True) is not None
 
 
 def unmade_bytes(conf: SessionConf, groups: Sequence[MergeGroup]) -> float:
-    """About what `merge_bits` reads of keys for these; infinite where the executors would merge them."""
+    """About how many bytes of keys `merge_bits` would read; infinite if the executors would merge them."""
     unmade = _bytes_here(group for group in groups if not is_nearly_made(group))
     return math.inf if unmade > _number(conf, LOCAL_BYTES, _MOST_LOCAL) else unmade
 
@@ -107,7 +107,7 @@ def unmade_bytes(conf: SessionConf, groups: Sequence[MergeGroup]) -> float:
 def _made_from_earlier(
     conf: SessionConf, options: Mapping[str, str], groups: Mapping[int, MergeGroup]
 ) -> dict[int, list[Bits]]:
-    """Of those groups of which most is known already."""
+    """The bits of groups for which the cache has most files from another snapshot."""
     if conf.get(REUSE, "on") == "off":
         return {}
     _keys.begin_search(_number(conf, KEPT_KEY_BYTES, MOST_KEPT))
@@ -133,14 +133,14 @@ def _number(conf: SessionConf, setting: str, default: int) -> int:
 def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
     open_file = file_opener(options)
     works = _works(groups)
-    # Arrow and numpy let other threads run.
+    # Threads help here: Arrow and numpy release the GIL.
     made = map_cancellable(lambda places: _bits([groups[place] for place in places], open_file), works)
     bits = dict(zip(chain(*works), chain(*made), strict=True))
     return [bits[place] for place in range(len(groups))]
 
 
 def _works(groups: Sequence[MergeGroup]) -> list[list[int]]:
-    """The places of groups that are read at once: those whose deletion vectors one index file holds."""
+    """The indexes of groups to read together: those whose deletion vectors are in one index file."""
     together: dict[str | int, list[int]] = {}
     for place, group in enumerate(groups):
         vector = group.files[0].vector
@@ -163,10 +163,10 @@ def _made_by_tasks(
 
 
 def _bytes_here(groups: Iterable[MergeGroup]) -> float:
-    """About what merging these takes in this process; infinite where it would take too long."""
+    """About how many bytes merging these takes in this process; infinite if it would take too long."""
     avro_rows = key_bytes = 0
     for group in groups:
-        # A deletion vector has no keys.
+        # With a deletion vector no rows are read.
         if not group.has_vector:
             avro_rows += sum(file.row_count for file in group.files if file.format == "avro")
         types = [*group.rules.key_types, *group.rules.sequence_types]

@@ -1,8 +1,8 @@
-"""In which buckets rows with given values lie, of tables that have a fixed number of them.
+"""Find the buckets of rows with given values, for tables with a fixed number of buckets.
 
-As Paimon's `FixedBucketRowKeyExtractor` and `DefaultBucketFunction` have it: the murmur hash of the bucket
-key's serialised row (`BinaryRow`), modulo the number of buckets there was when a file was written. Stock
-engines look for such rows in no other bucket.
+As Paimon's `FixedBucketRowKeyExtractor` and `DefaultBucketFunction`: the murmur hash of the bucket key's
+serialised row (`BinaryRow`), modulo the number of buckets at the time of the write. Stock engines look for
+such rows in no other bucket.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from core.table.manifests.binary_row import INTEGERS, null_bits
 from core.table.records import TableSchema
 from core.text import whole_number
 
-# More are in most buckets.
+# More keys than this are probably in most buckets.
 _MOST_KEYS = 256
 _INTEGERS = {**INTEGERS, "DATE": "<i"}
 _TEXTS = ("VARCHAR", "STRING")
-# Spark cuts off what is finer.
+# Spark cuts off finer fractions of a second.
 _FINEST_TIMESTAMP = 6
 _INLINE = 7
 
-# A field's eight bytes, or what lies after all fields, with what is told of its length.
+# The eight bytes of a field; or the bytes to put after all fields, and the low half of the field's eight.
 _Field = bytes | tuple[bytes, int]
 
 
 class Buckets:
-    """`schema` is what the table is read with, `schemas` are those of its files."""
+    """`schema` is the one that the table is read with, `schemas` are those of its files, by id."""
 
     def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> None:
         self._key = _bucket_key(schema)
         self._types = _types(schema, self._key)
-        # Whether files of a schema were put into buckets by the same columns.
+        # Whether files of a schema were bucketed by the same columns.
         self._is_alike = cache(
             lambda schema_id: (
                 schema_id in schemas
@@ -51,7 +51,7 @@ class Buckets:
         )
 
     def with_rows(self, conditions: Iterable[Condition]) -> Callable[[TableFile], bool] | None:
-        """Whether a file's bucket may have rows for which all hold; None where all buckets may."""
+        """A test whether a file's bucket may have rows that satisfy all conditions; None if all may."""
         given: dict[str, tuple[Any, ...]] = {
             each.column: each.values for each in conditions if each.operator in ("=", "in")
         }
@@ -74,7 +74,7 @@ class Buckets:
 
 
 def _bucket_key(schema: TableSchema) -> tuple[str, ...]:
-    """The columns that choose the bucket; none where something else does."""
+    """The columns that choose the bucket; empty if the bucket is chosen in another way."""
     options = schema.options
     if options.get("bucket-function.type", "default").strip().lower() != "default":
         return ()
@@ -94,7 +94,7 @@ def _types(schema: TableSchema, names: Sequence[str]) -> tuple[ColumnType, ...]:
 
 
 def _hash_of(types: Sequence[ColumnType], values: Sequence[Any]) -> int | None:
-    """As `BinaryRow.hashCode`; None for a value that is not stored as it is given."""
+    """As `BinaryRow.hashCode`; None if a value can't be stored unchanged in its type."""
     fields = [_field(kind, value) for kind, value in zip(types, values, strict=True)]
     start = null_bits(len(fields))
     fixed, after = bytes(start), b""
@@ -164,7 +164,7 @@ def _decimal(value: Decimal, kind: ColumnType) -> _Field | None:
 
 
 def murmur(words: bytes) -> int:
-    """The 32-bit murmur hash of so many times four bytes, as Paimon's `MurmurHashUtils` has it."""
+    """The 32-bit murmur hash of whole words of four bytes, as Paimon's `MurmurHashUtils`."""
     mixed = 42
     for (word,) in struct.iter_unpack("<I", words):
         word = word * 0xCC9E2D51 & 0xFFFFFFFF

@@ -1,7 +1,7 @@
-"""From the columns of a data file, as one schema wrote them, to the columns of a table as another has them.
+"""Map the columns of a data file, in the schema that wrote it, to the columns of the table.
 
-Columns are the same when their ids are, whatever they are called; what the file lacks is null. Types may have
-become wider since. Anything else is left to the Python source, with the reason.
+Columns are matched by id, not by name; a column that the file lacks is null. The table's type may be wider.
+If anything else differs, `NotNative` gives the reason, and the Python source reads the table.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from core.spark.datasource.types import spark_schema
 from core.spark.datasource.unlike.type_changes import type_words
 from core.table.definition.column_types import ColumnType
 
-# Spark has no reader for what Paimon stores these as.
+# Spark can't read Paimon's encoding of these types.
 _UNREAD = frozenset({"TIME", "VARIANT", "BLOB", "MULTISET", "VECTOR"})
-# ORC has types of its own for these: Spark reads times in the machine's zone, and ORC pads texts. What
-# becomes of old dates is in `old_dates`.
+# ORC has types of its own for these: Spark reads times in the machine's zone, and ORC pads texts. For old
+# dates see `old_dates`.
 _UNREAD_ORC = frozenset({"TIMESTAMP", "TIMESTAMP_LTZ", "CHAR"})
-# Paimon's writers give times each other's words in Avro, and its words for nested values are its own.
+# In Avro, Paimon's writers swap the names of times' types, and nested values have names of Paimon's own.
 _READ_AVRO = frozenset(
     {
         *("BOOLEAN", "TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"),
         *("CHAR", "VARCHAR", "STRING", "BYTES", "BINARY", "VARBINARY", "DATE"),
     }
 )
-# What Avro has for both, and Spark takes for neither.
+# Avro stores both as int, which Spark doesn't read as either.
 _SMALL = (ByteType, ShortType)
-# Avro knows no other names, and writers make what they like of them.
+# Avro allows no other names, and each writer replaces them in its own way.
 _AVRO_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class NotNative(Exception):
-    """Why Spark's own readers can't serve a table, for the line that `EXPLAIN` shows."""
+    """The reason why Spark's own readers can't read a table, for the line that `EXPLAIN` shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileColumns:
     """Columns to read from files of one schema, and the source of each column of the table.
 
-    `read` are columns by their names in the files. `made` has an entry for each column of the table: the name
-    in the files or among the constants, None for nulls.
+    `read` has the columns by their names in the files. `made` has an entry for each column of the table: its
+    name in the files or among the constants, None for nulls.
     """
 
     read: StructType
@@ -56,9 +56,8 @@ class FileColumns:
 def file_columns(
     table: Sequence[Any], written: Sequence[Any], constants: Mapping[str, str], file_format: str
 ) -> FileColumns:
-    """`table` and `written` are pypaimon's fields; `constants` names by column what no file is asked for.
-
-    Raises `NotNative`.
+    """`table` and `written` are pypaimon's fields. `constants` maps columns that are not read from files to
+    the names of constants. Raises `NotNative`.
     """
     _require_distinct([field.name for field in written])
     if file_format == "orc" and all(field.name.startswith("_col") for field in written):
@@ -79,7 +78,7 @@ def file_columns(
 
 
 def as_stored(types: StructType, file_format: str) -> StructType:
-    """The types by which Spark is to read the columns: what is made of them has the table's."""
+    """The types with which Spark reads the columns from files, before a cast to the table's types."""
     if file_format != "avro":
         return types
     return StructType(
@@ -91,7 +90,7 @@ def as_stored(types: StructType, file_format: str) -> StructType:
 
 
 def table_types(fields: Sequence[Any]) -> StructType:
-    """The Spark types of pypaimon's fields. Raises `NotNative` for one that Spark has none for."""
+    """The Spark types of pypaimon's fields. Raises `NotNative` for a type that Spark doesn't have."""
     _require_distinct([field.name for field in fields])
     try:
         return spark_schema(fields)
@@ -105,7 +104,7 @@ def _require_distinct(names: Collection[str]) -> None:
 
 
 def _check(wanted: Any, in_file: Any, file_format: str) -> None:
-    """Raises `NotNative` unless Spark reads the column and its cast is Paimon's."""
+    """Raises `NotNative` unless Spark can read the column, and casts it as Paimon does."""
     is_nested = type(in_file.type).__name__ != "AtomicType"
     for each in atoms(in_file.type):
         kind = ColumnType.of(each)

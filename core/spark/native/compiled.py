@@ -1,7 +1,7 @@
-"""Java classes of ours for Spark's process.
+"""Compile Paimark's Java classes in Spark's process.
 
-Compiled by the compiler that Spark carries for its queries (Janino): there is no jar to bring. Classes are
-kept for later starts of the same Spark on the same Java.
+The compiler is the one that Spark ships for its queries (Janino), so no jar is needed. Compiled classes are
+cached for later starts of the same Spark on the same Java.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from core.spark.compiling.kept_jars import PROPERTY, jar_path, keep_jar, read_ja
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Classes as Java has them, by name, and their class loader. `digest` is that of all sources."""
+    """Bytecode of classes, by name, and their class loader. `digest` is that of all sources."""
 
     loader: Any
     classes: Mapping[str, bytes]
     digest: str
 
 
-# By Spark, then by package, name and what they use: their class loader knows it.
+# By Spark context, then by package, name and the digest of `uses`: their class loader depends on it.
 _compiled: WeakKeyDictionary[SparkContext, dict[tuple[str, str, str], Compiled]] = WeakKeyDictionary()
 
 
 def compiled(
     session: SparkSession, name: str, uses: Compiled | None = None, package: str = __package__
 ) -> Compiled:
-    """The classes of `<name>.java`, made once a Spark. `uses` are those of ours that they know."""
+    """Compile `<name>.java`, once per Spark context. `uses` are the compiled classes that it refers to."""
     known = _compiled.setdefault(session.sparkContext, {})
     key = package, name, "" if uses is None else uses.digest
     if key not in known:
@@ -46,7 +46,7 @@ def compiled(
 
 
 def new_instance(session: SparkSession, name: str, *arguments: Any, compiler: Compiled | None = None) -> Any:
-    """An object of the class in `<name>.java`, which `compiler` has already where there is one."""
+    """A new object of the class in `<name>.java`; `compiler`, if given, has that class already."""
     gateway: Any = session.sparkContext._gateway
     given = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
     for index, argument in enumerate(arguments):
@@ -56,7 +56,7 @@ def new_instance(session: SparkSession, name: str, *arguments: Any, compiler: Co
 
 
 def send_to_executors(session: SparkSession, name: str, *compilers: Compiled) -> None:
-    """For classes that travel with tasks. `name` is that of their jar, which is sent once."""
+    """Send classes that tasks need to the executors, as a jar called `name`. Idempotent."""
     jvm: Any = session._jvm
     path = Path(jvm.java.lang.System.getProperty("java.io.tmpdir")) / name
     if path.exists():

@@ -1,7 +1,7 @@
-"""Those of a statement's conditions that can be compared with a file's statistics.
+"""Extract the conditions of a statement that can be compared with a file's statistics.
 
-They are taken from Spark's optimised plan, as the JSON of one expression: one call however large it is. All
-of them must hold for a row to count; one that is not understood is left out, which only spares less reading.
+They come from Spark's optimised plan, as the JSON of one expression, which takes one call at any size. A row
+must satisfy all of them. An expression that is not understood is left out; then fewer files are skipped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 Operator = Literal["=", "<", "<=", ">", ">=", "in", "prefix", "null", "not null"]
 
 _COMPARISONS: Mapping[str, tuple[Operator, Operator]] = {
-    # As written, and with the sides exchanged.
+    # The operator as written, and with the sides exchanged.
     "EqualTo": ("=", "="),
     "EqualNullSafe": ("=", "="),
     "LessThan": ("<", ">"),
@@ -29,7 +29,7 @@ _EPOCH = date(1970, 1, 1)
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """On one column; `values` as `values.value_reader` gives them."""
+    """A condition on one column; `values` are in the form that `values.value_reader` returns."""
 
     column: str
     operator: Operator
@@ -37,7 +37,7 @@ class Condition(msgspec.Struct, frozen=True):
 
 
 class _Node:
-    """An expression: its class without the package, and what it is made of."""
+    """An expression: its class without the package, its facts, and its children."""
 
     __slots__ = ("children", "facts", "kind")
 
@@ -48,7 +48,7 @@ class _Node:
 
 
 def conditions(expression_json: str, columns: Mapping[int, str]) -> tuple[Condition, ...]:
-    """From a condition of Spark's; `columns` are the names of a table's columns by Spark's ids of them."""
+    """Parse a condition of Spark's; `columns` has the names of a table's columns by Spark's ids."""
     nodes: list[dict[str, Any]] = msgspec.json.decode(expression_json)
     return tuple(
         condition
@@ -66,7 +66,7 @@ def _conjuncts(node: _Node) -> Iterator[_Node]:
 
 
 def _condition(node: _Node, columns: Mapping[int, str]) -> Condition | None:
-    # What a comparison of a boolean column with TRUE or FALSE is made into.
+    # Spark rewrites a comparison of a boolean column with TRUE or FALSE to this form.
     truth, column = (False, node.children[0]) if node.kind == "Not" else (True, node)
     if (flag := _name(column, columns)) is not None:
         return Condition(flag, "=", (truth,))
@@ -86,7 +86,7 @@ def _condition(node: _Node, columns: Mapping[int, str]) -> Condition | None:
     values = [_value(child) for child in node.children[1:]]
     if node.kind == "In" and values:
         given = [each.facts.get("value") for each in node.children[1:] if each.kind == "Literal"]
-        # A null among them is equal to nothing.
+        # A null in the list equals no value, so it is left out.
         known = tuple(value for value in values if value is not None)
         is_whole = len(given) == len(values) and len(known) == sum(text is not None for text in given)
         return Condition(name, "in", known) if is_whole else None
@@ -127,6 +127,6 @@ def _value(node: _Node) -> Any:
     read = Decimal if isinstance(kind, str) and kind.startswith("decimal(") else _VALUES.get(str(kind))
     try:
         return None if read is None else read(text)
-    # Years of more than four digits; bytes that are no text, which JSON has not.
+    # A year of more than four digits; or bytes that are not UTF-8, which JSON can't hold.
     except ValueError:
         return None

@@ -1,4 +1,4 @@
-"""The first rows of a table, read in this process: a handful is here before Spark has planned its tasks."""
+"""Read the first rows of a table in this process, which for a few rows takes less time than a Spark job."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from core.spark.native.bitmap import first_bits, is_made, merge_bits
 from core.spark.native.state import TableFile, TableState, alive_rows
 from core.spark.session_conf import SessionConf
 
-# So few rows are collected at once, or read in this process.
+# At most so many rows are collected at once, or read in this process.
 SMALL_RESULT = 2_000
 
 _FEWEST_ROWS = 256
-# Merging all of fewer rows takes no longer than a glance at some.
+# A group with fewer rows is merged completely, which takes no longer than merging its first rows.
 _WORTH_HEADS = 100_000
-# So many are opened one after another for a few rows.
+# At most so many files are opened one after another for a few rows.
 _FEW_FILES = 8
-# A column that nobody asks for: a batch without columns has no rows.
+# An extra column, because a batch without columns has no row count.
 _ROWS = ""
 
 
 def _are_quick(files: Sequence[TableFile]) -> bool:
-    """Whether a few rows of them are best read in this process."""
+    """Whether reading a few rows of them in this process is faster than in Spark."""
     return len(files) <= _FEW_FILES and all(file.file_format == "parquet" for file in files)
 
 
 def enough_rows(
     conf: SessionConf, options: Mapping[str, str], state: TableState, limit: int, *, by_heads: bool
 ) -> tuple[list[TableFile], dict[str, Bits]]:
-    """Files that have so many rows together, and bits: first those read whole, then as few merged as can be.
+    """Choose files with at least `limit` rows together, and their bits: first files that need no merging.
 
-    `by_heads`: bits of big files' first rows will do. `options` are the catalog's. Raises as `merge_bits`.
+    `by_heads`: bits of big files' first rows suffice. `options` are the catalog's. Raises as `merge_bits`.
     """
     by_address = {file.address: file for file in state.files}
     merged = [[by_address[file.path] for file in group.files] for group in state.merged]
@@ -64,7 +64,7 @@ def enough_rows(
 def _bits(
     conf: SessionConf, options: Mapping[str, str], group: MergeGroup, rows: int | None
 ) -> dict[str, Bits]:
-    """A group's bits; of first rows of its files only, where those show so many `rows`."""
+    """A group's bits; only those of its files' first rows, if so many `rows` of these survive."""
     if rows is not None and group.row_count > _WORTH_HEADS and not is_made(group):
         bits = first_bits(options, group, rows)
         if bits:
@@ -81,9 +81,9 @@ def first_rows(
     limit: int,
     open_file: OpenFile,
 ) -> pa.Table | None:
-    """`limit` rows, fewer if there are no more; columns not among `columns` are null. None: Spark is to read.
+    """Read up to `limit` rows; columns that are not in `columns` are null. None if Spark has to read them.
 
-    Bits may be of a file's first rows only: no more are read then. Raises `FileMissing` and `Corrupt`.
+    If the bits cover only a file's first rows, no more are read. Raises `FileMissing` and `Corrupt`.
     """
     if not _are_quick(files):
         return None
@@ -94,7 +94,7 @@ def first_rows(
 
 
 class _OldTimes(Exception):
-    """A file has times of 96 bits, of which pyarrow makes others where they are before 1970."""
+    """A file has times of 96 bits, which pyarrow reads wrongly before 1970."""
 
 
 def _first_rows(
@@ -112,7 +112,7 @@ def _first_rows(
     for file in files:
         with open_file(file.address) as source:
             for batch in _batches(source, file, state, bits.get(file.address), columns, limit):
-                # Spark takes an empty batch for the end of all.
+                # Spark takes an empty batch for the end of the stream.
                 if batch.num_rows:
                     batches.append(fit_batch(batch.slice(0, left), schema))
                     left -= batches[-1].num_rows
@@ -129,7 +129,7 @@ def _batches(
     wanted: Collection[str],
     limit: int,
 ) -> Iterator[pa.RecordBatch]:
-    """The file's rows in the snapshot, as far as anybody asks for them, in columns of the table's names."""
+    """Yield the file's rows in the snapshot, with the wanted columns under the table's names."""
     columns = state.columns[file.schema_id, file.file_format]
     made = {
         name: origin
@@ -144,7 +144,7 @@ def _batches(
         schema = parquet.schema
         if any(schema.column(place).physical_type == "INT96" for place in range(len(schema))):
             raise _OldTimes
-        # Without any column there would be no batches to count rows of.
+        # At least one column is read, because without one there are no batches, and so no row counts.
         some = read or parquet.schema_arrow.names[:1]
         for batch in parquet.iter_batches(max(limit, _FEWEST_ROWS), columns=some):
             count = batch.num_rows
@@ -159,7 +159,7 @@ def _batches(
             row += count
             yield whole
             if survives is not None and row >= len(survives):
-                # Of what comes behind nothing is known, or there is none.
+                # No bits are known for the rest of the file, or it has no more rows.
                 return
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
         raise Corrupt(f"{file.address} can't be read ({error})") from error

@@ -1,4 +1,4 @@
-"""The columns and rows of one table that a statement needs: no more is read."""
+"""The columns and rows of one table that a statement needs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from core.spark.native.conditions import Condition
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """The columns of a table that an aggregate asks of, when a summary of the table answers it.
+    """The columns that an aggregate uses, if a summary of the table may answer it.
 
-    `values`: conditions, groups and the like are made of them. `bounds`: their least or greatest value is
-    asked for. Numbers of rows are asked for in any case.
+    `values`: columns in conditions, groups and the like. `bounds`: columns of which the aggregate takes the
+    minimum or maximum. Row counts are always part of a summary.
     """
 
     values: frozenset[str] = frozenset()
@@ -25,11 +25,11 @@ class Asked(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class ViewNeeds:
-    """The needs of a statement of one view: columns by name, and rows of each reader at most (None: all).
+    """What a statement needs of one view: columns by name, and at most `limit` rows per reader (None: all).
 
-    Rows that do not satisfy all the `conditions` are not needed. `again`: the view is more than once in the
-    plan, as a common table expression that is used twice is. `asked`: nothing but aggregates that ask so much
-    of it are over it.
+    Rows that do not satisfy all `conditions` are not needed. `again`: the view occurs more than once in the
+    plan, as for a common table expression that is used twice. `asked`: only aggregates that a summary may
+    answer use the view, and these are their columns.
     """
 
     columns: set[str] = field(default_factory=set)

@@ -1,7 +1,7 @@
-"""Dates before the Gregorian calendar in ORC files.
+"""Refuse ORC files that may hold dates before the Gregorian calendar.
 
-Spark takes every ORC file to be written by the calendar of that time, as it writes them itself, and moves
-such dates by days. Paimon's writers use one calendar for all times.
+Spark assumes that such dates in ORC are in the Julian calendar, in which it writes them itself, and shifts
+them by days. Paimon's writers use the Gregorian calendar for all dates.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _GREGORIAN = (date(1582, 10, 15) - date(1970, 1, 1)).days
 
 
 def require_no_old_dates(state: TableState, types: StructType, pruner: Pruner) -> None:
-    """Raises `NotNative` unless statistics say that no file holds one; `columns` has seen to nested ones."""
+    """Raises `NotNative` unless statistics rule out such dates. Nested dates are refused by `columns`."""
     may_be_old = {
         index: pruner.keeps([Condition(field.name, "<", (_GREGORIAN,))])
         for index, field in enumerate(types.fields)

@@ -1,6 +1,6 @@
-"""Which files may hold rows that a statement wants, from partitions, buckets and statistics in manifests.
+"""Skip files that can't have rows for a statement, by partitions, buckets and statistics in manifests.
 
-A file is kept unless its metadata rule it out: pypaimon's files, for one, have no statistics.
+A file is kept unless its metadata rule it out. Files without statistics, such as pypaimon's, are kept.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.table.records import TableSchema
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Bounds of a column's values in a file: None where unknown. `nulls` of `rows` are null."""
+    """Bounds of a column's values in a file, None if unknown. `nulls` is how many of `rows` are null."""
 
     low: Any
     high: Any
@@ -29,7 +29,7 @@ class Range:
 
 
 class Pruner:
-    """`schema` is what the table is read with, `schemas` are those of its files."""
+    """`schema` is the one that the table is read with, `schemas` are those of its files, by id."""
 
     def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> None:
         self._ids = {field.name: field.id for field in schema.fields}
@@ -43,16 +43,16 @@ class Pruner:
             for name in {*self.partition, *self.key[:1]}
             if (reader := value_reader(self._types.get(name))) is not None
         }
-        # By schema and column: the places in the statistics, and how values of that schema are read.
+        # By schema and column: the name in the file, the order of its statistics, and a reader of values.
         self._field = cache(self._find_field)
 
     def on_keys(self, conditions: Iterable[Condition]) -> list[Condition]:
-        """Conditions that hold for all versions of a row or for none: they may be applied before merging."""
+        """The conditions that all versions of a row satisfy, or none: these may be applied before merging."""
         always = {*self.partition, *self.key}
         return [each for each in conditions if each.column in always]
 
     def keeps(self, conditions: Sequence[Condition]) -> Callable[[TableFile], bool]:
-        """Whether a file may hold rows for which all conditions hold."""
+        """A test whether a file may have rows that satisfy all conditions."""
         is_in_bucket = self._buckets.with_rows(conditions)
 
         def may_hold(file: TableFile) -> bool:
@@ -66,7 +66,7 @@ class Pruner:
         try:
             return self._read_range(file, column)
         except (struct.error, ValueError, IndexError):
-            # Statistics that are none rule nothing out.
+            # Invalid statistics rule nothing out.
             return Range(None, None, None, file.row_count)
 
     def _read_range(self, file: TableFile, column: str) -> Range:
@@ -77,7 +77,7 @@ class Pruner:
             value = value_at(file.entry.partition, arity, index, reader)
             return Range(value, value, rows if value is None else 0, rows)
         if self.key[:1] == [column] and reader is not None:
-            # In the order of keys the first column of the smallest is the smallest.
+            # The smallest key has the smallest value of the first column.
             low = value_at(record["_MIN_KEY"], len(self.key), 0, reader)
             return Range(low, value_at(record["_MAX_KEY"], len(self.key), 0, reader), None, rows)
         in_file = self._field(file.schema_id, column)
@@ -105,7 +105,7 @@ class Pruner:
 
 
 def _is_cut_wrong(high: Any) -> bool:
-    """Whether a text may be less than texts it bounds: Java has no character after U+D7FF, and takes this."""
+    """Whether a cut-off upper bound may be too low: Java writes `?` for the character after U+D7FF."""
     return isinstance(high, str) and high.endswith("?")
 
 

@@ -1,7 +1,7 @@
-"""Files as a relation of Spark's own readers: exactly those given, with an explicit schema, nothing listed.
+"""Make a relation of Spark's own readers from a list of files, with a given schema and no directory listing.
 
-Spark takes the list as a `FileIndex`, which is a Java class: ours is in `Scans.java`. It lives where
-statements are planned, never on executors.
+Spark takes the list as a `FileIndex`, a Java class; Paimark's is in `Scans.java`. It is used where statements
+are planned, never on executors.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from core.quoting import quoted
 from core.spark.native.columns import FileColumns
 from core.spark.native.compiled import Compiled, compiled, new_instance, send_to_executors
 
-# Columns of our own, where nothing that a person calls a column can meet them.
+# Paimark's own columns. `state` refuses tables with columns of such names.
 _FILE = "__paimon_file"
 _ROW = "__paimon_row"
-# Java is told of so much at a time that no text grows with the table.
+# The list goes to Java in texts of about this size, so that no text grows with the table.
 _MOST_TEXT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A file for Spark to read. `values` are those of the constant columns as texts, None for null.
+    """A file for Spark to read. `values` are those of the constant columns, as texts; None for null.
 
-    `bits` say which rows to read, as `travelling_bits.encoded` makes them, None for all.
+    `bits` tell which rows to read, encoded by `travelling_bits.encoded`; None for all rows.
     """
 
     address: str
@@ -41,7 +41,7 @@ class ListedFile:
 
 
 class Relations:
-    """Makes data frames of a table's columns. Each method is one call: what they do takes Python hundreds."""
+    """Makes data frames with a table's columns. Each method makes one call to Java, instead of hundreds."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
@@ -58,9 +58,9 @@ class Relations:
         *,
         with_bits: bool,
     ) -> DataFrame:
-        """Rows of all the files, which have these `columns`, with `constants` of each, as `table` has them.
+        """The rows of all the files, in the columns of `table`, from `columns` and each file's `constants`.
 
-        No column is called like another. `with_bits`: some files have bits.
+        All names of columns must be distinct. `with_bits`: some files have bits.
         """
         read = columns.read
         if with_bits:
@@ -82,16 +82,16 @@ class Relations:
         return DataFrame(frame, self._session)
 
     def counted(self, rows: int, slices: int, table: StructType) -> DataFrame:
-        """So many rows, of which nobody looks at a column."""
+        """So many rows, of which the statement needs no column."""
         return DataFrame(self._java.counted(rows, slices, table.json()), self._session)
 
     def local(self, rows: pa.Table, table: StructType) -> DataFrame:
-        """Rows that are in this process, of the types that Spark has for the table's columns in Arrow."""
+        """Rows of this process. Their Arrow types must be those that Spark has for the table's columns."""
         stream = bytes(rows.combine_chunks().to_batches()[0].serialize()) if rows.num_rows else b""
         return DataFrame(self._java.local(stream, table.json()), self._session)
 
     def _format(self, file_format: str, with_bits: bool) -> Any:
-        """They hold nothing, and are kept: each would be a call."""
+        """Formats have no state, and are cached because each one takes a call to Java."""
         key = file_format, with_bits
         if key not in self._formats:
             self._formats[key] = self._made_format(file_format, with_bits)
@@ -113,7 +113,7 @@ class Relations:
 
     @once_for_all
     def _surviving(self) -> Compiled:
-        """Formats of files with bits. Their classes go to executors."""
+        """The formats for files with bits. Their classes are sent to the executors."""
         compiler = compiled(self._session, "SurvivingRows")
         send_to_executors(self._session, "surviving-rows.jar", compiler)
         return compiler
@@ -124,19 +124,19 @@ class Relations:
 
 
 class _PlainFormats:
-    """Spark's own."""
+    """Spark's own formats."""
 
     def __init__(self, session: SparkSession) -> None:
         jvm: Any = session._jvm
         formats = jvm.org.apache.spark.sql.execution.datasources
         self.parquet = formats.parquet.ParquetFileFormat
         self.orc = formats.orc.OrcFileFormat
-        # Of Spark 4.1 and later it is a part of its own.
+        # In Spark 4.1 and later it is a module of its own.
         self.avro = jvm.org.apache.spark.sql.avro.AvroFileFormat
 
 
 def _texts(listed: Iterable[ListedFile]) -> Iterator[str]:
-    """The files as lists in JSON."""
+    """The files as JSON lists of limited size."""
     part: list[bytes] = []
     length = 0
     for file in listed:

@@ -1,4 +1,4 @@
-"""Tables on Spark's own readers: which can be read so, and their rows as data frames."""
+"""Open tables for Spark's own readers, and make data frames of their rows."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from core.table.records import Snapshot, TableSchema
 
 _KEPT_STATES = 32
 _KEPT_FILES = 20_000
-# What Java holds of a file in a list.
+# The memory that Java takes for a file in a list.
 _FILE_BYTES = 1_000
 _KEPT_FRAMES = 64
 _KEPT_FRAME_BYTES = 128 << 20
-# Of rows that are only counted.
+# For rows that are only counted.
 _ROWS_A_TASK = 100_000_000
 
 
@@ -66,7 +66,7 @@ class NativeTable:
 
 @dataclass(frozen=True, slots=True)
 class OtherState:
-    """Rows of the `alike` files, by name, that are in both tables need not be read."""
+    """The state to compare with. Rows of the `alike` files (names) that are in both need not be read."""
 
     table: NativeTable
     alike: frozenset[str]
@@ -74,7 +74,7 @@ class OtherState:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """The key of a kept frame."""
+    """The key of a cached frame."""
 
     table: tuple[str, ...]
     columns: frozenset[str] | None = None
@@ -84,14 +84,14 @@ class _Wanted:
 
 
 class _Kept(NamedTuple):
-    """A frame, and about how much memory its list of files and its bits take in Java."""
+    """A frame, and about how many bytes its list of files and its bits take in Java."""
 
     frame: DataFrame
     bytes: int
 
 
 class NativeScans:
-    """Keeps the files and frames of the last snapshots, as many as there is room for."""
+    """Caches the files and frames of the last used snapshots, within limits."""
 
     def __init__(self, conf: SessionConf, warehouse: WarehouseAccess) -> None:
         session = conf.spark
@@ -99,7 +99,7 @@ class NativeScans:
         self._jvm: Any = getattr(session, "_jvm", None)
         self._warehouse = warehouse
         self._relations = Relations(session)
-        # Or why it can't be read so.
+        # By key: the table, or the reason why Spark's readers can't read it.
         self._tables: OrderedDict[tuple[str, ...], NativeTable | str] = OrderedDict()
         self._files = KeptFiles[TableFile]()
         master = None if self._jvm is None else session.sparkContext.master
@@ -107,15 +107,15 @@ class NativeScans:
         self._lookups = Lookups(conf, self._stores, warehouse.told_options)
         self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
         self._summaries: dict[_Wanted, Summary | None] = {}
-        # Of these all rows were asked for before.
+        # Keys of tables of which all rows were read before.
         self._whole: set[tuple[str, ...]] = set()
 
     def knows(self, root: Root, scan: Scan) -> bool:
-        """Whether `open` has nothing to read."""
+        """Whether `open` needs to read nothing."""
         return self._jvm is None or self._chosen_reader != "auto" or _key(root, scan) in self._tables
 
     def open(self, root: Root, scan: Scan) -> NativeTable:
-        """Raises `NotNative` with the reason why the Python source has to read it."""
+        """Open a table at a snapshot. Raises `NotNative`, with the reason, if it can't be read so."""
         if self._jvm is None:
             raise NotNative("a Spark that is reached by Connect takes no lists of files")
         if (chosen := self._chosen_reader) != "auto":
@@ -141,13 +141,13 @@ class NativeScans:
         return table
 
     def state(self, root: Root, scan: Scan) -> TableState:
-        """The files that are read, by the table's metadata alone. Raises `NotNative`."""
+        """The files to read, from the table's metadata only. Raises `NotNative`."""
         snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
         kept = self._files if self._reuses() else None
         return table_state(self._warehouse.files, root, snapshot, scan.table_schema, scan.only, kept)
 
     def for_python(self, scan: Scan) -> Scan:
-        """The scan as the Python source is to do it: without pypaimon-rust where the session wants none."""
+        """The scan for the Python source; without pypaimon-rust if the session chose `pypaimon`."""
         return replace(scan, rust=False) if self._chosen_reader == "pypaimon" else scan
 
     @property
@@ -155,7 +155,7 @@ class NativeScans:
         return self._conf.get(SCAN, "auto")
 
     def summary(self, table: NativeTable, need: ViewNeeds) -> Summary | None:
-        """What the metadata say to aggregates that ask all there is to `need`; None: rows are to be read."""
+        """A summary from metadata that answers the aggregates in `need`; None if rows must be read."""
         if need.asked is None or table.beside is not None:
             return None
         wanted = _Wanted(table.key, None, need.conditions, None, need.asked)
@@ -167,7 +167,7 @@ class NativeScans:
         return self._summaries[wanted]
 
     def frame(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
-        """The rows that are needed, all of them when `need` is None; more may come along. Or a `summary`."""
+        """A frame of at least the needed rows (`need` None: all rows), or of a `summary`."""
         if summary is None and need is not None and (found := self.looked_up(table, need)) is not None:
             return found
         wanted = _wanted(table.key, need, summary)
@@ -181,17 +181,17 @@ class NativeScans:
         return kept.frame
 
     def looked_up(self, table: NativeTable, need: ViewNeeds) -> DataFrame | None:
-        """The rows that are needed, read here; None where a scan has to find them."""
+        """The needed rows, looked up in this process; None if a scan is needed."""
         if table.beside is not None or not need.conditions:
             return None
         return self._lookups.frame(table.key, table.state, table.pruner, table.types, need)
 
     def stop(self) -> None:
-        """Let the reading here fail that is under way. From any thread."""
+        """Make a running lookup fail. Any thread may call this."""
         self._lookups.stop()
 
     def frame_bytes(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None) -> int:
-        """About what Java holds for a frame that `frame` gave last."""
+        """About how many bytes Java holds for a frame that `frame` returned."""
         kept = self._frames.get(_wanted(table.key, need, summary))
         return 0 if kept is None else kept.bytes
 
@@ -210,7 +210,7 @@ class NativeScans:
             return _Kept(self._counted(table, rows if wanted.limit is None else min(rows, wanted.limit)), 0)
         is_whole = len(files) == len(table.state.files) and list(groups) == list(table.state.merged)
         if is_whole and wanted != _Wanted(table.key):
-            # Which is kept, and takes longer to make than all that is put on it.
+            # The whole frame is cached; making it takes longer than Spark needs to apply the conditions.
             frame = self.frame(table, None)
         else:
             frame = self._frame(table, filled, bits)
@@ -223,7 +223,7 @@ class NativeScans:
         return _Kept(frame, len(rows) * _FILE_BYTES)
 
     def _unlike(self, table: NativeTable, other: OtherState) -> _Kept:
-        """Without the rows of files that both hold and that are in both."""
+        """The table's rows without those that a file has in both states."""
         mine, theirs = (
             merge_bits(self._conf, self._warehouse.told_options, each.state.merged)
             for each in (table, other.table)
@@ -243,14 +243,14 @@ class NativeScans:
             rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
             if rows is not None:
                 return _Kept(self._relations.local(rows, table.types), rows.nbytes)
-        # Spark takes whole files' bits.
+        # Spark needs the bits of whole files.
         files, bits = enough(by_heads=False)
         return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
     ) -> tuple[Sequence[TableFile], Sequence[MergeGroup]]:
-        """The files that may hold rows wanted, and those that hide rows of theirs."""
+        """The files that may have wanted rows, and the groups in which other files replace rows of these."""
         state, pruner = table.state, table.pruner
         if not conditions:
             self._whole.add(table.key)
@@ -262,7 +262,7 @@ class NativeScans:
         left = {file.address for file in files}
         groups = [group for group in state.merged if any(file.path in left for file in group.files)]
         if table.key in self._whole or (self._reuses() and all(map(is_nearly_made, groups))):
-            # Their bits are there already, or most of them.
+            # Their bits are cached, or most of them.
             return files, groups
         return files, [part for group in groups for part in narrowed(group, needed)]
 
@@ -270,7 +270,7 @@ class NativeScans:
         return self._conf.get(REUSE, "on") != "off"
 
     def _counted(self, table: NativeTable, rows: int) -> DataFrame:
-        """So many rows, of which nobody looks at a column."""
+        """So many rows, of which the statement needs no column."""
         return self._relations.counted(rows, 1 + rows // _ROWS_A_TASK, table.types)
 
     def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
@@ -281,7 +281,7 @@ class NativeScans:
         pruner = Pruner(schema, state.schemas)
         require_no_old_dates(state, types, pruner)
         if numbered := [group for group in state.merged if not group.has_row_numbers]:
-            # Only their rows show whether these can be merged so.
+            # Whether these can be merged shows only when their rows are read.
             try:
                 merge_bits(self._conf, self._warehouse.told_options, numbered)
             except (Unmergeable, Corrupt, FileMissing) as reason:
@@ -320,7 +320,7 @@ class NativeScans:
         files: list[TableFile],
         bits: Mapping[str, Bits],
     ) -> DataFrame:
-        """Rows of files that have the same columns."""
+        """The rows of files that have the same columns."""
         listed = (
             ListedFile(
                 self._stores.address(file.address),
@@ -351,7 +351,7 @@ class NativeScans:
 
 
 def _key(root: Root, scan: Scan) -> tuple[str, ...]:
-    """What says which files of which table are read."""
+    """Everything that determines which files of which table are read."""
     return (
         root.directory,
         scan.snapshot,
@@ -362,7 +362,7 @@ def _key(root: Root, scan: Scan) -> tuple[str, ...]:
 
 
 def _wanted(table: tuple[str, ...], need: ViewNeeds | None, summary: Summary | None) -> _Wanted:
-    """Only what makes a difference: with conditions rows can't be limited, nor columns but here."""
+    """The key of a frame. With conditions, a frame has no limit and all columns: Spark applies the rest."""
     if need is None:
         return _Wanted(table)
     if summary is not None:
@@ -383,6 +383,6 @@ def _files_of(kept: NativeTable | str) -> int:
 
 
 def _weight(files: Sequence[TableFile], bits: Mapping[str, Bits]) -> int:
-    """About the bytes that Java holds for a frame."""
+    """About how many bytes Java holds for a frame."""
     merged = (bits[file.address] for file in files if file.address in bits)
     return len(files) * _FILE_BYTES + sum(each.rows // 8 for each in merged)

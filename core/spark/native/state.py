@@ -1,4 +1,4 @@
-"""The files of one table at one snapshot, for Spark's own readers. They never change, and are kept."""
+"""The files of one table at one snapshot, for Spark's own readers. They never change, so they are cached."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from core.table.manifests.files import FileLocations, data_manifests, schema_of
 from core.table.manifests.manifests import DeletionVector, ManifestEntry, read_deletion_vectors
 from core.table.records import Snapshot, TableSchema
 
-# Constant columns of files. A table that has such names of its own is not read so.
+# Constant columns of files. A table with columns of such names is not read natively.
 PARTITION_PREFIX = "__paimon_partition_"
-# The last are Spark's own.
+# The last one is Spark's own.
 _OWN_PREFIXES = ("__paimon_", "__paimark_", "_tmp_metadata_")
 _POSTPONED_BUCKET = -2
 
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A data file. `partition` are the values of the partition columns as texts; `size` is bytes."""
+    """A data file. `partition` has the values of the partition columns as texts; `size` is in bytes."""
 
     address: str
     file_format: str
@@ -56,16 +56,15 @@ class TableFile:
 
 
 def alive_rows(file: TableFile, bits: Mapping[str, Bits]) -> int:
-    """How many rows of a file are in the snapshot, given the bits of files by address."""
+    """The number of a file's rows in the snapshot, given the bits of files by address."""
     return bits[file.address].popcount() if file.address in bits else file.row_count
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """`merged` are the groups of files whose rows hide one another, and the files with deletion vectors.
+    """`merged` has the groups of files whose rows replace one another, and the files with deletion vectors.
 
-    All other files are read whole. `columns` goes by schema id and format; what is `made` there are columns
-    of these `names`.
+    All other files are read whole. `columns` is by schema id and format; its `made` has the order of `names`.
     """
 
     names: tuple[str, ...]
@@ -84,10 +83,10 @@ def table_state(
     only: Sequence[str] | None = None,
     kept: KeptFiles[TableFile] | None = None,
 ) -> TableState:
-    """The table at the snapshot, in the columns of `schema`. Raises `NotNative` when it can't be read so.
+    """The table at the snapshot, in the columns of `schema`. Raises `NotNative` if Spark can't read it.
 
-    `only` are the names of the data files to read, None for all. What `kept` has of another snapshot of the
-    table is used again.
+    `only` are the names of the data files to read, None for all. `kept` is a cache: files of other snapshots
+    of the table are reused.
     """
     try:
         return _table_state(files, root, snapshot, schema, only, kept or KeptFiles())
@@ -96,7 +95,7 @@ def table_state(
     except Unavailable:
         raise
     except PaimarkError as error:
-        # Metadata that we can't read pypaimon may be able to, or it says what is wrong in its own words.
+        # pypaimon may be able to read this metadata; otherwise it reports the error itself.
         raise NotNative(error.message) from error
 
 
@@ -150,7 +149,7 @@ def _check_options(schema: TableSchema, root: Root) -> None:
 
 def _fields(schema: TableSchema) -> list[Any]:
     for field in schema.fields:
-        # Spark would read ours in its place, also where only the case differs.
+        # Spark would read Paimark's column instead of the table's, even if only the case differs.
         if field.name.lower().startswith(_OWN_PREFIXES):
             raise NotNative(f"column {field.name} is called like those that Spark's readers are given here")
     fields: list[Any] = JSON.from_json(schema.to_json().decode(), PypaimonSchema).fields
@@ -167,7 +166,7 @@ def _live_files(
     kept: KeptFiles[TableFile],
 ) -> LiveFiles[TableFile]:
     located_by = schema_of(files, root, snapshot.schema_id)
-    # All that a file is made of, besides its entry.
+    # Everything but the entry on which a `TableFile` depends.
     key = files.uri, root.directory, schema.to_json(), located_by.to_json()
     manifests = map(ManifestId.of, data_manifests(files, root.table, snapshot))
     make = _file_maker(places, _PartitionTexts(schema))
@@ -204,7 +203,7 @@ def _check_file(entry: ManifestEntry, name: str) -> None:
 
 
 class _PartitionTexts:
-    """The values of serialised partitions as `Scans.java` takes them."""
+    """Converts serialised partitions to the texts that `Scans.java` parses."""
 
     def __init__(self, schema: TableSchema) -> None:
         types = {field.name: field.type for field in schema.fields}
@@ -234,7 +233,7 @@ class _PartitionTexts:
 def _vectors(
     files: Files, root: Root, snapshot: Snapshot, schema: TableSchema
 ) -> Mapping[str, DeletionVector]:
-    """By the name of a data file."""
+    """The deletion vectors by the name of their data file. Raises `NotNative`."""
     if not snapshot.index_manifest:
         return {}
     vectors = read_deletion_vectors(files, root.table.manifest(snapshot.index_manifest))
@@ -250,7 +249,7 @@ def _seen(
     vectors: Mapping[str, DeletionVector],
     places: FileLocations,
 ) -> tuple[tuple[TableFile, ...], tuple[MergeGroup, ...]]:
-    """The files that readers see, and those of them that are not read whole."""
+    """The files that readers see, and the groups of those that are not read whole."""
     if leaves_out_new_files(schema.options, schema.primary_keys):
         compacted = tuple(file for file in live.files if file.entry.file["_LEVEL"] > 0)
         if "rowkind.field" in schema.options or not all(map(_has_no_deletes, compacted)):
@@ -269,12 +268,12 @@ def _has_no_deletes(file: TableFile) -> bool:
 def _with_vectors(
     files: Iterable[TableFile], vectors: Mapping[str, DeletionVector], places: FileLocations
 ) -> Iterator[MergeGroup]:
-    """A group of each file that has a deletion vector."""
-    # Most tables have none, and some have very many files.
+    """A group for each file that has a deletion vector."""
+    # Most tables have no vectors, and some have very many files.
     for file in files if vectors else ():
         entry = file.entry
         found = vectors.get(entry.file["_FILE_NAME"])
-        # A vector is of the bucket whose index file it is in.
+        # A vector applies only to the bucket of its index file.
         if found is None or found.held_by.key[:2] != (entry.partition, entry.bucket):
             continue
         merged = merge_file(None, file.address, file.file_format, entry.file)
@@ -286,7 +285,7 @@ def _with_vectors(
 
 @cache
 def _unmerged(schema_id: int) -> MergeRules:
-    """Of files that are merged with no other."""
+    """Rules for files that are not merged with others."""
     return MergeRules((), (), False, False, {schema_id: MergeColumns((), ())})
 
 

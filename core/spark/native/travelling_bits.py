@@ -1,7 +1,7 @@
-"""The bits of a file as they travel with its splits: `FileBits` in `SurvivingRows.java` reads them.
+"""Encode the bits of a file for its splits; `FileBits` in `SurvivingRows.java` decodes them.
 
-The number of the first bit and the length of all in bytes, little-endian; then the bytes, the lowest bit
-first, as they are or deflated.
+The format: the number of the first bit (8 bytes) and the length of the data (4 bytes), little-endian; then
+the data, lowest bit first, plain or deflated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from core.spark.merging.model import Bits
 
 _HEAD = struct.Struct("<qi")
 _WORTH_DEFLATING = 64
-# Where so many of the bits differ from the others at random, deflating spares next to nothing.
+# If so many of the bits differ from the others at random, deflating saves almost nothing.
 _MIXED = 1 / 8
 _FAST = 1
 

@@ -1,4 +1,4 @@
-"""Values of Paimon's serialised rows as Spark counts them: dates in days, timestamps in microseconds."""
+"""Read values of Paimon's serialised rows in Spark's units: dates in days, timestamps in microseconds."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ ValueReader = Callable[[bytes, int], Any]
 
 
 def value_reader(type_text: object) -> ValueReader | None:
-    """Reads a field of this type of Paimon's, as `manifests.binary_row` has it; None for other types.
+    """A reader of fields of this Paimon type, in the format of `manifests.binary_row`; None for other types.
 
-    It returns bool, int, str and Decimal, which compare as Spark compares the values.
+    It returns bool, int, str or Decimal, which compare as Spark compares the values.
     """
     kind = ColumnType.of(type_text) if isinstance(type_text, str) else ColumnType("", None, None, False)
     if kind.name in _FIXED:
@@ -35,7 +35,7 @@ def value_reader(type_text: object) -> ValueReader | None:
 
 
 def digits_of(value: Decimal, scale: int) -> int | None:
-    """A decimal without its point, with so many digits behind it; None where that would round."""
+    """The unscaled value of a decimal at this scale; None if the scale would round it."""
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int) or exponent + scale < 0:
         return None
@@ -48,7 +48,7 @@ def _decimal(digits: int, scale: int) -> Decimal:
 
 
 def value_at(serialised: bytes, arity: int, index: int, reader: ValueReader) -> Any:
-    """A field of a serialised row of so many, None for a null. Raises as `manifests.binary_row`."""
+    """A field of a serialised row of `arity` fields; None for a null. Raises as `manifests.binary_row`."""
     at = starts(serialised, arity)[index]
     return None if at is None else reader(serialised[4:], at)
 

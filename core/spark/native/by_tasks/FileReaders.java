@@ -13,15 +13,15 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
 
-/** Whole files by Spark's own readers, row by row; dates and times are of one calendar, as in Paimon. */
+/** Reads whole files by Spark's own readers; dates and times are in one calendar, as in Paimon. */
 public final class FileReaders {
     /**
-     * From a {@code whole} file to an iterator of its rows in these columns, null where it has none by the name.
+     * A function from a {@code whole} file to an iterator of its rows in these columns; missing columns are null.
      *
-     * <p>One thread may use it at a time, and a row is good until the next one of any file.
+     * <p>Not thread-safe. A row is valid until the next one of any file is read.
      *
-     * <p>Filters let the reader pass over pages and row groups; rows that do not fit come all the same. In
-     * {@code batches} they come where the session lets readers make these.
+     * <p>Filters let the reader skip pages and row groups; other rows that don't match are returned. With
+     * {@code batches} the rows come in batches, if the session allows that.
      */
     public static Function1 of(
             SparkSession session,
@@ -32,7 +32,7 @@ public final class FileReaders {
         FileFormat files = format(format);
         HashMap options = new HashMap();
         options.put("returning_batch", String.valueOf(batches && files.supportBatch(session, columns)));
-        // By their names, whatever the session says.
+        // Columns are matched by name, whatever the session's setting is.
         options.put("orc.force.positional.evolution", "false");
         options.put("datetimeRebaseMode", "CORRECTED");
         options.put("int96RebaseMode", "CORRECTED");

@@ -16,8 +16,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.Function1;
 
 /**
- * Merges the keys of overlapping files in Spark's tasks, by Spark's own readers: {@code MergeCall} does, in the
- * order that {@code merging/survive.py} has. {@code merging.py} says what is told and answered.
+ * Merges the keys of overlapping files in Spark's tasks, by Spark's own readers. {@code MergeCall} merges, in the
+ * order of {@code merging/survive.py}; {@code merging.py} describes input and output.
  *
  * <p>Compiled where Spark runs (Janino: no lambdas, no generics); executors get the classes in a jar.
  */
@@ -36,7 +36,7 @@ public class KeyMerging {
         this.sequence = Json.schema(this.rules, "sequence");
     }
 
-    /** A list of what each task found, as bytes. */
+    /** The output of each task, as bytes. */
     public List merged(List told) throws Exception {
         ArrayList tasks = new ArrayList();
         for (int number = 0; number < told.size(); number++) {
@@ -53,7 +53,7 @@ public class KeyMerging {
         for (int group = 0; group < groups.size(); group++) {
             JsonNode files = Json.item(Json.item(groups, group), "files");
             for (int file = 0; file < files.size(); file++) {
-                // Which files are written thin shows when they are open.
+                // Whether a file is written thin shows only when it is opened.
                 read(Json.item(groups, group), Json.item(files, file), false, task, used);
                 read(Json.item(groups, group), Json.item(files, file), true, task, used);
             }
@@ -108,7 +108,7 @@ public class KeyMerging {
     private Function1 reader(Reading reading, String format, JsonNode low, JsonNode high) {
         StructType required = new StructType((StructField[]) fields.toArray(new StructField[0]));
         String first = ((StructField) fields.get(reading.key[0])).name();
-        // Rows that are counted are not passed over.
+        // If the task counts rows to number them, the reader may not skip any.
         scala.collection.immutable.Seq filters =
                 reading.row < 0 ? PythonUtils.toSeq(new ArrayList()) : within(first, low, high);
         return FileReaders.of(session, required, format, filters, false);
@@ -124,7 +124,7 @@ public class KeyMerging {
         return fields.size() - 1;
     }
 
-    /** What lets a reader pass over pages and row groups; rows are looked at all the same. */
+    /** Filters by which a reader skips pages and row groups. The task still checks every row. */
     private scala.collection.immutable.Seq within(String column, JsonNode low, JsonNode high) {
         String name = QuotingUtils$.MODULE$.quoteIfNeeded(column);
         ArrayList filters = new ArrayList();

@@ -17,10 +17,10 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import scala.collection.Iterator;
 
 /**
- * In a task: of each key the newest version survives, unless it retracts.
+ * In a task: the newest version of each key survives, unless it retracts.
  *
- * <p>Files are sorted by key. Each is opened when its first key's turn comes, and of those that are open the task
- * holds what their readers read at a time. {@code merging.py} reads the answer.
+ * <p>Files are sorted by key. Each is opened when its first key is reached. For an open file the task holds in
+ * memory what its reader reads at a time. {@code merging.py} parses the output.
  */
 public final class MergeCall implements Function, Serializable {
     private static final int MERGED = 0;
@@ -85,7 +85,7 @@ public final class MergeCall implements Function, Serializable {
     }
 }
 
-/** One group of files: the versions of a key come one after the other, out of a heap of files. */
+/** Merges one group of files: a heap of files yields the versions of a key one after the other. */
 final class Merging {
     private final MergeTask task;
     private final MergeRules rules;
@@ -95,7 +95,7 @@ final class Merging {
     private final MergedFile[] files;
     private final Cursor[] heap;
     private int open;
-    /** What is worked on. */
+    /** The file that is being read. */
     MergedFile file;
 
     Merging(MergeTask task, JsonNode group, MergeRules rules, Values low, Values high) throws IOException {
@@ -183,7 +183,7 @@ final class Merging {
     }
 }
 
-/** A file of which one version after the other is looked at. */
+/** Reads the versions in a file one after the other. */
 final class Cursor {
     private static final int OFTEN = 4096;
     final MergedFile file;
@@ -194,7 +194,7 @@ final class Cursor {
     private final Values high;
     private final Values before;
     private final TaskContext context = TaskContext$.MODULE$.get();
-    // Until a row is not below it.
+    // The lower bound; null after the first row that is not below it.
     private Values low;
     private Reading reading;
     private Iterator rows;
@@ -223,7 +223,7 @@ final class Cursor {
         place = -1;
     }
 
-    /** To the next row that counts; false when there is none, and the file is closed. */
+    /** Moves to the next row that counts. At the end it closes the file and returns false. */
     boolean advance() throws IOException, Unfit {
         while (rows.hasNext()) {
             InternalRow row = (InternalRow) rows.next();
@@ -233,7 +233,7 @@ final class Cursor {
             if (!hasRead) {
                 hasRead = true;
                 if (at.key.hasNulls()) {
-                    // A key has none. A file written thin holds it as the row's own columns only.
+                    // A key is never null: the file is written thin, and has only the row's own columns.
                     close();
                     open(true);
                     continue;
@@ -288,7 +288,7 @@ final class Cursor {
     }
 }
 
-/** A file of a group: where it is, and the bits of the rows that were seen of it. */
+/** A file of a group: its address, and the bits of the rows that were read from it. */
 final class MergedFile {
     private static final int BITS = 64;
     final int id;
@@ -317,11 +317,11 @@ final class MergedFile {
         this.first = Values.of(keyKinds, Json.item(told, "min_key"));
         this.lowest = Json.item(told, "lowest").asLong();
         this.highest = Json.item(told, "highest").asLong();
-        // But for those of ORC files, rows come in the order of their numbers.
+        // Except in ORC files, rows come in the order of their numbers.
         this.seen = format.equals("orc") ? new long[0] : null;
     }
 
-    /** There is a row of this number. */
+    /** Records that there is a row with this number. */
     void see(long number) throws Unfit {
         if (number < lowest || number > highest) {
             throw new Unfit();
@@ -369,5 +369,5 @@ final class MergedFile {
     }
 }
 
-/** The group can't be merged so: rows out of order, or numbers that no row or two rows may have. */
+/** The group can't be merged here: rows are out of order, or numbers are invalid or not unique. */
 final class Unfit extends Exception {}

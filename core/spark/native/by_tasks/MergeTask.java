@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import scala.Function1;
 
-/** What a task is told, in JSON, and how it reads files: by schema and format. */
+/** The input of a task in JSON, and how it reads files, by schema and format. */
 public final class MergeTask implements Serializable {
     public final String told;
     public final HashMap readings;
@@ -20,8 +20,8 @@ public final class MergeTask implements Serializable {
 }
 
 /**
- * How to read files of one schema: a reader, and where in its rows what is, -1 for what is not there: then a row
- * is told by its place in the file.
+ * How to read files of one schema: a reader, and the indexes of the columns in its rows, -1 for a missing one. If
+ * the column of row numbers is missing, the task counts rows.
  */
 public final class Reading implements Serializable {
     public final int[] key;
@@ -54,7 +54,7 @@ public final class MergeRules implements Serializable {
         this.ignoresDelete = ignoresDelete;
     }
 
-    /** As {@code merging.told_rules} tells them. */
+    /** Parses the output of {@code merging.told_rules}. */
     public static MergeRules of(JsonNode told) {
         return new MergeRules(
                 Values.kinds(Json.schema(told, "key")),

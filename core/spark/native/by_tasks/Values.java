@@ -21,7 +21,7 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 
-/** Values of a row's columns that compare as Paimon compares them: null before all, texts byte for byte. */
+/** Values of a row's columns that compare as in Paimon: null before all values, texts byte by byte. */
 public final class Values {
     private static final int WHOLE = 0;
     private static final int BYTES = 1;
@@ -33,7 +33,7 @@ public final class Values {
     private static final int BYTE = 7;
     private static final int BOOLEAN = 8;
     private static final int TEXT = 9;
-    // And above it a decimal's precision and scale.
+    // The kind of a decimal also contains its precision and scale, above this number.
     private static final int DECIMAL = 10;
     private static final int WIDTH = 100;
 
@@ -88,7 +88,7 @@ public final class Values {
         return type instanceof BooleanType ? BOOLEAN : WHOLE;
     }
 
-    /** The first columns of a key, as {@code ranges.py} gives them. */
+    /** The first columns of a key, in the form of {@code ranges.py}. */
     public static Values of(int[] kinds, JsonNode given) throws IOException {
         Values made = new Values(kinds);
         made.known = given.size();
@@ -110,7 +110,7 @@ public final class Values {
         return made;
     }
 
-    /** Whether columns have the values as whole numbers, as {@code whole} gives them. */
+    /** Whether columns of this kind have whole numbers, as {@code whole} returns them. */
     public static boolean isWhole(int kind) {
         return kind == WHOLE || kind == INT || kind == SHORT || kind == BYTE;
     }
@@ -128,7 +128,7 @@ public final class Values {
         }
     }
 
-    /** The first of them. */
+    /** The first value. */
     public long whole() {
         return numbers[0];
     }
@@ -191,7 +191,7 @@ public final class Values {
         }
     }
 
-    /** The first of them as filters of Spark's take it; null where readers pass over nothing by such a type. */
+    /** The first value in the form of Spark's filters; null for a type by which readers skip nothing. */
     public Object pushed(DataType type) {
         if (type instanceof StringType) {
             return new String((byte[]) others[0], StandardCharsets.UTF_8);
@@ -226,7 +226,7 @@ public final class Values {
         }
     }
 
-    /** In as many columns as both know. */
+    /** Compares as many columns as both have. */
     public int compare(Values other, boolean isDescending) {
         int columns = Math.min(known, other.known);
         for (int column = 0; column < columns; column++) {

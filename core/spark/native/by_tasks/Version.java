@@ -2,9 +2,9 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 
-/** A version of a row: which file's, which row of it, and how new it is. */
+/** A version of a row: its file, its row in the file, and its age. */
 public final class Version {
-    /** The column that says what a version does to its key. */
+    /** The column with the kind of a row: whether it adds or retracts its key. */
     public static final String KIND = "_VALUE_KIND";
 
     public final Values key;
@@ -20,12 +20,12 @@ public final class Version {
         this.fields = new Values(rules.sequenceKinds);
     }
 
-    /** The type of {@code KIND}: Avro has no smaller numbers. */
+    /** The type of {@code KIND}. Avro has no smaller numbers than integers. */
     public static DataType kindType(String format) {
         return format.equals("avro") ? DataTypes.IntegerType : DataTypes.ByteType;
     }
 
-    /** Whether the row, whose {@code KIND} is at this place, takes its key away. */
+    /** Whether a row, whose {@code KIND} is at this index, retracts its key. */
     public static boolean retracts(InternalRow row, int place, String format) {
         if (row.isNullAt(place)) {
             return false;
@@ -49,7 +49,7 @@ public final class Version {
         retracts = from.retracts;
     }
 
-    /** `number` is the place of its file among them by age where all of a file are newer than all of another. */
+    /** {@code number} is the sequence number; if the ages of files don't overlap, it is the file's rank by age. */
     public boolean isNewer(Version other, boolean isDescending) {
         int order = fields.compare(other.fields, isDescending);
         if (order == 0) {

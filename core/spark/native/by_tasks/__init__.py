@@ -1,4 +1,4 @@
-"""Keys merged in Spark's tasks: which ranges of which files a task has, and what it finds.
+"""Merge keys in Spark's tasks: divide files into tasks by ranges of keys, and collect the bits they find.
 
-Begin with `merging`. `native.bitmap` comes here with what is too much for this process.
+Begin with `merging`. `native.bitmap` calls it for groups that are too large for this process.
 """

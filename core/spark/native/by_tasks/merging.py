@@ -1,8 +1,8 @@
-"""Merges groups of files in Spark's tasks, by Spark's own readers: `KeyMerging.java`, from here.
+"""Merge groups of files in Spark's tasks, by Spark's own readers: the Python side of `KeyMerging.java`.
 
-What a task is told is JSON: its bounds, and its groups with their files, those by first key. It answers in
-bytes, big-endian: of each group its number and how it went; then of each file its number, how many of its
-rows are in the task's range, the place of the first word, and words as `model.Bits` has them, maybe deflated.
+A task's input is JSON: its bounds, and its groups with their files, in the order of first keys. Its output is
+bytes, big-endian: for each group its number and outcome; then for each file its number, how many of its rows
+are in the task's range, the index of the first word, and words as in `model.Bits`, maybe deflated.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _GROUP = struct.Struct(">iB")
 _COUNT = struct.Struct(">i")
 _FILE = struct.Struct(">iqqii")
 _MERGED, _MISSING = 0, 1
-# Up to these a decimal's digits are a number of 64 bits.
+# A decimal of at most so many digits is a number of 64 bits.
 _NARROW = 18
 
 
 def merged_by_tasks(
     spark: SparkSession, options: Mapping[str, str], groups: Sequence[MergeGroup], task_rows: int
 ) -> list[list[Bits] | None]:
-    """One `Bits` a file of each group; None for a group that can't be merged so. About `task_rows` a task.
+    """The bits of each file, by group; None for a group that can't be merged so. About `task_rows` per task.
 
-    That is one with rows that are not in the order of their keys, or not as its manifests say. The groups are
-    of one table, `options` its catalog's. Raises `FileMissing`, and what Spark raises.
+    It can't if its rows are not in the order of their keys, or differ from its manifests. The groups must be
+    of one table; `options` are its catalog's. Raises `FileMissing`, and Spark's errors.
     """
     if not groups or not _are_read(groups):
         return [None] * len(groups)
@@ -74,9 +74,9 @@ def _are_read(groups: Sequence[MergeGroup]) -> bool:
 
 
 def keep_zeros(groups: Sequence[MergeGroup]) -> bool:
-    """Whether Spark's readers give -0.0 where a file has it, which comes before 0.0. They are of one table.
+    """Whether Spark's readers distinguish -0.0 from 0.0, which is greater. The groups must be of one table.
 
-    Of numbers that are equal one after the other ORC's gives the first for all.
+    ORC's reader returns the first of successive equal numbers for all of them.
     """
     types = (*groups[0].rules.key_types, *groups[0].rules.sequence_types) if groups else ()
     if {ColumnType.of(each).name for each in types}.isdisjoint(("FLOAT", "DOUBLE")):
@@ -85,7 +85,7 @@ def keep_zeros(groups: Sequence[MergeGroup]) -> bool:
 
 
 class _Made:
-    """The bits of a group, while tasks hand in theirs."""
+    """The bits of a group, collected from the tasks' results."""
 
     def __init__(self, group: MergeGroup) -> None:
         self._files = group.files
@@ -135,7 +135,7 @@ def _take(answer: bytes, groups: Sequence[MergeGroup], made: Sequence[_Made]) ->
 
 
 def told_rules(rules: MergeRules) -> dict[str, Any]:
-    """As `MergeRules` in `MergeTask.java` takes them."""
+    """The input for `MergeRules` in `MergeTask.java`."""
     return {
         "key": read_types(rules.key_types).jsonValue(),
         "sequence": read_types(rules.sequence_types).jsonValue(),
@@ -157,7 +157,7 @@ def _told_rules(rules: MergeRules) -> str:
 
 
 def read_types(types: Sequence[str]) -> StructType:
-    """Columns of these types (Paimon's texts) as Spark reads them."""
+    """The Spark types with which columns of these types (Paimon's texts) are read."""
     fields = [DataField(place, f"c{place}", AtomicType(_nullable(each))) for place, each in enumerate(types)]
     return table_types(fields)
 
@@ -187,7 +187,7 @@ def _told(
 
 
 def needs_numbers(files: Sequence[MergeFile]) -> bool:
-    """Whether only rows' own sequence numbers tell which version of a key is the newest."""
+    """Whether the newest version of a key can only be found by the rows' sequence numbers."""
     return ages_overlap(files) or not all(file.has_row_numbers for file in files)
 
 
@@ -213,7 +213,7 @@ def _told_files(
 
 
 def _told_key(rules: MergeRules, key: Key) -> list[Any]:
-    """Bytes in base64, and numbers that may be longer than 64 bits as texts."""
+    """A key for JSON: bytes become base64, numbers that may exceed 64 bits become texts."""
     return [
         str(value) if isinstance(value, int) and _is_wide(type_text) else value
         for type_text, value in zip(rules.key_types, key, strict=False)
@@ -227,7 +227,7 @@ def _is_wide(type_text: str) -> bool:
 
 @cache
 def _compiler(spark: SparkSession) -> Any:
-    """Of the last of the classes; executors have all of them."""
+    """The compiled last class, whose loader has all of them. All are sent to the executors."""
     compilers: list[Any] = []
     for name in _PARTS:
         uses = compilers[-1] if compilers else None

@@ -1,7 +1,7 @@
-"""Groups of files cut into tasks: small groups together, a big one by ranges of its keys.
+"""Divide groups of files into tasks: small groups together, a big one by ranges of its keys.
 
-Keys here are tuples of what `Values.java` compares: integers in the values' order, and bytes. A bound is the
-beginning of such a key.
+Keys are tuples of the values that `Values.java` compares: integers in the values' order, and bytes. A bound
+is a prefix of such a key.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from core.spark.merging.model import MergeFile, MergeGroup, MergeRules
 from core.table.definition.column_types import ColumnType
 
-# In so many pieces a file's range of keys is cut at most, and for each task that it may fill.
+# The most pieces into which a file's range of keys is divided, and the pieces for each task that it may fill.
 _MOST_PIECES = 1024
 _PIECES_A_TASK = 8
 _FLOATS = {"FLOAT": (31, 0x7FC00000), "DOUBLE": (63, 0x7FF8000000000000)}
@@ -23,9 +23,9 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class MergeTask:
-    """Whole groups, or one group's keys from `low` on and before `high`; None: no such bound.
+    """Whole groups, or the keys of one group from `low` (inclusive) to `high` (exclusive); None: unbounded.
 
-    `parts` are groups by their places in what was asked for, each with the places of the files to read.
+    `parts` has the index of each group, with the indexes of the files to read.
     """
 
     parts: tuple[tuple[int, tuple[int, ...]], ...]
@@ -34,7 +34,7 @@ class MergeTask:
 
 
 def merge_tasks(groups: Sequence[MergeGroup], task_rows: int) -> list[MergeTask]:
-    """Every row of every group in one task, `task_rows` in each where they can be cut so."""
+    """Divide the groups into tasks of about `task_rows` rows, so that each row is in exactly one task."""
     tasks: list[MergeTask] = []
     parts: list[tuple[int, tuple[int, ...]]] = []
     filled = 0
@@ -51,7 +51,7 @@ def merge_tasks(groups: Sequence[MergeGroup], task_rows: int) -> list[MergeTask]
 
 
 def comparable(rules: MergeRules, key: Sequence[tuple[Any, ...]]) -> Key:
-    """A file's smallest or greatest key as `keys.KeyReader` gives it, in the form of here."""
+    """Convert a file's smallest or greatest key from the form of `keys.KeyReader` to that of this module."""
     return tuple(
         _value(type_text, each[1]) if each[0] else None
         for type_text, each in zip(rules.key_types, key, strict=True)
@@ -84,7 +84,7 @@ def _ranged(place: int, group: MergeGroup, task_rows: int) -> Iterator[MergeTask
 
 
 def _bounds(files: Sequence[MergeFile], ranges: Sequence[tuple[Key, Key]], task_rows: int) -> list[Key]:
-    """Keys between which there are about so many rows, ascending."""
+    """Keys, ascending, that divide the files' rows into ranges of about `task_rows`."""
     pieces = sorted(
         piece
         for file, (low, high) in zip(files, ranges, strict=True)
@@ -102,7 +102,7 @@ def _bounds(files: Sequence[MergeFile], ranges: Sequence[tuple[Key, Key]], task_
 
 
 def _pieces(file: MergeFile, low: Key, high: Key, task_rows: int) -> Iterator[tuple[Key, float]]:
-    """Where pieces of a file begin, and the rows of each, if numbers lie evenly between its ends."""
+    """The beginnings of a file's pieces and the rows of each, if its numbers are evenly distributed."""
     count = min(max(file.row_count * _PIECES_A_TASK // max(task_rows, 1), 1), _MOST_PIECES)
     if not (isinstance(low[0], int) and isinstance(high[0], int)) or high[0] - low[0] < count:
         count = 1

@@ -27,10 +27,10 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.ThreadUtils$;
 
 /**
- * The rows of a few keys, or with a few values, read here by Spark's own readers: no job is started.
+ * Looks up the rows of a few keys or values by Spark's own readers, in this process, without a job.
  *
- * <p>Of each key the newest version counts, in the order that {@code merging/survive.py} has. {@code lookups.py}
- * says what is told. Compiled where Spark runs (Janino: no lambdas, no generics), never on executors.
+ * <p>For each key it takes the newest version, in the order of {@code merging/survive.py}. {@code lookups.py}
+ * describes the input. Compiled where Spark runs (Janino: no lambdas, no generics), never on executors.
  */
 public class KeyLookup {
     private static final int MOST_SHAPES = 64;
@@ -43,7 +43,7 @@ public class KeyLookup {
         this.session = session;
     }
 
-    /** A local relation; null when more rows have to be looked at or are found than are worth it here. */
+    /** The rows as a local relation; null if too many rows have to be read, or are found. */
     public Dataset rows(String shape, String asked) throws Exception {
         if (shapes.size() > MOST_SHAPES) {
             shapes.clear();
@@ -72,7 +72,7 @@ public class KeyLookup {
         return Dataset.ofRows(session, rows);
     }
 
-    /** Has the lookup fail that is under way, if there is one. From any thread. */
+    /** Makes a running lookup fail, if there is one. Any thread may call this. */
     public void stop() {
         Lookup lookup = current;
         if (lookup != null) {
@@ -81,7 +81,7 @@ public class KeyLookup {
     }
 }
 
-/** What does not change from one question to the next: columns, and how files of each schema hold them. */
+/** The part that many questions share: the columns, and the layout of files of each schema. */
 final class Shape {
     final StructType table;
     final StructType constants;
@@ -105,7 +105,7 @@ final class Shape {
     }
 }
 
-/** A version of a key, or a row of a table without keys: its columns are the table's. */
+/** A version of a key, or a row of a table without keys, with the table's columns. */
 final class FoundRow {
     final int group;
     final Version version;
@@ -155,7 +155,7 @@ final class Lookup {
         left.set(Long.MIN_VALUE / 2);
     }
 
-    /** Null when it is too much. */
+    /** The rows; null if they are too many. */
     ArrayList rows() throws Exception {
         ArrayList found = found();
         if (isStopped) {
@@ -182,7 +182,7 @@ final class Lookup {
         return rows;
     }
 
-    /** All versions in all files, in their order. */
+    /** All versions in all files, in the order of the files. */
     private ArrayList found() throws Exception {
         ArrayList found = new ArrayList();
         if (files.size() == 1) {
@@ -193,7 +193,7 @@ final class Lookup {
         for (int number = 0; number < files.size(); number++) {
             lookups.add(new FileLookup(this, Json.item(files, number)));
         }
-        // Where this thread is interrupted, those are as well.
+        // If this thread is interrupted, the lookups are cancelled too.
         List done = THREADS.invokeAll(lookups);
         for (int number = 0; number < done.size(); number++) {
             found.addAll((ArrayList) ((Future) done.get(number)).get());
@@ -201,7 +201,7 @@ final class Lookup {
         return found;
     }
 
-    /** Puts a version in the place of an older one of its key, if there is one. */
+    /** Adds a version, unless a newer one of its key is known; replaces an older one. */
     private void take(FoundRow found) {
         for (int number = 0; number < newest.size(); number++) {
             FoundRow known = (FoundRow) newest.get(number);
@@ -225,7 +225,7 @@ final class Lookup {
     }
 }
 
-/** What one file has. */
+/** The lookup in one file. */
 final class FileLookup implements Callable {
     private final Lookup lookup;
     private final JsonNode file;
@@ -238,7 +238,7 @@ final class FileLookup implements Callable {
 
     public Object call() throws Exception {
         Thread.currentThread().setContextClassLoader(loader);
-        // Readers ask it for settings, as it is in tasks.
+        // Readers get settings from the active session, as in tasks.
         SparkSession$.MODULE$.setActiveSession(lookup.session);
         return found();
     }
@@ -246,11 +246,11 @@ final class FileLookup implements Callable {
     ArrayList found() throws Exception {
         String thin = Json.item(file, "thin").asText();
         ArrayList found = found(lookup.reader(Json.item(file, "layout").asText()), !thin.isEmpty());
-        // A file written thin holds its key as the row's own columns only.
+        // A file written thin has no extra key columns, only the row's own.
         return found == null ? found(lookup.reader(thin), false) : found;
     }
 
-    /** Null for a file that does not hold the columns of the key, when it {@code mayBeThin}. */
+    /** The versions found; null if the file {@code mayBeThin} and lacks the key columns. */
     private ArrayList found(FileReader reader, boolean mayBeThin) throws Exception {
         Layout layout = reader.layout;
         JsonNode told = Json.item(file, "bits");
@@ -279,7 +279,7 @@ final class FileLookup implements Callable {
                     UnsafeRow made = projection.apply(row).copy();
                     each.row = made;
                     if (lookup.room.addAndGet(-made.getSizeInBytes()) < 0) {
-                        // Of other keys they need not be.
+                        // Not `too much` for all questions of this kind: rows of other keys may be smaller.
                         throw new IOException("the rows are too big to be kept");
                     }
                 }
@@ -305,7 +305,7 @@ final class FileLookup implements Callable {
         return version;
     }
 
-    /** From the file's row to the table's. */
+    /** A projection from the file's row to the table's. */
     private UnsafeProjection projection(Layout layout) {
         StructType table = lookup.shape.table;
         ArrayList columns = new ArrayList();

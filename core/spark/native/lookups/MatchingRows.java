@@ -19,9 +19,9 @@ import scala.Function1;
 import scala.collection.Iterator;
 
 /**
- * Those rows of a file that have the values asked for. Compiled where Spark runs.
+ * The rows of a file that have the wanted values. Compiled where Spark runs.
  *
- * <p>Where the reader makes batches of columns, of most rows only the columns with conditions are looked at.
+ * <p>In batches, only the columns with conditions are read of most rows.
  */
 public final class MatchingRows implements Closeable {
     private final Iterator source;
@@ -41,9 +41,9 @@ public final class MatchingRows implements Closeable {
     private boolean isWithout;
 
     /**
-     * {@code left} is how many more rows may be looked at, by all who count there: below 0 no more come.
-     * {@code required} are places of columns that a file holds for all of its rows or for none, {@code sorted}
-     * says which of {@code wanted} the rows are in the order of: -1 for none.
+     * {@code left} is how many more rows may be read by all that share it; below 0 no more rows are returned.
+     * {@code required} are indexes of columns that a file has for all of its rows or for none. {@code sorted} is
+     * the index in {@code wanted} of the column by which the rows are sorted; -1 for none.
      */
     public MatchingRows(
             Iterator source, WantedColumn[] wanted, int[] places, int[] required, int sorted, AtomicLong left) {
@@ -59,7 +59,7 @@ public final class MatchingRows implements Closeable {
         }
     }
 
-    /** Null at the end. What it gives is good until the next call. */
+    /** The next row; null at the end. It is valid until the next call. */
     public InternalRow next() {
         while (next == count && !isWithout && !isPast && left.get() >= 0 && source.hasNext()) {
             take(source.next());
@@ -71,7 +71,7 @@ public final class MatchingRows implements Closeable {
         return batch == null ? row : batch.getRow(rows[place]);
     }
 
-    /** Whether the file has not the columns that are required, as {@code next} found: then no row comes. */
+    /** Whether {@code next} found that the file lacks the required columns. Then it returned no row. */
     public boolean isWithout() {
         return isWithout;
     }
@@ -132,11 +132,11 @@ public final class MatchingRows implements Closeable {
     }
 }
 
-/** The values that a column is asked for. */
+/** The wanted values of a column. */
 public final class WantedColumn {
     public final int[] kind;
     private final Values[] values;
-    // In order; null where they are no whole numbers.
+    // Sorted; null if the values are not whole numbers.
     private final long[] numbers;
 
     public WantedColumn(int kind, JsonNode given) throws IOException {
@@ -154,7 +154,7 @@ public final class WantedColumn {
         }
     }
 
-    /** {@code at} is room for a value of the column. */
+    /** Whether a row has a wanted value. {@code at} is a buffer for a value of the column. */
     boolean has(Values at, InternalRow row, int place) {
         at.read(row, new int[] {place});
         if (at.hasNulls()) {
@@ -168,7 +168,7 @@ public final class WantedColumn {
         return false;
     }
 
-    /** Moves those of the first {@code count} rows that have a value to the front. How many they are. */
+    /** Moves those of the first {@code count} rows that match to the front, and returns how many they are. */
     int keep(ColumnarBatch batch, int place, Values at, int[] rows, int count) {
         ColumnVector column = batch.column(place);
         int kept = 0;
@@ -185,7 +185,7 @@ public final class WantedColumn {
         return kept;
     }
 
-    /** Whether a row has a greater value than all. */
+    /** Whether a row's value is greater than all wanted values. */
     boolean isPast(ColumnarBatch batch, int place, int row) {
         ColumnVector column = batch.column(place);
         return numbers != null
@@ -198,9 +198,9 @@ public final class WantedColumn {
         return numbers.length == 1 ? numbers[0] == number : Arrays.binarySearch(numbers, number) >= 0;
     }
 
-    /** As a filter of Spark's; null for a type that readers pass over nothing by. */
+    /** A Spark filter for the values; null for a type by which readers skip nothing. */
     Object filter(StructField field, boolean isOrc) {
-        // What ORC takes for a date depends on the session.
+        // The form of dates in ORC filters depends on the session.
         if (isOrc && field.dataType() instanceof DateType) {
             return null;
         }
@@ -216,7 +216,7 @@ public final class WantedColumn {
     }
 }
 
-/** Opens files of one layout by Spark's reader. For many threads. */
+/** Opens files of one layout by Spark's reader. Thread-safe. */
 public final class FileReader {
     public final Layout layout;
     private final SparkSession session;
@@ -233,21 +233,21 @@ public final class FileReader {
         batches = isParquet ? ParquetBatches.of(session, layout.columns, filters, footers) : null;
     }
 
-    /** Rows, or batches of them. */
+    /** An iterator of rows, or of batches. */
     public Iterator open(String address, long size) throws Exception {
         Iterator rows = batches == null ? null : batches.open(address, size);
         return rows != null ? rows : (Iterator) byFormat().apply(FileReaders.whole(address, size));
     }
 
     private synchronized Function1 byFormat() {
-        // That of Avro makes the rows of all files in one place, which threads would write to at once.
+        // Avro's reader has one row buffer for all files, so each thread needs a reader of its own.
         if (open == null || layout.format.equals("avro")) {
             open = FileReaders.of(session, layout.columns, layout.format, filters, true);
         }
         return open;
     }
 
-    /** What lets a reader pass over pages and row groups; rows are looked at all the same. */
+    /** Filters by which a reader skips pages and row groups. Every row is still checked. */
     private scala.collection.immutable.Seq filters(WantedColumn[] wanted) {
         boolean isOrc = layout.format.equals("orc");
         ArrayList filters = new ArrayList();
@@ -261,7 +261,7 @@ public final class FileReader {
     }
 }
 
-/** Which columns of files are read, and where in their rows what is: -1 for what is not there. */
+/** The columns to read from files, and their indexes in the rows: -1 for a missing one. */
 public final class Layout {
     public final String name;
     public final String format;

@@ -34,10 +34,10 @@ import scala.Option;
 import scala.Some;
 
 /**
- * Parquet files by Spark's own reader, in small batches of columns, as {@code FileReaders} open them.
+ * Reads Parquet files by Spark's own reader, in small batches, with the settings of {@code FileReaders}.
  *
- * <p>Spark's file format sends settings to executors for each question and copies them for each file, and
- * reads each footer anew: more than the rows of a key take. For many threads.
+ * <p>Spark's file format sends settings to executors for each question, copies them for each file, and reads each
+ * footer again, which takes longer than reading the rows of a key. Thread-safe.
  */
 public final class ParquetBatches {
     private static final int ROWS = 1024;
@@ -50,7 +50,7 @@ public final class ParquetBatches {
     private JobConf filtered;
     private FilterPredicate filter;
 
-    /** Null where Spark would not read such columns in batches, or reads old times by the session's settings. */
+    /** Null if Spark would not read such columns in batches, or if the session needs other settings of readers. */
     public static ParquetBatches of(
             SparkSession session, StructType columns, scala.collection.immutable.Seq filters, ParquetFooters footers)
             throws Exception {
@@ -60,7 +60,7 @@ public final class ParquetBatches {
         try {
             return isRead && isPlain ? new ParquetBatches(session, settings, columns, filters, footers) : null;
         } catch (NoSuchMethodException other) {
-            // A Spark that sets its readers up otherwise.
+            // This version of Spark sets up its readers in another way.
             return null;
         }
     }
@@ -83,7 +83,7 @@ public final class ParquetBatches {
         setUp.invoke(new ParquetFileFormat(), new Object[] {unfiltered, settings, columns});
     }
 
-    /** Null for a file that Spark wrote: it says itself how its times are to be read. */
+    /** Null for a file that Spark wrote: its own metadata tell how its times are read. */
     public RecordReaderIterator open(String address, long size) throws Exception {
         Path path = new Path(address);
         HadoopInputFile file =
@@ -110,7 +110,7 @@ public final class ParquetBatches {
             stream = null;
             return rows;
         } finally {
-            // It closes the stream where it has it.
+            // The reader, if it was made, closes the stream.
             if (reader != null) {
                 reader.close();
             }
@@ -120,7 +120,7 @@ public final class ParquetBatches {
         }
     }
 
-    /** Files of one schema have one filter, but for columns that some are without. A JobConf is not copied. */
+    /** The configuration with the filter for a file's schema. Files share one JobConf, which is not copied. */
     private synchronized Configuration conf(MessageType schema) {
         FilterPredicate wanted = filter(schema);
         if (wanted == null) {
@@ -161,9 +161,9 @@ public final class ParquetBatches {
     }
 }
 
-/** Footers of the files that were read last: no file is written twice under one name. */
+/** A cache of the footers that were read last. They stay valid: no file is written twice under one name. */
 public final class ParquetFooters {
-    // What one row group has of a column takes half a kilobyte.
+    // The metadata of one column in one row group take half a kilobyte.
     private static final int MOST_CHUNKS = 20000;
     private final LinkedHashMap kept = new LinkedHashMap(16, 0.75f, true);
     private int chunks;
@@ -179,7 +179,7 @@ public final class ParquetFooters {
         ParquetMetadata read =
                 ParquetFileReader.readFooter(
                         file, HadoopReadOptions.builder(conf, file.getPath()).build(), stream);
-        // One that is encrypted holds what reads it, for one thread.
+        // The footer of an encrypted file contains a decryptor, which is for one thread only.
         if (read.getFileMetaData().getFileDecryptor() == null) {
             keep(address, read);
         }

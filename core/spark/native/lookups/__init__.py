@@ -1,4 +1,4 @@
-"""A few keys, or rows with a few values, looked up where statements are planned: no Spark job is started.
+"""Look up the rows of a few keys or values in the process that plans statements, without a Spark job.
 
-Begin with `lookups`. `native.scans` comes here first with a statement that has such conditions.
+Begin with `lookups`. `native.scans` tries a lookup first if a statement has such conditions.
 """

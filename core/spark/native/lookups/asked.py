@@ -1,6 +1,6 @@
-"""Which rows a statement asks for by their key or by a value, and the few files that may hold them.
+"""Find the rows that a statement selects by key or by a value, and the few files that may have them.
 
-A lookup may find more than is asked for: Spark applies a statement's conditions to what it found.
+A lookup may return more rows than selected: Spark applies the statement's conditions to them.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile, TableState
 from core.spark.native.values import digits_of
 
-# Each is opened, some at a time, and each value is compared with each row.
+# Each file is opened, some at a time, and each value is compared with each row.
 _MOST_FILES = 64
 _MOST_VALUES = 64
 _FORMATS = ("parquet", "orc", "avro")
-# Of these all rows are read.
+# All rows of an Avro file are read.
 _MOST_AVRO_ROWS = 200_000
-# Up to these a decimal's digits are a number of 64 bits.
+# A decimal of at most so many digits is a number of 64 bits.
 _NARROW = 18
 _WHOLE = (ByteType, ShortType, IntegerType, LongType, DateType, TimestampNTZType, BooleanType)
 
 
 @dataclass(frozen=True, slots=True)
 class Equality:
-    """A column that has one of these values, which are as `Values.java` takes them: one list a value."""
+    """A column that must equal one of these values, in the form of `Values.java`: one tuple per value."""
 
     field: StructField
     values: tuple[tuple[Any], ...]
@@ -53,10 +53,10 @@ class Equality:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Rows that satisfy all of `equal`, of `whole` files and of `merged` groups, of these their files wanted.
+    """The rows that satisfy all of `equal`, in the `whole` files and in the files of the `merged` groups.
 
-    Of merged files no condition is among `equal` that does not hold for all versions of a row or for none.
-    Of the `whole` files some have deletion vectors: those that are alone in a group among `marked`.
+    For a table with a key, all versions of a row satisfy a condition in `equal`, or none does. The groups in
+    `marked` have one file each: a `whole` file with a deletion vector.
     """
 
     equal: tuple[Equality, ...]
@@ -76,15 +76,15 @@ def asked_rows(
     conditions: Sequence[Condition],
     footers: Footers,
 ) -> Asked | None:
-    """None where rows are not asked for so, or more files than a few may hold them.
+    """None if the conditions don't select rows by values, or if too many files may have them.
 
-    Of a table with a key all of the key must be given.
+    For a table with a key, the conditions must give all columns of the key.
     """
     equal = _equalities(pruner, types, conditions)
     given = {each.field.name for each in equal}
     if not given or not given.issuperset(pruner.key):
         return None
-    # Of merged rows only the newest versions have to satisfy the others.
+    # Other conditions hold only for the newest versions, so they may not exclude files of older ones.
     always = pruner.on_keys(conditions) if pruner.key else conditions
     needed = list(filter(pruner.keeps(always), state.files))
     if not pruner.key:
@@ -97,7 +97,7 @@ def asked_rows(
     merged = tuple(each for each in groups if not each[0].has_vector)
     marked = tuple(group for group, _ in groups if group.has_vector)
     if not all(group.files[0].format == "parquet" for group in marked):
-        # Of others Spark's readers do not tell which row one is.
+        # For other formats Spark's readers give no row numbers.
         return None
     hidden = {file.address for _, files in merged for file in files}
     whole = (file for file in needed if file.address not in hidden)
@@ -107,7 +107,7 @@ def asked_rows(
 def _equalities(pruner: Pruner, types: StructType, conditions: Iterable[Condition]) -> tuple[Equality, ...]:
     found = []
     for each in conditions:
-        # All rows of a file have the same values in the columns of partitions.
+        # Partition columns have the same value in all rows of a file.
         if each.operator not in ("=", "in") or each.column in pruner.partition:
             continue
         if pruner.key and each.column not in pruner.key:
@@ -120,7 +120,7 @@ def _equalities(pruner: Pruner, types: StructType, conditions: Iterable[Conditio
 
 
 def _told(value: Any, kind: DataType) -> Any:
-    """None for what is not compared here, which is then no condition."""
+    """A value in the form of `Values.java`; None if a lookup can't compare it and ignores the condition."""
     if kind == StringType():
         return value.encode() if isinstance(value, str) else None
     if isinstance(kind, DecimalType):
@@ -129,7 +129,7 @@ def _told(value: Any, kind: DataType) -> Any:
 
 
 def _digits(value: Decimal, kind: DecimalType) -> int | str | None:
-    """The unscaled value; None where that would round."""
+    """The unscaled value, as text if it may exceed 64 bits; None if the scale would round it."""
     unscaled = digits_of(value, kind.scale)
     return str(unscaled) if unscaled is not None and kind.precision > _NARROW else unscaled
 

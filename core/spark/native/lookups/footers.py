@@ -1,6 +1,6 @@
-"""Ranges of values from the footers of Parquet files whose manifests have no statistics, as with pypaimon.
+"""Read ranges of values from Parquet footers, for files without statistics in manifests (pypaimon's).
 
-Data files never change: what a footer said is remembered by the file's address and size, in bounded memory.
+Data files never change, so ranges are cached by the file's address and size, in bounded memory.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from core.spark.native.conditions import Condition
 from core.spark.native.pruning import Range, may_satisfy
 from core.spark.native.state import TableFile, TableState
 
-# Ranges of columns in row groups, of all files together; one takes some hundred bytes.
+# The most ranges of columns in row groups in the cache; one takes some hundred bytes.
 _MOST_RANGES = 100_000
-# So many footers are read for one statement: the next one has those of more files.
+# At most so many footers are read for one statement; the next statement reads more.
 _MOST_READ = 64
 _EPOCH = date(1970, 1, 1)
 
-# One by column for each row group.
+# For each row group the ranges by column.
 RowGroups = Sequence[dict[str, Range]]
 
 
 class Footers:
-    """Of one warehouse. For one thread."""
+    """The footers of one warehouse's files. Not thread-safe."""
 
     def __init__(self, open_file: OpenFile) -> None:
         self._open = open_file
@@ -41,7 +41,7 @@ class Footers:
     def narrowed(
         self, state: TableState, files: Iterable[TableFile], conditions: Sequence[Condition]
     ) -> list[TableFile]:
-        """Those of the files that may hold a row which satisfies all of the conditions."""
+        """The files that may have a row that satisfies all conditions."""
         left = _MOST_READ
         kept = []
         for file in files:
@@ -68,7 +68,7 @@ def _count(groups: RowGroups) -> int:
 
 
 def _is_worth_reading(file: TableFile) -> bool:
-    """Of files elsewhere each footer costs a request or two, one after the other."""
+    """Whether to read a file's footer. Not in a remote store: there each takes a request or two, in turn."""
     is_here = file.address.startswith(("/", "file:"))
     return is_here and file.file_format == "parquet" and file.entry.file.get("_VALUE_STATS_COLS") == []
 
@@ -83,7 +83,7 @@ def _may_hold(state: TableState, file: TableFile, groups: RowGroups, conditions:
 
 
 def _read(file: TableFile, open_file: OpenFile) -> RowGroups | None:
-    """None for a file that can't be read: a scan says why."""
+    """Read a file's ranges; None if it can't be read: the scan reports the error."""
     try:
         with open_file(file.address) as source:
             metadata = pq.ParquetFile(source).metadata
@@ -102,14 +102,14 @@ def _ranges(group: Any) -> dict[str, Range]:
         if told is None or not told.has_null_count:
             continue
         low, high = map(_value, told_bounds(told) or (None, None))
-        # A nested column's path is no name of a column, or counts other things than rows.
+        # Leave out nested columns: the path is not a column's name, or the counts are not of rows.
         if "." not in column.path_in_schema and told.null_count + told.num_values == group.num_rows:
             found[column.path_in_schema] = Range(low, high, told.null_count, group.num_rows)
     return found
 
 
 def _value(value: Any) -> Any:
-    """As conditions have it; None, which says nothing, for types that Spark may compare otherwise."""
+    """The value in the form of conditions; None (unknown) for types that Spark may compare differently."""
     if type(value) is date:
         return (value - _EPOCH).days
     return value if type(value) in (int, str, bool) else None

@@ -1,4 +1,4 @@
-"""What files of one schema hold of the columns that a lookup reads, as `KeyLookup.java` takes it."""
+"""Describe to `KeyLookup.java` where files of one schema hold the columns that a lookup reads."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from core.table.definition.stored_columns import KEY_PREFIX
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"
-# Under this name Spark's own reader tells which row of a Parquet file one is.
+# The column in which Spark's reader gives the number of a row in a Parquet file.
 _ROW = "_tmp_metadata_row_index"
 
-# Rows of a file that is read whole, or has a deletion vector; versions of keys, which have columns of their
-# own; or which have none.
+# A file is read whole, or has a deletion vector (marked). A file of key versions has extra columns for keys
+# (keyed), or none (thin).
 How = Literal["whole", "marked", "keyed", "thin"]
 
 
 class CannotLookUp(Exception):
-    """Files hold a column that values are given of as another type: Spark's own scan compares them."""
+    """A lookup is not possible, for example because files hold a compared column with another type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """What of a table is read. `equal` are columns that values are given of, `wanted` those of the result.
+    """The columns to read from a table. `equal` are those of the conditions, `wanted` those of the result.
 
     `key` are the columns of the merged key, in the order of `rules.key_types`.
     """
@@ -43,7 +43,7 @@ class Reads:
 
 
 class _Columns:
-    """Columns to read, each once."""
+    """The columns to read, each once."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
@@ -61,7 +61,7 @@ def layout_name(schema_id: int, file_format: str, how: How) -> str:
 
 
 def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Mapping[str, Any]:
-    """Where in the rows of such files what is. Raises `CannotLookUp`."""
+    """The layout of the rows of such files: which column is where. Raises `CannotLookUp`."""
     columns = _Columns()
     place_of: dict[str, int] = {}
     keys: list[int] = []
@@ -100,7 +100,7 @@ def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Map
         "kind": kind,
         "row": row,
         "conditions": [place_of[field.name] for field in reads.equal],
-        # Files that are merged with others are sorted by their keys.
+        # Files that are merged with others are sorted by key.
         "sorted": -1 if number < 0 else [field.name for field in reads.equal].index(reads.key[0]),
         "made": made,
     }
@@ -109,7 +109,7 @@ def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Map
 def _made(
     reads: Reads, schema_id: int, file_format: str, columns: _Columns
 ) -> Sequence[tuple[str, int] | None]:
-    """For each column of the table where its values come from, None for nulls."""
+    """The source of each column of the table; None for nulls."""
     state = reads.state
     made: list[tuple[str, int] | None] = []
     constants = state.constants.names
@@ -124,7 +124,7 @@ def _made(
 
 
 def _stored(reads: Reads, schema_id: int, file_format: str, name: str, columns: _Columns) -> int:
-    """The place of a column of the table, of the row's own columns. Raises `CannotLookUp`."""
+    """The index of a value column of the table among `columns`. Raises `CannotLookUp`."""
     of_file = reads.state.columns[schema_id, file_format]
     origin = of_file.made[reads.state.names.index(name)]
     if origin is None or origin not in of_file.read.names:

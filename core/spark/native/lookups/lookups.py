@@ -1,7 +1,7 @@
-"""Looks up the rows of a few keys by Spark's own readers, where the statement is planned: `KeyLookup.java`.
+"""Look up the rows of a few keys by Spark's own readers, in the process that plans: `KeyLookup.java`.
 
-What is told there is JSON: a shape, the same for all values of the same columns, and a question. Rows
-come back as a local relation, which Spark takes for a table, and applies the statement's conditions to.
+Its input is JSON: a shape, the same for all values of the same columns, and a question. It returns rows as a
+local relation. Spark uses that as the table, and applies the statement's conditions to it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from core.spark.native.travelling_bits import encoded
 from core.spark.session_conf import SessionConf
 from core.spark.stores.access import HadoopStores
 
-# What a task reads in a tenth of a second.
+# The most rows that a lookup reads: about what a task reads in a tenth of a second.
 _MOST_READ = 1_000_000
-# Of rows that are found, and kept.
+# The size of the rows that are found, and cached.
 _MOST_BYTES = 1 << 20
-# Of deletion vectors, for one question.
+# The bytes of deletion vectors, for one question.
 _MOST_BITS = 1 << 20
 _KEPT = 64
 _BY_TASKS = ("Values", "MergeTask", "Version", "FileReaders")
@@ -51,7 +51,7 @@ T = TypeVar("T")
 
 
 class Lookups:
-    """Of one session. Keeps the rows of the last questions, and which kinds of questions are not worth it."""
+    """The lookups of one session. Caches the rows of the last questions, and the kinds that took too much."""
 
     def __init__(self, conf: SessionConf, stores: HadoopStores, options: Mapping[str, str]) -> None:
         self._conf = conf
@@ -68,9 +68,9 @@ class Lookups:
     def frame(
         self, key: Key, state: TableState, pruner: Pruner, types: StructType, need: ViewNeeds
     ) -> DataFrame | None:
-        """The rows that are needed, and maybe some more; None where a scan has to find them.
+        """A frame of at least the needed rows; None if a scan is needed.
 
-        `key` stands for the table in this state. Columns that are not needed are null.
+        `key` identifies the table in this state. Columns that are not needed are null.
         """
         if not need.conditions or self._conf.get(LOOKUPS, "on") == "off":
             return None
@@ -88,7 +88,7 @@ class Lookups:
                 found = self._looked_up(key, types, reads, asked)
             except (CannotLookUp, Py4JJavaError):
                 check_cancelled()
-                # A scan says what is wrong, as it does with all statements.
+                # The scan reports the error, as for all statements.
                 return None
         if found is None:
             _keep(self._refused, kind, None)
@@ -97,7 +97,7 @@ class Lookups:
         return found
 
     def stop(self) -> None:
-        """Have the lookup fail that is under way, if there is one. From any thread."""
+        """Make a running lookup fail, if there is one. Any thread may call this."""
         if "_java" in self.__dict__:
             self._java.stop()
 
@@ -143,7 +143,7 @@ class Lookups:
             }
 
     def _bits(self, marked: Sequence[MergeGroup]) -> dict[str, bytes]:
-        """By the files' paths. Raises `CannotLookUp`."""
+        """The encoded bits of the files by path. Raises `CannotLookUp`."""
         made = merge_bits(self._conf, self._options, marked)
         told = {path: encoded(bits) for path, bits in made.items()}
         if sum(map(len, told.values())) > _MOST_BITS:
@@ -197,7 +197,7 @@ def _kinds(asked: Asked) -> Iterator[tuple[int, str, How]]:
     for _, files in asked.merged:
         for file in files:
             yield file.schema_id, file.file_format, "keyed"
-            # Which of the two it is shows when it is open.
+            # Which of the two applies shows when the file is opened.
             yield file.schema_id, file.file_format, "thin"
 
 

@@ -21,17 +21,17 @@ import org.apache.spark.sql.types.DecimalType;
 import scala.collection.Iterator;
 
 /**
- * What an aggregate asks of a summary of a table, as {@code Summaries} has them.
+ * Finds the columns that an aggregate needs of a table's summary, as {@code Summaries} makes it.
  *
  * <p>Compiled where Spark runs, as {@code Scans} is; never on executors.
  */
 public final class Asked {
-    /** Columns of the table: those that conditions, groups and the like are made of, and those of bounds. */
+    /** Columns of the table: those in conditions, groups and the like, and those of minima and maxima. */
     public final TreeSet values = new TreeSet();
     public final TreeSet bounds = new TreeSet();
-    // By the id of a column: the names of those of the table that it is made of.
+    // By the id of a column: the names of the table's columns that it is computed from.
     private final HashMap sources = new HashMap();
-    // Ids of columns that are one of the table's as it is.
+    // Ids of columns that are unchanged columns of the table.
     private final HashSet plain = new HashSet();
 
     public boolean takes(Aggregate aggregate) {
@@ -87,7 +87,7 @@ public final class Asked {
         return true;
     }
 
-    /** Every aggregate function in it must be one of ours; what else is in it Spark makes of their results. */
+    /** Whether a summary answers all aggregate functions in it. Spark computes the rest from their results. */
     private boolean takesFunctions(Expression expression) {
         if (expression instanceof AggregateExpression) {
             return takesFunction((AggregateExpression) expression);
@@ -120,7 +120,7 @@ public final class Asked {
         return isShared(of);
     }
 
-    /** Whether its value is known where those of the columns that it is made of are. */
+    /** Whether its value depends only on the columns that it is computed from. */
     private boolean isShared(Expression expression) {
         if (!isEvaluated(expression)) {
             return false;
@@ -154,7 +154,7 @@ public final class Asked {
         return true;
     }
 
-    /** Whether values that are equal are the same, and have one order: numbers with a point may be neither. */
+    /** Whether equal values are identical, and have one order. Floating-point numbers may be neither. */
     private static boolean isCompared(DataType type) {
         return type instanceof DecimalType
                 || type.equals(DataTypes.BooleanType)

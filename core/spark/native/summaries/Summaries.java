@@ -37,19 +37,19 @@ import scala.math.Ordering;
 import scala.runtime.AbstractPartialFunction;
 
 /**
- * Aggregates over a summary of a table: some rows of its columns, each of which stands for so many of the
- * table's that are alike in the columns that matter, but for those of which bounds are wanted: there one row
- * has the least values and one the greatest. The last column says for how many rows each stands.
+ * Evaluates aggregates on a summary of a table. Each row of a summary stands for many rows of the table that are
+ * equal in the relevant columns. For columns of minima and maxima there are two rows: one has the minima, the other
+ * the maxima. The last column tells for how many rows each one stands.
  *
  * <p>Compiled where Spark runs, as {@code Scans} is; never on executors.
  */
 public class Summaries {
-    /** The column that says so. */
+    /** The column with the number of rows that a row stands for. */
     public static final String ROWS = "__paimark_rows";
 
     /**
-     * The columns of one table that an aggregate asks of, as {@code {"values": [name], "bounds": [name]}}; null
-     * when it asks more than a summary says.
+     * The columns of one table that an aggregate needs, as {@code {"values": [name], "bounds": [name]}}; null if a
+     * summary can't answer it.
      */
     public static ObjectNode asked(Aggregate aggregate) {
         Asked asked = new Asked();
@@ -76,8 +76,8 @@ public class Summaries {
     }
 
     /**
-     * A summary of a {@code table}, a schema as JSON. {@code given} are rows in JSON: for how many rows each
-     * stands, then its values, as texts, of the columns with these {@code names}; the others are null.
+     * A summary of a {@code table}, a schema in JSON. {@code given} are rows in JSON: the number of rows that each
+     * stands for, then values, as texts, of the columns with these {@code names}; other columns are null.
      */
     public Dataset summary(String table, List names, String given) throws Exception {
         StructType columns = (StructType) DataType.fromJson(table);
@@ -99,7 +99,7 @@ public class Summaries {
         return Dataset.ofRows(session, new LocalRelation(attributes, PythonUtils.toSeq(rows), false, scala.Option.apply(null)));
     }
 
-    /** What is below filters and projections. */
+    /** The node below filters and projections. */
     public static LogicalPlan leaf(LogicalPlan node) {
         while (node instanceof Filter || node instanceof Project) {
             node = (LogicalPlan) node.children().head();
@@ -113,7 +113,7 @@ public class Summaries {
                 && ((Attribute) node.output().last()).name().equals(ROWS);
     }
 
-    /** Whether a summary is left in a plan, where its rows would be taken for those of a table. */
+    /** Whether a summary is left in a plan, which would treat its rows as those of a table. */
     public static boolean isLeft(LogicalPlan plan) {
         if (isSummary(plan)) {
             return true;
@@ -127,7 +127,7 @@ public class Summaries {
         return false;
     }
 
-    /** The rows of an aggregate that {@code asked} took, over a summary. */
+    /** The rows of an aggregate over a summary; {@code asked} must have accepted it. */
     public static LogicalPlan answered(Aggregate aggregate) {
         Summary summary = Summary.of(aggregate.child());
         Functions functions = new Functions();
@@ -208,7 +208,7 @@ final class Summary {
     }
 }
 
-/** The aggregate functions of an aggregate, with columns for their results in their places. */
+/** Replaces the aggregate functions of an aggregate by columns with their results. */
 final class Functions extends AbstractPartialFunction {
     final ArrayList functions = new ArrayList();
     final ArrayList arguments = new ArrayList();
@@ -242,7 +242,7 @@ final class Functions extends AbstractPartialFunction {
     }
 }
 
-/** Rows by the values of their first columns, and the results of functions of the others. */
+/** Groups rows by the values of their first columns, and evaluates functions of the other columns. */
 final class Groups {
     private final int keys;
     private final ArrayList functions;
@@ -252,7 +252,7 @@ final class Groups {
         this.keys = keys;
         this.functions = functions;
         if (keys == 0) {
-            // There is a row where nothing is grouped, also of nothing.
+            // Without GROUP BY there is one row, even for no input.
             results(new ArrayList());
         }
     }

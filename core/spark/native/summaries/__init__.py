@@ -1,4 +1,4 @@
-"""Aggregates that a table's metadata answer: numbers of rows, least and greatest values, partitions.
+"""Answer aggregates from a table's metadata: row counts, minima and maxima, partitions.
 
-Begin with `summary`; `Asked.java` knows such aggregates in a plan, `Summaries.java` works out their rows.
+Begin with `summary`; `Asked.java` finds such aggregates in a plan, `Summaries.java` makes their rows.
 """

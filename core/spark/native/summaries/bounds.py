@@ -1,7 +1,7 @@
-"""The least and the greatest value of a column in a data file, where its metadata say them exactly.
+"""The minimum and maximum of a column in a data file, if its metadata give them exactly.
 
-Statistics leave out NaN, and texts and bytes in them may be cut off: of such columns nothing is said. Nor is
-it where a writer kept none, as pypaimon does.
+Statistics leave out NaN, and may cut off texts and bytes, so columns of such types have no exact bounds.
+Files without statistics, such as pypaimon's, have none either.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _EXACT = frozenset({*INTEGERS, "BOOLEAN", "DATE", "DECIMAL", "TIMESTAMP", "TIMES
 
 
 class Bounds(NamedTuple):
-    """Values as `values.value_reader` gives them; both are None where all are null."""
+    """Values in the form of `values.value_reader`; both are None if all values are null."""
 
     low: Any
     high: Any
 
     def with_(self, other: Bounds) -> Bounds:
-        """Of both together."""
+        """The bounds of both together."""
         if self.low is None or other.low is None:
             return other if self.low is None else self
         return Bounds(min(self.low, other.low), max(self.high, other.high))
@@ -38,7 +38,7 @@ NOTHING = Bounds(None, None)
 
 
 class _InFile(NamedTuple):
-    """A column in the files of one schema. `read` takes a serialised row and a field's place in it."""
+    """A column in the files of one schema. `read` takes a serialised row and the offset of a field in it."""
 
     name: str
     columns: list[str]
@@ -46,7 +46,7 @@ class _InFile(NamedTuple):
 
 
 class ExactBounds:
-    """`schema` is what the table is read with, `schemas` are those of its files."""
+    """`schema` is the one that the table is read with, `schemas` are those of its files, by id."""
 
     def __init__(self, schema: TableSchema, schemas: Mapping[int, TableSchema]) -> None:
         self._fields = {field.name: field for field in schema.fields}
@@ -54,28 +54,28 @@ class ExactBounds:
         self._in_file = cache(self._find)
 
     def of(self, file: TableFile, column: str) -> Bounds | None:
-        """None where the metadata do not say."""
+        """The bounds of a column in a file; None if the metadata don't give them exactly."""
         found = self._in_file(file.schema_id, column)
         if not isinstance(found, _InFile):
             return found
         try:
             return _stated(file, found)
         except (struct.error, ValueError, IndexError, KeyError, TypeError):
-            # Statistics that are none say nothing.
+            # Invalid statistics give no bounds.
             return None
 
     def _find(self, schema_id: int, column: str) -> _InFile | Bounds | None:
         wanted, fields = self._fields[column], self._schemas[schema_id].fields
         written = next((field for field in fields if field.id == wanted.id), None)
         if written is None:
-            # The column came later.
+            # The column was added after the file was written.
             return NOTHING
         read = _reader(wanted, written)
         return None if read is None else _InFile(written.name, [field.name for field in fields], read)
 
 
 def _reader(wanted: SchemaField, written: SchemaField) -> ValueReader | None:
-    """Reads values of the file's type; None where these need not be the table's, or can't be exact."""
+    """A reader of the file's type; None if its values may differ from the table's, or can't be exact."""
     if not isinstance(wanted.type, str) or not isinstance(written.type, str):
         return None
     now, then = ColumnType.of(wanted.type), ColumnType.of(written.type)

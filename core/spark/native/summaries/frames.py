@@ -1,4 +1,4 @@
-"""Summaries as frames of Spark's: what `Summaries.java` makes of them."""
+"""Make data frames of summaries, by `Summaries.java`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.spark.native.summaries.summary import SummaryRow
 
 @lru_cache(maxsize=1)
 def classes(session: SparkSession) -> Any:
-    """The compiler of its classes, done: once a session."""
+    """The compiled classes of summaries, made once per session."""
     scans = compiled(session, "Scans", None, native.__name__)
     asked = compiled(session, "Asked", scans, __package__)
     return compiled(session, "Summaries", asked, __package__)
@@ -26,7 +26,7 @@ def classes(session: SparkSession) -> Any:
 def summary_frame(
     session: SparkSession, table: StructType, names: Sequence[str], rows: Sequence[SummaryRow]
 ) -> DataFrame:
-    """A summary of a table. Its rows have values of the columns `names`; the others are null."""
+    """The frame of a table's summary. Its rows have values for the columns `names`; the others are null."""
     texts = msgspec.json.encode([[count, *values] for count, values in rows]).decode()
     java = _java(session)
     return DataFrame(java.summary(table.json(), list(names), texts), session)

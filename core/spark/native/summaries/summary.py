@@ -1,6 +1,6 @@
-"""What a table's metadata say of an aggregate over it, for the rows that are alike in what it asks.
+"""Summarise a table's metadata for an aggregate: one or two rows for all rows with equal partition values.
 
-Conditions are left to Spark, which works them out on the summary: so they are any on columns of partitions.
+Spark evaluates the conditions on the summary, so any conditions on partition columns are possible.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from core.spark.native.state import TableFile
 from core.spark.native.summaries.bounds import NOTHING, Bounds, ExactBounds
 from core.table.records import TableSchema
 
-# For how many rows it stands; texts, None for null.
+# How many rows of the table it stands for; then values as texts, None for null.
 SummaryRow = tuple[int, Sequence[str | None]]
-# Columns, and rows of them.
+# The names of columns, and rows.
 Listed = tuple[list[str], list[SummaryRow]]
 _Values = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Of the `files` that may have rows wanted; how many rows of them there are the `merged` groups say.
+    """A summary of the `files` that may have wanted rows. The `merged` groups are needed to count their rows.
 
-    `shared` are columns whose values the rows of a file share, by their place in its partition; `bounds` go
-    by file and column.
+    `shared` maps partition columns, which are equal in all rows of a file, to their index in the partition.
+    `bounds` is by file and column.
     """
 
     files: Sequence[TableFile]
@@ -36,11 +36,11 @@ class Summary:
 
     @property
     def is_of_metadata(self) -> bool:
-        """Whether no data file is looked into."""
+        """Whether no data file has to be read."""
         return not self.merged
 
     def listed(self, count: Callable[[TableFile], int]) -> Listed:
-        """Its rows, given how many rows of each file there are."""
+        """The columns and rows of the summary, given the row count of each file."""
         counts: dict[_Values, int] = {}
         bounds: dict[_Values, dict[str, Bounds]] = {}
         for file in self.files:
@@ -59,7 +59,7 @@ class Summary:
 def _rows(
     alike: _Values, count: int, bounds: Mapping[str, Bounds], names: Sequence[str]
 ) -> Iterator[SummaryRow]:
-    """Those of one group: where bounds are asked for, a second row has the greatest values."""
+    """The rows of one group. With bounds, a second row has the maxima and stands for no rows."""
     yield count, (*alike, *(_text(bounds[name].low) for name in names))
     if names:
         yield 0, (*alike, *(_text(bounds[name].high) for name in names))
@@ -76,14 +76,14 @@ def summarised(
     files: Sequence[TableFile],
     merged: Sequence[MergeGroup],
 ) -> Summary | None:
-    """None where the metadata do not say exactly what is asked. `schemas` are those of the files."""
+    """A summary for an aggregate; None if the metadata don't answer it exactly. `schemas` are the files'."""
     partition = {name: place for place, name in enumerate(schema.partition_keys)}
     if asked.values - partition.keys():
         return None
     bounded = sorted(asked.bounds - partition.keys())
     bounds: dict[str, dict[str, Bounds]] = {}
     if bounded:
-        # Statistics are of all rows in a file, and of keyed tables some may be deleted without being counted.
+        # Statistics cover all rows in a file, and files of keyed tables may hold uncounted deletions.
         if merged or "rowkind.field" in schema.options:
             return None
         exact = ExactBounds(schema, schemas)
@@ -97,7 +97,7 @@ def summarised(
 
 
 def _bounds(exact: ExactBounds, file: TableFile, columns: Iterable[str]) -> Iterator[tuple[str, Bounds]]:
-    """Up to the first column of which the metadata do not say."""
+    """The bounds by column, up to the first column without exact bounds."""
     for column in columns:
         bounds = exact.of(file, column)
         if bounds is None:
