@@ -75,7 +75,9 @@ def _past(random: Random, files: Files, root: Root, *, is_main: bool) -> list[Ve
         if times.count(snapshot.time_millis) == 1:
             clauses.append(f"TIMESTAMP AS OF TIMESTAMP_MILLIS({snapshot.time_millis})")
         columns = columns_of(lineage.schema(snapshot.schema_id))
-        found.append(Version(f"{head.sql} {random.choice(clauses)}", head.judged, columns, snapshot.id))
+        # One number is drawn however many there are: two commits may be of one millisecond, or not.
+        clause = clauses[int(random.random() * len(clauses))]
+        found.append(Version(f"{head.sql} {clause}", head.judged, columns, snapshot.id))
     for name, tag in saved:
         columns = columns_of(lineage.schema(tag.schema_id))
         found.append(
