@@ -22,6 +22,8 @@ _BROKEN_OFF = ("ClientPayloadError", "IncompleteRead", "IncompleteReadError", "R
 _BUSY = (429, 500, 503)
 _NOT_IMPLEMENTED = 501
 _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
+# What botocore says before the words of a store.
+_OPERATION = re.compile(r"^An error occurred \(\w+\) when calling the \w+ operation(?: \([^)]*\))?: (?=\S)")
 # Where a Java exception's message ends; some clients print it with its escapes.
 _JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
 # How the client of HDFS prints an error: its kind, for one of the NameNode's the class, and then the words.
@@ -165,7 +167,7 @@ def unavailable(uri: str, error: BaseException) -> Unavailable:
     if of_hdfs := _OF_HDFS.match(said):
         kind = of_hdfs[0].replace(" ", "")
         said = said[of_hdfs.end() :].removesuffix('")').replace("\\n", " ").replace('\\"', '"')
-    said = _INSIDES.sub("", _ERRNO.sub("", said))
+    said = _OPERATION.sub("", _INSIDES.sub("", _ERRNO.sub("", said)))
     text = _QUERY.sub("", _GSS.sub("Kerberos: ", " ".join(said.split())))
     reason = "".join(each for each in text if each.isprintable()).rstrip(".: ")
     if not reason:

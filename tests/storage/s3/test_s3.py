@@ -12,7 +12,7 @@ import pytest
 from core.errors import Corrupt, NotFound, Unavailable, UsageError
 from core.storage.files import Files
 from core.storage.open import open_files, require_conditions
-from tests.storage.pretending import Fault, PretendingServer
+from tests.storage.pretending import FULL, Fault, PretendingServer
 from tests.storage.stores import BUCKET, Proxy, S3Server
 
 
@@ -165,6 +165,15 @@ def test_a_bucket_of_another_region_is_said(status: int, code: str, words: str, 
             open_files(address, server.options()).read("t/a")
     assert told.value.message == f"{address} can't be used: {words}"
     assert told.value.hint.startswith("Give the region of the bucket") and "s3.region" in told.value.hint
+
+
+def test_a_word_that_s3_does_not_have_is_told_without_what_the_client_says_before(address: str) -> None:
+    with PretendingServer("keeps") as server:
+        server.fault = lambda method, key: FULL if method == "GET" else None
+        with pytest.raises(Unavailable) as told:
+            open_files(address, server.options()).read("t/a")
+    assert told.value.message == f"{address} can't be used: {FULL.message.rstrip('.')}"
+    assert told.value.hint == "The store is full: free some space there."
 
 
 def test_a_profile_that_is_not_there_is_named(
