@@ -1,4 +1,4 @@
-"""Ask before a change: whether changes are allowed, and whether the person means it."""
+"""Before a change: check that changes are allowed, and ask the person to confirm."""
 
 from __future__ import annotations
 

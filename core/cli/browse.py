@@ -1,4 +1,4 @@
-"""`paimark tables`, `snapshots`, `savepoints`, `branches`, `tags`, `schemas`: what a warehouse holds."""
+"""`paimark tables`, `snapshots`, `savepoints`, `branches`, `tags`, `schemas`: list what a warehouse holds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TABLE_COLUMNS = (
     "commit_time",
     "record_count",
 )
-# What a person looks for in a list of snapshots; JSON has every column.
+# The columns of a list of snapshots for people; JSON has every column.
 SNAPSHOT_COLUMNS = (
     *("snapshot_id", "commit_time", "commit_kind", "total_record_count", "delta_record_count"),
     *("schema_id", "commit_user"),
@@ -119,7 +119,7 @@ def _root(options: Given, table_name: str, branch: str | None) -> tuple[Root, Fi
 
 
 def _table_row(files: Files, table: TablePath) -> Row:
-    # One table that is broken or closed to this user must not hide the others; a store that is gone does.
+    # One table that is broken or closed to this user must not hide the others; a lost store stops the list.
     try:
         root = main_root(files, table)
         newest = next(iter(Lineage(files, root).newest(1)), None)
@@ -174,7 +174,7 @@ def _converted(rows: Iterable[Row], converters: dict[int, Callable[[Any], object
 
 
 def _one_line(text: str) -> str:
-    """Fields as `name TYPE, ...`; keys and options as they are spelled in SQL."""
+    """Fields as `name TYPE, ...`; keys and options as SQL spells them."""
     value = msgspec.json.decode(text)
     if isinstance(value, dict):
         return ", ".join(f"{key}={each}" for key, each in value.items())

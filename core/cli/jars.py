@@ -1,4 +1,4 @@
-"""`paimark jars`: what Spark's wheel lacks for some stores and formats, fetched once."""
+"""`paimark jars`: fetch once the jars that Spark's wheel lacks for some stores and formats."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _fetch(jars: JarSet, spark: SparkHome, options: Given) -> None:
 
 
 def _spark_conf(options: Given) -> dict[str, str]:
-    """Of the command line and of the context, if there is one: no warehouse is needed for jars."""
+    """The Spark settings of the command line and of the context, if there is one; jars need no warehouse."""
     try:
         return dict(options.settings().spark_conf)
     except UsageError:

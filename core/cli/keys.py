@@ -1,4 +1,4 @@
-"""`paimark keys`: what can be bound anew in the config file."""
+"""`paimark keys`: the keys that the config file can rebind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.config import config_path, read_config
 @click.pass_context
 def keys(ctx: click.Context) -> None:
     """The console's keys with their ids, which `[keys]` of the config file gives other keys."""
-    # It stands beside the command, not below it, so it is reached by name.
+    # The console's package is not below the command's, so it is imported by name.
     console = importlib.import_module("tui.app")
     writer = row_writer(given(ctx), ("id", "keys", "does"))
     writer.write(console.key_rows(read_config(config_path()).keys))

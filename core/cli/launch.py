@@ -1,4 +1,4 @@
-"""Opens the console. It stands beside the command, not below it, so it is reached by name."""
+"""Opens the console. The console's package is not below the command's, so it is imported by name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from core.storage.option_values import require_options
 
 
 def open_console(settings: Settings) -> int:
-    """Run the console until it is closed; its exit code.
+    """Run the console until it is closed; return its exit code.
 
-    Raises `UsageError` without a terminal, and for an option that can't be obeyed; `NotFound` without the
-    place.
+    Raises `UsageError` without a terminal, and for an option that can't be obeyed; `NotFound` if the
+    warehouse or the place does not exist.
     """
     require_options(settings.options, settings.warehouse)
     if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
@@ -35,5 +35,5 @@ def open_console(settings: Settings) -> int:
 
 
 def has_terminal() -> bool:
-    """Whether the console can open: it draws on standard error, so that this has to be one as well."""
+    """Whether the console can open. It draws on standard error, so that must be a terminal too."""
     return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))

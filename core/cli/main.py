@@ -1,6 +1,6 @@
-"""The edge of the program: words in, an exit code out, and never a traceback.
+"""The edge of the program: it takes words and returns an exit code, and never shows a traceback.
 
-The console's own path imports no click: it is the first thing a person waits for.
+The path that opens the console imports no click, so that the console starts quickly.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import os
 import sys
 from typing import NoReturn
 
-# Nothing else is imported here: ctrl+c while that is done is a sentence too.
+# Nothing else is imported here, so that ctrl+c during the other imports also gives a sentence.
 INTERRUPTED = 130
-# What a full disk, a dead one and a lost terminal say to whoever writes to a stream.
+# The errors of writing to a stream on a full or broken disk, or to a lost terminal.
 _STREAM_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENXIO, errno.EFBIG)
 
 
@@ -23,7 +23,7 @@ def main() -> NoReturn:
         _open_closed_streams()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
-                # A sign that the terminal's encoding lacks must not stop the rest.
+                # A character that the terminal's encoding lacks must not stop the output.
                 stream.reconfigure(errors="replace")
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
@@ -54,20 +54,20 @@ def run(words: list[str]) -> int:
         _give_up_stdout()
         hint = "What the command did is done all the same: look before you run it again."
         return _complain(f"The output could not be written: {error.strerror}", hint, 1, error)
-    except Exception as error:  # the process edge: whatever it was, a person gets a sentence
+    except Exception as error:  # the edge of the process: for any error a person gets a sentence
         return _own_fault(error)
 
 
 def _open_closed_streams() -> None:
-    """A stream that was closed (`>&-`) leads nowhere: else the next file that is opened would get its number.
+    """Open /dev/null for each closed standard stream (`>&-`); else the next opened file gets its number.
 
-    What libraries and child processes say would go into that file, and a table's file may be one.
+    Libraries and child processes would then write their output into that file, and it may be a table's file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest number that is free, so this one; children are to have it too.
+            # `open` takes the lowest free number, which is this one; child processes inherit it.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
             setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
 
@@ -89,7 +89,7 @@ def _own_fault(error: Exception) -> int:
 
 def _dispatch(words: list[str]) -> int:
     if "_PAIMARK_COMPLETE" in os.environ:
-        # A shell asks what may follow: the words are in its environment.
+        # A shell asks for completions; the words are in its environment.
         return _click(words)
     if not words or (len(words) == 1 and "/" in words[0] and not words[0].startswith("-")):
         from core.cli.launch import open_console
@@ -120,7 +120,7 @@ def _click(words: list[str]) -> int:
         if isinstance(error, click.UsageError) and error.ctx:
             path = error.ctx.command_path
         else:
-            # Click does not say whose option lacks its argument.
+            # Click does not name the command whose option lacks its argument.
             commands = root.list_commands(click.Context(root))
             path = " ".join(["paimark", *(word for word in words if word in commands)][:2])
         raise UsageError(

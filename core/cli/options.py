@@ -1,4 +1,4 @@
-"""The global options: the same ones on every command, before it and after it."""
+"""The global options: every command takes the same ones, before and after its name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Given(Flags):
 
 
 def key_value(text: str) -> tuple[str, str]:
-    """`key=value`; the value may hold further `=`."""
+    """Parse `key=value`; the value may contain further `=`."""
     key, equals, value = text.partition("=")
     if not key or not equals:
         raise click.BadParameter("it is not of the form key=value")
@@ -42,7 +42,7 @@ def key_value(text: str) -> tuple[str, str]:
 
 
 class WholeNumber(click.types.IntParamType):
-    """An integer as digits; `int` takes ` 1`, `+1`, `1_0` and digits of other scripts as well."""
+    """An integer of ASCII digits; `int` also takes ` 1`, `+1`, `1_0` and digits of other scripts."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, str) and not re.fullmatch(r"-?[0-9]+", value):
@@ -114,9 +114,9 @@ class GlobalCommand(click.Command):
         return super().parse_args(ctx, args)
 
     def _require_once(self, ctx: click.Context, args: list[str]) -> None:
-        """Of an option of its own that is given twice click would take the last, and nobody would hear of it.
+        """Refuse an option of this command that is given twice; click would silently take the last.
 
-        Raises `UsageError`. Of a global one the later word is meant to win: an alias may have the first.
+        Raises `UsageError`. A later global option is meant to win: an alias may contain the first.
         """
         _, _, asked = self.make_parser(ctx).parse_args(list(args))
         for param, times in Counter(asked).items():

@@ -1,4 +1,4 @@
-"""Where rows go: stdout is data, stderr is narration."""
+"""Output: rows go to stdout, narration to stderr."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.text import clean_text
 
 
 def row_writer(given: Given, names: Sequence[str], *, null: str = "") -> JsonRows | TableRows:
-    """A writer to stdout in the form asked for; `close` it after the last row."""
+    """A writer to stdout in the chosen format; `close` it after the last row."""
     if given.as_json:
         if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
             sys.stdout.reconfigure(encoding="utf-8")
@@ -29,12 +29,12 @@ def row_writer(given: Given, names: Sequence[str], *, null: str = "") -> JsonRow
 
 
 def narrate(line: str) -> None:
-    """One line to stderr."""
+    """Write one line to stderr."""
     tell(f"{clean_text(shortened(redacted(line)))}\n")
 
 
 def tell(text: str) -> None:
-    """As it is to stderr. What nobody hears ends no work: where that has gone, it is given up."""
+    """Write the text unchanged to stderr. A closed stderr stops no work: the stream is given up."""
     try:
         print(text, end="", file=sys.stderr, flush=True)
     except OSError:
@@ -42,12 +42,12 @@ def tell(text: str) -> None:
 
 
 def give_up(stream: TextIO) -> None:
-    """From here on it leads nowhere: Python flushes it once more as it ends."""
+    """Redirect the stream to /dev/null, because Python flushes it once more at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
 def local_time(epoch_ms: object) -> object:
-    """`2026-05-01 12:03:11+02:00` in the local zone; anything that is no time as it is."""
+    """`2026-05-01 12:03:11+02:00` in the local zone; a value that is no time stays unchanged."""
     return moment(epoch_ms) if isinstance(epoch_ms, int) else epoch_ms

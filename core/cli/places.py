@@ -1,12 +1,12 @@
-"""`paimark prod/shop.orders@savepoint.1`: which warehouse a word means, and where in it to begin.
+"""`paimark prod/shop.orders@savepoint.1`: find the warehouse that a word means, and the place in it.
 
-Read in this order, so that every path and URI means what it always did:
+The rules apply in this order, so that paths and URIs keep their meaning:
 
 1. A word with `://` is a URI. Two slashes in its path end the warehouse: `s3://lake/w//shop.orders`.
 2. A directory that exists is a warehouse.
-3. `NAME/PLACE` where NAME is a context of the config file, else `DIRECTORY/PLACE` where that exists.
+3. `NAME/PLACE` if NAME is a context of the config file, else `DIRECTORY/PLACE` if the directory exists.
 4. `PLACE` alone is in the warehouse that options, the environment or the default context name.
-5. The name of a context. All else is a warehouse that is not there.
+5. The name of a context. Anything else is a warehouse that does not exist.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.errors import NotFound, UsageError
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """What a word says; None is what it leaves open."""
+    """The meaning of a word; None for a part that the word does not name."""
 
     warehouse: str | None = None
     context: str | None = None
@@ -28,7 +28,7 @@ class Meaning:
 
 
 def go_to(word: str, flags: Flags) -> None:
-    """Put what the word means into the flags. Raises `UsageError` where an option says something else."""
+    """Put the meaning of the word into the flags. Raises `UsageError` if an option contradicts it."""
     meaning = meaning_of(word)
     for name in ("warehouse", "context"):
         asked, given = getattr(meaning, name), getattr(flags, name)
@@ -42,7 +42,7 @@ def go_to(word: str, flags: Flags) -> None:
 
 
 def meaning_of(word: str) -> Meaning:
-    """Raises `UsageError` for a config file that can't be read, and for a word of blanks."""
+    """Raises `UsageError` for a config file that can't be read, and for a blank word."""
     if not word.strip():
         raise UsageError("The warehouse's name is empty", "Is the variable set that it comes from?")
     if "://" in word:
@@ -62,16 +62,16 @@ def meaning_of(word: str) -> Meaning:
 
 
 def looks_like_place(word: str) -> bool:
-    # Imported late: most starts name a directory, and what a version means costs them nothing.
+    # Imported late: most starts name a directory, and need no parser of versions.
     from core.travel.place import looks_like_place
 
     return looks_like_place(word)
 
 
 def require_place(settings: Settings) -> None:
-    """Look whether a place is there, where that is cheap: on this machine.
+    """Check that the place exists, if the warehouse is on this machine, where the check is cheap.
 
-    Raises `UsageError` for what is no place, `NotFound` for one that is not there."""
+    Raises `UsageError` for a word that is not a place, `NotFound` for a place that does not exist."""
     if not settings.start:
         return
     from core.travel.place import find_place, parse_place

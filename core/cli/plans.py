@@ -1,4 +1,4 @@
-"""A plan as lines for a person."""
+"""Shows a plan as lines for a person."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MANY = 40
 def say_plan(
     plan: Plan, say: Callable[[str], object], *, with_summary: bool = True, with_steps: bool = True
 ) -> None:
-    """The summary, each step, what is kept and freed, warnings and refusals: a line each."""
+    """Say the summary, each step, what is kept and freed, warnings and refusals, one line each."""
     if with_summary:
         say(plan.summary)
     if with_steps:

@@ -1,4 +1,4 @@
-"""`paimark`: commands are imported when they are called; a first word that is none is a warehouse."""
+"""`paimark`: imports a command when it is called; a first word that is no command is a warehouse."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LOOKING = {
     "diff": "core.cli.query.diff:diff",
     "space": "core.cli.checks.space:space",
 }
-# The actions of the registry follow, but for those that have more than one form.
+# The actions of the registry follow, except those with more than one form.
 CHANGING = {
     "auto-savepoint": "core.cli.changes.auto_savepoint:auto_savepoint",
     "merge-branch": "core.cli.changes.merge_branch:merge_branch",
@@ -40,7 +40,7 @@ CHECKING = {
     "keys": "core.cli.keys:keys",
 }
 COMMANDS = {**LOOKING, **CHANGING, **CHECKING}
-# More than any summary has: each is told whole, on as many lines as it takes.
+# Longer than any summary: `--help` shows each in full, on as many lines as it needs.
 _LONGEST_SUMMARY = 200
 
 
@@ -60,7 +60,7 @@ CONSOLE = GlobalCommand(
 
 
 class RootGroup(click.Group):
-    """The group. Importing it imports no command."""
+    """The group of commands. Importing it imports no command."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -151,7 +151,7 @@ root = RootGroup(
 
 
 def invoke(words: Sequence[str]) -> int:
-    """Run one command; its exit code. Raises what the command raises, and click's exceptions for usage."""
+    """Run one command; return its exit code. Raises the command's errors, and click's usage exceptions."""
     try:
         with root.make_context("paimark", list(words)) as ctx:
             result = root.invoke(ctx)

@@ -1,4 +1,4 @@
-"""Rows as a table for people: whole in a pipe, cut to the width of a terminal."""
+"""Rows as a table for people: in full in a pipe, cut to the width of a terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.cells import cut, width_of
 from core.export.json_rows import as_text
 from core.text import clean_text
 
-# Widths are settled by this many rows; a later, wider cell pushes its line to the right.
+# The first rows decide the widths; a later, wider cell pushes the rest of its line to the right.
 _MEASURED = 500
 _GAP = "  "
 _NARROWEST = 6
@@ -21,13 +21,13 @@ _ENDLESS = 1 << 40
 
 
 class Count(int):
-    """A number of things, and no number that names one: shown with its thousands apart."""
+    """A number of things, not an id: shown with thousands separators."""
 
 
 class TableRows:
-    """Writes a header, a rule and a line a row. `width` is the terminal's, None in a pipe.
+    """Writes a header, a rule and one line per row. `width` is the terminal's, None in a pipe.
 
-    `null` is what an absent cell says.
+    `null` is the text of an absent cell.
     """
 
     def __init__(self, out: TextIO, names: Sequence[str], width: int | None, null: str = "") -> None:
@@ -94,7 +94,7 @@ class TableRows:
 
 
 def _rule_for(out: TextIO) -> str:
-    """One cell of the line below the head, in an encoding that may lack the usual one."""
+    """The character of the line below the header; "-" if the encoding of `out` lacks the usual one."""
     try:
         "─".encode(getattr(out, "encoding", None) or "utf-8")
     except UnicodeEncodeError:
@@ -103,10 +103,10 @@ def _rule_for(out: TextIO) -> str:
 
 
 def fit(heads: Sequence[int], contents: Sequence[int], available: int) -> list[int]:
-    """Widths for columns with heads and cells that wide, so that a line fits where that is possible.
+    """Widths for columns with heads and cells of these widths, so that a line fits if possible.
 
-    Cut first are cells longer than a time, then heads longer than their cells, then whatever is widest; none
-    below what still says something.
+    Cells longer than a time are cut first, then heads longer than their cells, then the widest columns. No
+    column becomes narrower than a few characters.
     """
     result = [min(max(each), available) for each in zip(heads, contents, strict=True)]
     gaps = len(_GAP) * (len(result) - 1)

@@ -1,4 +1,4 @@
-"""Every action as a command: the plan, the question, the outcome.
+"""Every action as a command: it shows the plan, asks, and shows the outcome.
 
 Begin with `actions`.
 """

@@ -28,7 +28,7 @@ from core.spark.client.client import Engine
 from core.table.catalog import find_table
 from core.text import clean_text
 
-# The values that follow the table.
+# The parameter for values after the table.
 _FOLLOWING = "following"
 
 
@@ -46,7 +46,7 @@ def action_command(name: str) -> click.Command | None:
 
 
 def params_of(action: Action) -> list[click.Parameter]:
-    """The table, and an option an argument; what an action needs of many may follow the table."""
+    """The table, and one option per argument. Values of a required repeatable one may follow the table."""
     params: list[click.Parameter] = [click.Argument(["table"], metavar="TABLE")]
     for each in action.arguments:
         if each.many and each.required:
@@ -56,12 +56,12 @@ def params_of(action: Action) -> list[click.Parameter]:
 
 
 def arguments_of(action: Action, values: Mapping[str, object]) -> dict[str, object]:
-    """The values of `params_of`, as the action takes them. Raises `UsageError` where one is missing."""
+    """The values of `params_of`, as the action takes them. Raises `UsageError` if one is missing."""
     return {each.name: _given_value(action, each, values) for each in action.arguments}
 
 
 def _given_value(action: Action, argument: Argument, values: Mapping[str, object]) -> object:
-    """One value; of several a list."""
+    """The value of one argument; a list if there are several."""
     value = values[_parameter(argument)]
     if not argument.many:
         return value
@@ -74,7 +74,7 @@ def _given_value(action: Action, argument: Argument, values: Mapping[str, object
 
 
 def run_action(action: Action, options: Given, table_name: str, arguments: dict[str, object]) -> None:
-    """Plan an action on a table and carry it out, as the global options say."""
+    """Plan an action on a table and carry it out, as the global options demand."""
     settings = options.settings()
     if action.danger != "safe" and not options.dry_run and options.plan_out is None:
         require_writable(settings)
@@ -103,12 +103,12 @@ def _plan_and_apply(
 
 
 def carry_out(action: Action, context: Context, plan: Plan, options: Given) -> None:
-    """Say a plan, ask for it where that is needed, and apply it. Raises its first refusal."""
+    """Show a plan, ask for consent if needed, and apply it. Raises its first refusal."""
     narrator = Narrator()
     if options.dry_run:
         _print_plan(plan, options)
     elif not plan.refusals:
-        # The outcome of an empty plan is its summary: nobody reads that twice.
+        # The outcome of an empty plan is its summary, which should not appear twice.
         told_later = plan.empty and not options.as_json
         say_plan(plan, narrator.say, with_summary=not told_later, with_steps=narrator.is_live)
     for further in plan.refusals[1:]:
@@ -169,5 +169,5 @@ def _type(argument: Argument) -> WholeNumber | None:
 
 
 def _parameter(argument: Argument) -> str:
-    # Options of the action may be called as global ones are; click must not mix up their values.
+    # An option of an action may have the name of a global one; click must not mix up their values.
     return f"action_{argument.name.replace('-', '_')}"

@@ -1,4 +1,4 @@
-"""`paimark auto-savepoint`: the savepoints that are due, once for cron or for as long as a service runs."""
+"""`paimark auto-savepoint`: make the savepoints that are due, once for cron or continuously as a service."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _one_once(context: Context, table: TablePath, branch: str | None, options: G
 
 
 def _all_once(context: Context, options: Given) -> None:
-    """A table that can't be saved does not keep the others from it."""
+    """Make the due savepoints of all tables. A table that fails does not stop the others."""
     made: list[Outcome] = []
     plans: list[Plan] = []
     failed = 0
@@ -107,7 +107,7 @@ def _all_once(context: Context, options: Given) -> None:
 
 
 def _made(context: Context, plan: Plan, options: Given) -> list[Outcome]:
-    """The outcome; None where no savepoint was due, or another watcher makes it."""
+    """The outcome; an empty list if no savepoint was due, or another watcher makes it."""
     made = automatic.apply(context, plan, lambda line: None)
     if made.result["savepoint_id"] is None:
         return []
@@ -123,7 +123,7 @@ def _print_outcomes(made: Sequence[Outcome], options: Given) -> None:
 
 
 def _watch(context: Context, table: str | None, options: Given) -> None:
-    """Until a signal ends it: what is being made then is finished. A second one does not wait for that."""
+    """Run until a signal arrives; finish the savepoint in progress. A second signal does not wait for it."""
     watched = f"Watching {counted(len(_every_table(context)), 'table')}"
     if table is not None:
         plan = automatic.plan(context, find_table(context.files, table), {"branch": None})
@@ -139,18 +139,18 @@ def _watch(context: Context, table: str | None, options: Given) -> None:
         if rows is None:
             click.echo(clean_text(line))
         else:
-            # A remark is a text of its own kind, which JSON does not know.
+            # `Remark` is a subclass of `str` that the JSON encoder does not know.
             rows.write([[str(line)]])
             sys.stdout.flush()
 
-    # A signal's handler may interrupt the wait for the event; only this queue can be put to from there.
+    # A signal handler may interrupt a wait on `Event`; only this queue is safe to put to from a handler.
     ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
     def work() -> None:
         try:
             automatic.watch(context, tables, stop, tell)
         except BaseException as error:
-            # The edge of the thread: who started it raises it there.
+            # The edge of the thread: the main thread raises it.
             ended.put(error)
         else:
             ended.put(None)

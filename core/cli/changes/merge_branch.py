@@ -1,5 +1,5 @@
-"""`paimark merge-branch`: the action; with `--conflicts` what stands in its way, row by row, and with
-`--conflicts-out` the same as a file to choose in.
+"""`paimark merge-branch`: the action; `--conflicts` lists its conflicts row by row, and `--conflicts-out`
+writes them to a file in which a person chooses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A plan in a file: made by one person, and applied later by another."""
+"""A plan in a file: one person makes it, and another applies it later."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.actions.plan import Plan
 from core.errors import Corrupt, NotFound, Refused
 
 VERSION = 1
-# A plan of a million steps is still far from it.
+# A plan of a million steps is far smaller.
 _LARGEST = 1 << 28
 
 
@@ -24,7 +24,7 @@ class SavedPlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def save_plan(path: Path, warehouse: str, plan: Plan) -> None:
-    """Write the plan to a new file. Raises `Refused` when there is one already, or it can't be written."""
+    """Write the plan to a new file. Raises `Refused` if the file exists, or can't be written."""
     data = msgspec.json.format(msgspec.json.encode(SavedPlan(warehouse=warehouse, plan=plan)))
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -36,7 +36,7 @@ def save_plan(path: Path, warehouse: str, plan: Plan) -> None:
         with os.fdopen(descriptor, "wb") as out:
             out.write(data + b"\n")
     except OSError as error:
-        # Half a plan is none, and would be in the way of the next one.
+        # Half a plan is useless, and would block the next attempt.
         path.unlink(missing_ok=True)
         raise _not_written(path, error) from error
 

@@ -1,4 +1,4 @@
-"""`paimark doctor` and `paimark verify`: what is missing or broken, here and in a table.
+"""`paimark doctor` and `paimark verify`: find what is missing or broken on this machine and in a table.
 
 Begin with `doctor`.
 """

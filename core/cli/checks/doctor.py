@@ -1,4 +1,4 @@
-"""`paimark doctor`: what this machine lacks, and what is broken or interrupted in a table."""
+"""`paimark doctor`: find what this machine lacks, and what is broken or interrupted in a table."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _conditions(options: Given) -> Iterator[Finding]:
     try:
         settings = options.settings()
     except UsageError:
-        # Told already.
+        # `_warehouse` has reported it.
         return
     for each in conditions(settings):
         yield Finding("conditional writes", *each)
@@ -171,7 +171,7 @@ def _table(options: Given, name: str) -> Iterator[Finding]:
     context = open_context(settings.warehouse, settings.options, read_only=True)
     table = find_table(context.files, name)
     main = main_root(context.files, table)
-    # While a branch is main, only what a stale writer left makes a root of the table directory.
+    # While a branch is main, the table directory is a root only because of a stale writer's files.
     roots = [root for root in all_roots(context.files, table) if root.branch is not None or root == main]
     for findings in each_of(partial(_of_root, context), roots):
         yield from findings
@@ -188,7 +188,7 @@ def _table(options: Given, name: str) -> Iterator[Finding]:
 
 
 def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
-    """Versions whose files somebody deleted."""
+    """Versions that can't be read because somebody deleted their files."""
     for path, names in missing_lists(files, table):
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         needing = ", ".join(names[:_NAMED])
@@ -197,7 +197,7 @@ def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
 
 
 def _files(options: Given, name: str) -> Iterator[Finding]:
-    """As `paimark verify`."""
+    """The findings of `paimark verify`."""
     settings, narrator = options.settings(), Narrator()
     context = open_context(settings.warehouse, settings.options, read_only=True)
     report = verify(context, find_table(context.files, name), progress=narrator.wait)
@@ -266,7 +266,7 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
 
 
 def _interval(files: Files, root: Root) -> Iterator[Finding]:
-    """An option that asks for savepoints and gets none."""
+    """A savepoint interval in the options that can't be applied."""
     try:
         schedule(files, root, 0)
     except UsageError as error:

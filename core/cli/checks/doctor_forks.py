@@ -1,4 +1,4 @@
-"""What main's next stock expiry would take of a branch, and whether there is any such expiry."""
+"""Whether main's next stock expiry would delete a branch's fork, and whether stock expiry is off on main."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`paimark doctor` on Spark's own readers: what they lack for the warehouse's store."""
+"""`paimark doctor` on Spark's own readers: find what they lack for the warehouse's store."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from core.table.lineage.main_branch import main_root
 
 
 def on_paper(settings: Settings) -> Iterator[Verdict]:
-    """Whether the jars are there. Starts nothing; nothing for a warehouse on the local disk."""
+    """Check that the jars are there, without starting Spark. No verdict for a warehouse on the local disk."""
     store, spark = store_of(settings.warehouse), find_spark()
     hadoop = spark.hadoop
     if store.kind == "hdfs":
@@ -41,7 +41,7 @@ def on_paper(settings: Settings) -> Iterator[Verdict]:
 
 
 def one_file(settings: Settings, table: str | None) -> Iterator[Verdict]:
-    """Start Spark and have it open a data file of `table`, or of any."""
+    """Start Spark and let it open a data file of `table`, or of any table."""
     if store_of(settings.warehouse).kind == "file":
         return
     files = open_files(settings.warehouse, settings.options)
@@ -59,7 +59,7 @@ def one_file(settings: Settings, table: str | None) -> Iterator[Verdict]:
 
 
 def _named(store: Store, conf: dict[str, str], hadoop: str) -> Verdict | None:
-    """On the jars that the user names; None without the client among them."""
+    """The verdict on jars that the user's settings name; None if the client is not among them."""
     client = jar_sets()[store.kind].jars[0].parts[1]
     files, packages = named_files(conf), named_packages(conf)
     for jar in (*files, *packages):
@@ -72,7 +72,7 @@ def _named(store: Store, conf: dict[str, str], hadoop: str) -> Verdict | None:
 
 
 def _kept(store: Store, spark: SparkHome) -> Verdict:
-    """On the jars that were fetched."""
+    """The verdict on the jars that were fetched."""
     known = jar_sets()[store.kind]
     try:
         require_fitting(known, spark)

@@ -13,7 +13,7 @@ from core.errors import UsageError
 
 
 def cluster_needs(options: Given) -> Iterator[str]:
-    """Packages that executors must have, where a cluster is set."""
+    """The packages that executors must have, if a cluster is set."""
     if (settings := _with_cluster(options)) is not None:
         python = ".".join(map(str, sys.version_info[:2]))
         needs = f"executors need Python {python} with pypaimon and msgspec"
@@ -23,7 +23,7 @@ def cluster_needs(options: Given) -> Iterator[str]:
 
 
 def cluster_has(options: Given) -> Iterator[str]:
-    """Their packages, a line a machine, when the command names the cluster. Raises `Unavailable`."""
+    """The packages of each machine, if the command line names the cluster. Raises `Unavailable`."""
     if (settings := _with_cluster(options)) is None:
         return
     master = settings.spark_master
@@ -42,6 +42,6 @@ def _with_cluster(options: Given) -> Settings | None:
     try:
         settings = options.settings()
     except UsageError:
-        # Said where the warehouse is looked at.
+        # The check of the warehouse reports it.
         return None
     return settings if settings.spark_master and is_cluster(settings.spark_master) else None

@@ -1,4 +1,4 @@
-"""`paimark doctor` on a store: whether it keeps conditional writes, and writers that work at once."""
+"""`paimark doctor` on a store: does it keep conditional writes, and do several writers work at once?"""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from core.storage.open import open_files
 from core.table.layout import Root
 from core.table.rows import SnapshotRow
 
-# How many of a root's newest snapshots tell who writes to it.
+# The newest snapshots of a root that are examined to find its writers.
 _NEWEST = 200
-# Where a rename fails on what is there, or nobody else writes.
+# Stores where a rename fails if its target exists, and the local disk.
 _RENAMING = ("hdfs", "viewfs", "file")
 # Catalogs whose server makes the commits, or that take locks unless told not to.
 _LOCKING = ("rest", "jdbc")
@@ -30,7 +30,7 @@ class Verdict(NamedTuple):
 
 
 def conditions(settings: Settings) -> Iterator[Verdict]:
-    """Race for scratch files in the warehouse; nothing where its store needs no proof."""
+    """Race for scratch files in the warehouse; no verdict if its store needs no proof."""
     if "://" not in settings.warehouse:
         return
     from core.storage.remote import RemoteFiles
@@ -58,9 +58,9 @@ def conditions(settings: Settings) -> Iterator[Verdict]:
 def writers_at_once(
     uri: str, options: Mapping[str, str], root: Root, newest: Sequence[SnapshotRow]
 ) -> Iterator[Verdict]:
-    """A warning where the newest commits of a root, on an object store, are of writers that take turns.
+    """A warning if several writers alternate in the newest commits of a root on an object store.
 
-    Stock writers overwrite each other's commits there, and ours, unless their catalog takes a lock.
+    There, stock writers overwrite each other's commits and Paimark's, unless their catalog takes a lock.
     """
     scheme, separator, _ = uri.partition("://")
     if not separator or scheme in _RENAMING or _takes_locks(options):
@@ -78,9 +78,9 @@ def writers_at_once(
 
 
 def taking_turns(users: Sequence[str]) -> set[str]:
-    """Writers whose commits have others' commits in between, and those others; `users` are in commit order.
+    """Writers with others' commits between their own, and those others; `users` is in commit order.
 
-    A writer that makes one commit and ends tells nothing of who else was at work then.
+    A writer that makes one commit and ends is no evidence that others worked at the same time.
     """
     first, last = dict[str, int](), dict[str, int]()
     for index, user in enumerate(users):

@@ -1,4 +1,4 @@
-"""`paimark verify`: every file that a table's versions need, looked for; and those that none needs."""
+"""`paimark verify`: look for every file that a table's versions need, and for files that none needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.table.catalog import find_table
 from core.verify import verify as look
 from core.verify.report import Orphan, VerifyReport
 
-# The table is whole, and has files that nothing needs; or every file is there, and a commit is not.
+# Exit codes: the table is whole but has orphans; every file is there but a commit is lost.
 ORPHANS, LOST = 4, 5
 
 
@@ -69,7 +69,7 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
     report = look(context, path, read_data=share, older_than=age, progress=narrator.wait)
     narrator.clear()
     findings = list(_rows(report, orphans=orphans))
-    # A heading over nothing would look as if something were missing.
+    # A heading without rows would look as if something were missing.
     if findings or options.as_json:
         rows = row_writer(options, FindingRow._fields)
         rows.write(findings)

@@ -1,4 +1,4 @@
-"""`paimark sql`, `diff` and `peek`: a statement's rows to stdout or a file.
+"""`paimark sql`, `diff` and `peek`: write a statement's rows to stdout or to a file.
 
 Begin with `answering`.
 """

@@ -1,4 +1,4 @@
-"""What the commands that run a statement share: the engine, its events as rows and narration, and an end."""
+"""Shared by the commands that run a statement: the engine, its events as rows and narration, and signals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finish
 
 
 class RowSink(Protocol):
-    """Where the rows of a statement go: `begin` with the columns, `add` batches, then `finish`."""
+    """Takes the rows of a statement: `begin` with the columns, `add` batches, then `finish`."""
 
     def begin(self, columns: Columns) -> None: ...
 
@@ -30,16 +30,16 @@ class RowSink(Protocol):
     def finish(self) -> None: ...
 
     def abandon(self) -> None:
-        """Safe at any time."""
+        """Discard an unfinished result. Safe at any time."""
 
 
 def open_engine(settings: Settings) -> Engine:
-    """The engine of one command. It starts nothing before the first order."""
+    """The engine of one command. It starts no process before the first order."""
     return Engine(settings, state_directory() / "engine.log")
 
 
 def show_events(events: Iterable[Event], text: str, result: RowSink, narrator: Narrator) -> bool:
-    """Rows to `result`, all else to stderr; whether there are more. Raises what the statement failed with."""
+    """Send rows to `result`, all else to stderr; tell whether there are more. Raises its error."""
     truncated = False
     try:
         for event in events:
@@ -81,12 +81,12 @@ def _say_end(end: Finished, narrator: Narrator) -> None:
 
 
 def failure(event: Failed) -> PaimarkError | KeyboardInterrupt:
-    """What to raise for a statement that failed."""
+    """The exception for a statement that failed."""
     return KeyboardInterrupt() if event.cause == "cancelled" else event.error()
 
 
 def result_path(out: str | None) -> Path | None:
-    """Raises `UsageError` where the ending names no format."""
+    """Raises `UsageError` if the file extension names no format."""
     if out is None:
         return None
     path = Path(out)
@@ -99,9 +99,10 @@ def result_path(out: str | None) -> Path | None:
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """A polite kill, or a terminal that has gone, is as ctrl+c: changes are taken back, the engine ends.
+    """Treat SIGTERM and SIGHUP like ctrl+c: changes are taken back, and the engine ends.
 
-    What is ignored (`nohup`) stays so. A shell that ends says it twice: the second time interrupts nothing.
+    A signal that is ignored (`nohup`) stays ignored. A shell that ends may send a signal twice: the second
+    one interrupts nothing.
     """
 
     def interrupt(number: int, frame: FrameType | None) -> None:

@@ -80,7 +80,7 @@ def diff(
     files = open_files(settings.warehouse, settings.options)
     place = find_table(files, table)
     before, after = read_wanted(files, place, old), read_wanted(files, place, new)
-    # One that is not there is said before anything is made of the keys.
+    # Report a version that does not exist before reading the keys.
     schema = find_version(files, place, after).schema
     chosen = _keys(keys, [field.name for field in schema.fields])
     difference = make_difference(files, place, before, after, chosen)
@@ -101,12 +101,12 @@ def diff(
         sink: RowSink = PrintedResult(options, path) if path else PrintedDifference(options, difference)
         sql = difference.sql if path else difference.page_sql(Page())
         rows = engine.run(sql, limit=limit, differing=difference.cancels)
-        # What was read is told with the totals.
+        # The totals have reported the files that are read.
         show_events((each for each in rows if not isinstance(each, Reading)), sql, sink, narrator)
 
 
 def _keys(given_: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """`--keys a,b` and `--keys a --keys b` say the same, and a column may have a comma in its name."""
+    """`--keys a,b` and `--keys a --keys b` mean the same; a column may have a comma in its name."""
     names = [
         name
         for text in given_
@@ -116,7 +116,7 @@ def _keys(given_: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 
 def _totals(engine: Engine, difference: Difference, narrator: Narrator) -> Totals:
-    """Exact, of all rows; which files are read for it is told on the way."""
+    """Exact totals of all rows; the narrator says which files are read for them."""
     return difference.totals(
         _rows(engine.run(difference.totals_sql, differing=difference.cancels), narrator=narrator)
     )
@@ -131,7 +131,7 @@ def _refuse_duplicates(engine: Engine, difference: Difference) -> None:
 
 
 def _rows(events: Iterator[Event], narrator: Narrator | None = None) -> list[tuple[Any, ...]]:
-    """Raises what the statement failed with."""
+    """The rows of a statement. Raises its error."""
     rows: list[tuple[Any, ...]] = []
     for event in events:
         match event:

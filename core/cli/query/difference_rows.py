@@ -1,4 +1,4 @@
-"""What `paimark diff` prints: totals with a count a column, and the rows by their keys with what changed."""
+"""The output of `paimark diff`: totals, a count per column, and the rows by their keys with the changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PrintedDifference:
         self._rows = row_writer(options, names, null="NULL")
 
     def begin(self, columns: Columns) -> None:
-        """What it prints has columns of its own."""
+        """Nothing: the output has its own columns."""
 
     def add(self, batch: Batch) -> None:
         self._rows.write(self._printed(row) for row in self._difference.rows(read_batch(batch)))
@@ -42,7 +42,7 @@ class PrintedDifference:
         self._rows.close()
 
     def abandon(self) -> None:
-        """What was printed is printed."""
+        """Nothing: printed rows can't be taken back."""
 
     def _printed(self, row: DiffRow) -> list[object]:
         if self._as_json:
@@ -52,7 +52,7 @@ class PrintedDifference:
 
 
 def print_summary(options: Given, difference: Difference, totals: Totals) -> None:
-    """A row a kind of change, then one a column that changed."""
+    """Print one row per kind of change, then one per changed column."""
     rows = row_writer(options, ["change", "column", "rows"], null="")
     rows.write([change, None, totals.changes.get(change, 0)] for change in difference.changes)
     rows.write(["changed", name, count] for name, count in columns_changed(difference, totals))
@@ -60,7 +60,7 @@ def print_summary(options: Given, difference: Difference, totals: Totals) -> Non
 
 
 def summary_lines(difference: Difference, totals: Totals) -> Iterator[str]:
-    """The same in words."""
+    """The summary in words."""
     yield ", ".join(f"{totals.changes.get(change, 0):,} {change}" for change in difference.changes)
     if (rows := difference.row_counts) is not None:
         yield f"  {difference.old.label} has {rows[0]:,} rows, {difference.new.label} {rows[1]:,}"

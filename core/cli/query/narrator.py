@@ -1,4 +1,4 @@
-"""What stderr says while a statement runs: lines that stay, and on a terminal one that does not."""
+"""Writes to stderr while a statement runs: lines that stay, and on a terminal one that is redrawn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INDENT = "  "
 
 
 class Narrator:
-    """Waiting lines are drawn over each other and only where a person sees them (`is_live`)."""
+    """Waiting lines replace each other, and appear only on a terminal (`is_live`)."""
 
     def __init__(self) -> None:
         self.is_live = sys.stderr.isatty()
@@ -31,7 +31,7 @@ class Narrator:
             self._drawn = True
 
     def step(self, line: str) -> None:
-        """What an action tells while it runs. Without a terminal nobody watches: only what must be known."""
+        """Take a line of a running action. Without a terminal only a `Remark` is shown."""
         if isinstance(line, Remark):
             self.say(line)
         elif isinstance(line, Counting):
@@ -40,13 +40,13 @@ class Narrator:
             self.say(line)
 
     def clear(self) -> None:
-        """Take the waiting line away."""
+        """Remove the waiting line."""
         if self._drawn:
             tell("\r\x1b[K")
             self._drawn = False
 
     def point(self, text: str, position: int) -> None:
-        """The line of a text that holds a position, and a caret below it."""
+        """Show the line of a text at a position, with a caret below it."""
         from core.travel.parse.pointing import pointed
 
         width = shutil.get_terminal_size().columns - len(_INDENT) - 1 if self.is_live else None

@@ -1,8 +1,8 @@
-"""`python -m core.cli.query.peek ROWS`: the first rows of a table without Spark, for whoever shows them.
+"""`python -m core.cli.query.peek ROWS`: read the first rows of a table without Spark.
 
-A process of its own, because what reads tables is slow to import, large, and only stops when its process
-ends. A `Scan` as JSON comes in on stdin; an Arrow stream goes out on stdout. Rows of a table with a primary
-key are merged, so that a row is what a query shows of it.
+This is a separate process, because the reader of tables is slow to import, large, and can only be stopped by
+ending its process. It reads a `Scan` as JSON from stdin and writes an Arrow stream to stdout. Rows of a table
+with a primary key are merged, as a query shows them.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except Exception as error:
-        # The edge of the process: whoever started it makes a sentence of the last line.
+        # The edge of the process: the parent process makes a sentence of the last line.
         print(f"{type(error).__name__}: {error}".replace("\n", " "), file=sys.stderr)
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""A statement's rows on their way to stdout or a file. Arrow is imported with the first of them."""
+"""Writes a statement's rows to stdout or a file. Arrow is imported with the first of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from core.export.result_file import ResultFile
 
-# As many rows as become Python objects at a time.
+# The number of rows that become Python objects at a time.
 _ROWS_AT_ONCE = 4096
 
 
@@ -42,7 +42,7 @@ class PrintedResult:
         self._write(pa.Table.from_batches([read_batch(batch)]))
 
     def explain(self, text: str) -> None:
-        """An answer in words: one cell of JSON, or its lines."""
+        """Print an answer in words: one JSON cell, or its lines."""
         if self._options.as_json:
             rows = row_writer(self._options, ["plan"])
             rows.write([[text]])
@@ -52,7 +52,7 @@ class PrintedResult:
                 click.echo(clean_text(line))
 
     def finish(self) -> None:
-        """The statement is done: its file appears, or its list ends."""
+        """The statement is done: publish the file, or end the list."""
         if self._sink is None and self._columns is not None and self._columns.names:
             if self._path is None:
                 self._sink = _Printed(self._options, self._columns.names)
@@ -64,7 +64,7 @@ class PrintedResult:
             self._sink.close()
 
     def abandon(self) -> None:
-        """Leave no file behind that is not whole."""
+        """Leave no incomplete file behind."""
         if self._sink is not None:
             self._sink.abandon()
 
@@ -93,4 +93,4 @@ class _Printed:
         self._rows.close()
 
     def abandon(self) -> None:
-        """What was printed is printed."""
+        """Nothing: printed rows can't be taken back."""

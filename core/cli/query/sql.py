@@ -72,7 +72,7 @@ def sql(
 
 
 def _agree(options: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
-    """Say what an action will do, and ask before what can't be brought back. Raises `Refused`."""
+    """Show what an action will do, and ask before an irreversible change. Raises `Refused`."""
     say_plan(plan, narrator.say, with_steps=narrator.is_live)
     if must_be_agreed_to(action, plan) and not options.yes:
         confirm(plan.summary)
@@ -90,7 +90,7 @@ def _read(text: str) -> Statement:
 
 
 def _check(statement: Statement, options: Given, settings: Settings) -> None:
-    """Stop before Spark starts where the statement may not run."""
+    """Refuse a statement that may not run, before Spark starts."""
     if statement.kind in ("session", "view") and not only_shows(statement):
         raise Refused("Nothing of that would be left: `paimark sql` runs one statement", _IN_ONE_STATEMENT)
     if not statement.writes:
@@ -98,7 +98,7 @@ def _check(statement: Statement, options: Given, settings: Settings) -> None:
     if not (is_action(statement) and options.dry_run):
         require_writable(settings)
     if is_action(statement):
-        # Its plan says what it does, refuses and asks.
+        # The plan of the action shows, refuses and asks.
         return
     if options.dry_run:
         raise Refused("A statement that writes has no dry run", "It was not run.")
@@ -112,7 +112,7 @@ def _text(statement: str | None, file: str | None) -> str:
     if statement is not None:
         return statement
     try:
-        # Windows writes a mark before the text, which is none of it.
+        # Windows writes a byte order mark before the text.
         return Path(str(file)).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise NotFound(f"There is no file {file}") from error
