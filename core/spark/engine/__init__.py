@@ -1,4 +1,4 @@
-"""Inside the engine's process: a statement is read, its tables are resolved, Spark runs it.
+"""The engine's process: it parses a statement, resolves its tables, and lets Spark run it.
 
 Begin with `engine`, then `statement`.
 """

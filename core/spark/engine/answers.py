@@ -1,4 +1,4 @@
-"""Statements about the warehouse that need no Spark: SHOW DATABASES, SHOW TABLES, SHOW COLUMNS, USE, ..."""
+"""Answer statements about the warehouse that need no Spark: SHOW DATABASES, SHOW TABLES, USE and others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _USE = re.compile(rf"USE\s+(?:(?:DATABASE|SCHEMA|NAMESPACE)\s+)?{_NAME}", re.IGN
 
 
 class Answer(NamedTuple):
-    """Rows of text and truth values. `database` is the one to go on in, where the statement says so."""
+    """Rows of texts and booleans. `database` is the new current database, if the statement sets one."""
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[str | bool, ...]] = ()
@@ -41,16 +41,16 @@ class Answer(NamedTuple):
 def answer(
     statement: Statement, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
 ) -> Answer | None:
-    """The answer to a statement of these kinds, None for all others. `temporary` lists the session's views.
+    """Answer a statement of these kinds; None for all others. `temporary` lists the session's views.
 
-    Raises `StatementFailed` for a database that is not there.
+    Raises `StatementFailed` for a missing database.
     """
     if statement.kind not in ("show", "describe", "session"):
         return None
     text = statement.without_comments
 
     def named_database(match: re.Match[str]) -> str:
-        # The name comes last.
+        # The name is the last part of the statement.
         with failing_at(statement.sql.rindex(match["name"], 0, statement.tokens[-1].end)):
             name = split_name(match["name"])[0]
             require_database(files, name)
@@ -68,7 +68,7 @@ def answer(
         return Answer((), message=f"The current database is {name}", database=name)
     if (match := _SHOW_VIEWS.fullmatch(text)) and not _is_global(match["name"]):
         if match["name"]:
-            # It has none of its own: those of the session are seen in each.
+            # A database has no views of its own; the session's views are visible in each.
             named_database(match)
         rows = [("", name, True) for name in temporary() if _matches(name, match["like"])]
         return Answer(("namespace", "viewName", "isTemporary"), rows)
@@ -98,14 +98,14 @@ def _tables(files: Files, database: str | None, like: str | None, temporary: Seq
 
 
 def _matches(name: str, like: str | None) -> bool:
-    """Spark's pattern: `*` for any text, `|` between alternatives, any case."""
+    """Match Spark's pattern: `*` for any text, `|` between alternatives, case-insensitive."""
     if like is None:
         return True
     return any(fnmatchcase(name.lower(), each.strip().replace("%", "*").lower()) for each in like.split("|"))
 
 
 def tell_answer(reply: Answer, tell: Callable[[Columns | Batch], None]) -> Finished:
-    """Its rows, as a statement's."""
+    """Report the rows of an answer like those of a statement."""
     if reply.columns:
         columns = {name: "boolean" if name == "isTemporary" else "string" for name in reply.columns}
         tell(Columns(reply.columns, tuple(columns.values())))

@@ -1,4 +1,4 @@
-"""Statements over a Spark of our own: Spark plans them on stand-ins, and Java hands in the rows."""
+"""Run statements on a Spark that Paimark started: Spark plans them on stand-ins, and Java sends the rows."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ _SHOWS = (
     "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
     "CREATE TABLE; `t$snapshots` and its like are tables."
 )
-# A cancelled statement whose Python workers have not let go by then loses them.
+# So long after a cancel, the Python workers are killed if the statement still runs.
 _WORKERS_END_SECONDS = 1.0
 _DEATH_SECONDS = 2.0
 
 
 def classic_runner(launched: Spark, start: Start) -> Runner:
-    """Runs the statements of a Spark that was started here."""
+    """The runner of statements for a Spark that this process started."""
     session, spark = EngineSession.begin(launched.session, start), launched.session
     results, progress = Results(launched, session.conf), ProgressWatch(session.views.queries.progress)
     backend = Classic(session, launched, results, Constants(spark), progress)
@@ -65,7 +65,7 @@ def classic_runner(launched: Spark, start: Start) -> Runner:
 
 @dataclass(frozen=True, slots=True)
 class Classic:
-    """A `Backend`."""
+    """The `Backend` for a Spark that this process started."""
 
     session: EngineSession
     launched: Spark
@@ -84,11 +84,11 @@ class Classic:
         start = Start(place.as_uri(), {}, None, {}, str(self.launched.scratch), read_only=True)
 
         def begin() -> Runner:
-            # Of its own: no view or setting of the user's is met there, and none of its own is left here.
+            # A separate session, so that it and the user's session don't share views and settings.
             apart = self.launched.session.newSession()
             return classic_runner(replace(self.launched, session=apart), start)
 
-        # On a cluster the tasks would be other people's, and the table out of their reach.
+        # On a cluster, tasks would use shared resources, and could not read a local table.
         is_here = self.launched.joined is None
         return WarmUp(place, begin if is_here else None, self._start_workers)
 
@@ -99,7 +99,7 @@ class Classic:
                 pass
 
     def require_allowed(self, order: Run, statement: Statement) -> None:
-        """Spark's own plan tells, in `run`."""
+        """Not checked here: `run` checks Spark's plan."""
 
     @contextmanager
     def tagged(self, job: Job) -> Iterator[None]:
@@ -117,7 +117,7 @@ class Classic:
         process = self.launched.process
         is_java_silent = isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
         if is_java_silent or isinstance(error, OSError | EOFError):
-            # A broken connection is noticed before the death.
+            # The connection breaks shortly before the process has ended.
             with suppress(subprocess.TimeoutExpired):
                 process.wait(_DEATH_SECONDS)
         return process.poll() is not None
@@ -145,7 +145,7 @@ class Classic:
 
     def ask(self, job: Job) -> None:
         with suppress(PySparkException, Py4JError):
-            # What Spark says against a statement it says again when it runs.
+            # Spark raises the error again when the statement runs.
             job.asked = self._ask(job, "show")
 
     def _ask(self, job: Job, how: How) -> tuple[int, Said]:
@@ -162,7 +162,7 @@ class Classic:
             views.queries.tag()
             return self._tell(job, kept, again=True)[0]
         number, said = job.asked or self._ask(job, "show" if shows else "look")
-        # Queries have two judges, the words and Spark's plan: each knows forms that the other does not.
+        # Both the words and Spark's plan decide what is a query: each knows forms that the other doesn't.
         if statement.kind == "show" and not is_session_command(said.kind):
             raise Refused(f"{_head(statement)} is not answered here", _SHOWS)
         if (said.reads and statement.writes) or not (said.reads or is_session_command(said.kind)):
@@ -176,7 +176,7 @@ class Classic:
     def _query(self, job: Job, number: int, said: Said, key: PlanKey | None) -> tuple[int, bool]:
         views, is_lasting = self.session.views, said.lasting
         if not is_presentable(said.types):
-            # Its LIMIT is peeled off already.
+            # Keep `most`: the LIMIT was removed from the plan before.
             said = structs.replace(views.queries.take(presentable(views.queries.frame())), most=said.most)
         columns = columns_of(said.types)
 
@@ -197,7 +197,7 @@ class Classic:
         return told
 
     def _tell(self, job: Job, plan: KeptPlan, *, again: bool = False) -> tuple[tuple[int, bool], bool]:
-        """Tell the rows of a plan; also whether they were few."""
+        """Report the rows of a plan; also return whether they were few."""
         asked = Asked(self.session.views.queries, plan.number, again, plan.schema)
         rows = self.results.few(asked) if plan.is_small else None
         if rows is not None:
@@ -224,10 +224,10 @@ class Classic:
                 return 0, False
             return tell_rows(self.results.collected(frame), job.tell, job.order.limit)
         finally:
-            # It may have changed whatever plans and settings go by.
+            # The command may have changed what cached plans and settings depend on.
             views.queries.plans.clear()
             session.conf.forget()
-            # A temporary view goes on using the names it was made of.
+            # A temporary view still uses the names of its tables.
             if not is_made:
                 views.drop(job.named)
 
@@ -246,11 +246,11 @@ class Classic:
 
 
 def _looked_at(job: Job, most: int | None) -> int | None:
-    """How many rows of the result, None for all. `most` is the statement's own LIMIT."""
+    """How many rows of the result are read, None for all. `most` is the statement's own LIMIT."""
     shown = None if job.order.limit is None else job.order.limit + 1
     return min((rows for rows in (most, shown) if rows is not None), default=None)
 
 
 def _head(statement: Statement) -> str:
-    """The words that say what a SHOW shows."""
+    """The first words of the statement: what a SHOW shows."""
     return " ".join(token.upper for token in statement.tokens[:3] if token.upper)

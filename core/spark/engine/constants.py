@@ -1,4 +1,4 @@
-"""The time of a time travel, worked out by Spark: any expression that is the same for every row."""
+"""Let Spark evaluate the time of a time travel: any expression that is constant."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _UNKNOWN_COLUMN = "UNRESOLVED_COLUMN"
 
 
 class Constants:
-    """Folds times of one session's statements; the session's time zone is that of the statement."""
+    """Evaluates the times of one session's statements. Spark uses the session's time zone."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
 
     def fold(self, sql: str, span: Span, clause: str, *, now_ms: int, zone: tzinfo) -> int:
-        """Epoch milliseconds, rounded down, of what stands in `sql[span]`, behind the words of `clause`.
+        """Evaluate `sql[span]` to epoch milliseconds, rounded down. `clause` are the words before it.
 
-        Raises `StatementFailed` at its place for what is no time, is null, or differs from row to row.
+        Raises `StatementFailed`, with its position, if it is not a time, is null, or is not constant.
         """
         start, end = span
         text = Spliced.of(sql[start:end], _edits(tokenize(sql[start:end]), now_ms, zone))
@@ -62,7 +62,7 @@ def _is_constant(frame: Any) -> bool:
 
 
 def _edits(tokens: list[Token], now_ms: int, zone: tzinfo) -> list[Edit]:
-    """The present of the whole statement in place of Spark's; types lose the digits that Spark's lack."""
+    """Replace the current time by the statement's, and types with digits by Spark's types without."""
     here = from_epoch(milliseconds=now_ms).astimezone(zone).replace(tzinfo=None)
     present = {
         **dict.fromkeys(("CURRENT_TIMESTAMP", "NOW"), f"timestamp_millis({now_ms}L)"),
@@ -89,7 +89,7 @@ def _edits(tokens: list[Token], now_ms: int, zone: tzinfo) -> list[Edit]:
 
 
 def _type(tokens: list[Token], name: str, index: int) -> tuple[str, int]:
-    """A type's name in Spark, and the place behind what it is called by."""
+    """The name of a type in Spark, and the index after its words."""
     for words, called in _ZONED.items():
         if (
             name == "TIMESTAMP"
@@ -100,7 +100,7 @@ def _type(tokens: list[Token], name: str, index: int) -> tuple[str, int]:
 
 
 def _digits_end(tokens: list[Token], index: int) -> int:
-    """Behind `()` or `(3)` where one of them stands here, else here."""
+    """The index after `()` or `(3)`, if one of them is here; otherwise `index`."""
     texts = [token.text for token in tokens[index : index + 3]]
     if texts[:2] == ["(", ")"]:
         return index + 2

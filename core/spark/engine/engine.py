@@ -1,7 +1,7 @@
-"""The engine's process: `python -m core.spark.engine.engine FD`, where FD is the channel to its parent.
+"""The engine's process: `python -m core.spark.engine.engine FD`. FD is the channel to its parent.
 
-One thread reads orders, so that a cancel or the parent's end is seen at once; another starts Spark and runs
-the statements. When the channel closes, by an order or because the parent died, everything ends.
+One thread reads orders, so that it sees a cancel or the parent's end at once; another thread starts Spark and
+runs the statements. When the channel closes, by an order or because the parent died, the process ends.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Server:
         self._channel = channel
         self._start = start
         self._sending = threading.Lock()
-        # None wakes the thread that waits for them.
+        # None wakes the thread that waits for orders.
         self._orders: SimpleQueue[Task | None] = SimpleQueue()
         self._idle = IdleWork(self._prefetch)
         self._lock = threading.Lock()
@@ -71,7 +71,7 @@ class Server:
         self._has_worked = False
 
     def serve(self) -> None:
-        """Until the parent says so or is gone."""
+        """Receive orders until the parent ends the engine, or is gone."""
         threading.Thread(target=self._work, name="statements", daemon=True).start()
         while (order := receive_order(self._channel)) is not None:
             match order:
@@ -95,13 +95,13 @@ class Server:
             self._spark.stop()
 
     def leave_archive(self) -> None:
-        """When Java has ended: let the classes it loaded be kept ready for the next start."""
+        """Build an archive of the loaded classes for the next start. For the time after Java has ended."""
         if self._has_worked and self._spark is not None and self._spark.archive is not None:
             self._spark.archive.build_in_background(self._spark.scratch)
 
     def report(self, message: Report | Batch) -> None:
-        """Send to the parent, waiting while it does not take it. Raises `ParentGone`."""
-        # Nobody waits for progress, and it must not wait behind rows.
+        """Send to the parent; blocks while the parent doesn't receive. Raises `ParentGone`."""
+        # Progress is dropped instead of waiting behind rows.
         if self._sending.acquire(blocking=not isinstance(message, StageProgress)):
             try:
                 send(self._channel, message)
@@ -135,10 +135,10 @@ class Server:
                     self._forget_garbage(order.number)
                     self._idle.quiet()
         except (ParentGone, JavaGone):
-            # Other threads see it too, and act.
+            # Other threads notice it too, and end the process.
             return
         except BaseException as error:
-            # The edge of the thread that runs statements: without it the parent would wait for ever.
+            # The last resort of the thread that runs statements: without it the parent would wait for ever.
             print(redacted(traceback.format_exc()), file=sys.stderr, flush=True)
             with suppress(ParentGone):
                 died = f"The Spark engine died of a fault of its own ({redacted(repr(error))})"
@@ -146,7 +146,7 @@ class Server:
             os._exit(1)
 
     def _next_order(self) -> Task:
-        """The next one; until there is one, what can be done before it is."""
+        """Wait for the next order; do idle work until it comes."""
         while True:
             seconds = self._idle.due()
             try:
@@ -165,7 +165,7 @@ class Server:
     def _start_spark(self) -> bool:
         began = time.monotonic()
         try:
-            # Before Java starts, which takes seconds.
+            # Check before Java starts, which takes seconds.
             require_options(self._start.options, self._start.warehouse)
             if (self._start.master or "").startswith("sc://"):
                 from core.spark.engine.remote.connect import connect
@@ -184,7 +184,7 @@ class Server:
             return True
         threading.Thread(target=self._watch_java, args=(self._spark,), daemon=True).start()
         self.report(Ready(time.monotonic() - began, self._spark.nodes))
-        # Modules stay: nobody needs to look through them for garbage.
+        # Modules stay loaded, so the garbage collector need not examine them.
         gc.freeze()
         if (warm_up := self._runner.warm_up()) is not None:
             self._idle.warm_up(warm_up.steps(), warm_up.interrupt)
@@ -194,15 +194,15 @@ class Server:
         return True
 
     def _forget_garbage(self, number: int) -> None:
-        """Once in a while: what Python has of a Java object stands in a circle with its methods.
+        """Collect garbage now and then: Python's proxy of a Java object forms a cycle with its methods.
 
-        Until such circles are looked for, Java keeps the object, and with a data frame all that it computed.
+        Until the cycle is collected, Java keeps the object, and for a data frame all that it computed.
         """
         if number % _COLLECTED_EVERY == 0:
             gc.collect()
 
     def _watch_executors(self, spark: Spark, joined: Cluster) -> None:
-        """Without executors a statement would wait for ever."""
+        """End the engine if all executors are lost: a statement would wait for ever."""
         lost = loss(spark.session.sparkContext, joined)
         if lost is not None and not self._closing:
             self._last_words(Died(lost.message, lost.hint))
@@ -223,7 +223,7 @@ class Server:
 
     def _last_words(self, words: Died) -> None:
         self.report(words)
-        # Threads may wait for the Java process that is gone, so the usual way out could take for ever.
+        # Other threads may wait for the Java process that is gone, so a normal exit could wait for ever.
         os._exit(1)
 
 
@@ -243,11 +243,11 @@ def main() -> None:
     try:
         server.serve()
     finally:
-        # Also a Java process that was only starting: it would go on writing.
+        # Also kill a Java process that is still starting: it would go on writing.
         kill_descendants(os.getpid())
         server.leave_archive()
         remove_scratch(Path(start.scratch))
-        # Threads that wait for Spark are of no use any more.
+        # Don't wait for threads that wait for Spark.
         os._exit(0)
 
 

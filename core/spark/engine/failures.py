@@ -1,4 +1,4 @@
-"""Spark's errors as a sentence for a person: no Java, no plans, no names of ours; a place in the text."""
+"""Convert Spark's errors to a sentence without Java, plans or internal names, and a position in the text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.storage.files import Unanswered
 from core.table.lineage.commits import Overwritten
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
-# What Spark adds behind its sentences: the state, the statement with a caret, a plan.
+# The text that Spark appends to its messages: the state, the statement with a caret, a plan.
 _ADDED = re.compile(r"\s*(SQLSTATE: \w{5}|== SQL|;?\s*line \d+,? pos \d+|\n'?\w+ \[).*", re.DOTALL)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z'\"`])")
 _PYTHON_ERROR = re.compile(r"^(?:[A-Za-z_]\w*\.)*([A-Z]\w*): (.+)$", re.MULTILINE)
@@ -30,24 +30,24 @@ _LONGEST = 600
 _OURS = frozenset(
     each.__name__ for each in (Corrupt, NotFound, Overwritten, Refused, Unanswered, Unavailable, UsageError)
 )
-# As the process that commits raised it, by which Spark hands nothing else back.
+# Errors raised by the process that commits. Spark returns only their texts.
 _RAISED: Mapping[type[PaimarkError], Cause] = {Overwritten: "overwritten", Unanswered: "engine"}
-# What `ResultRows` says where a task does not reach the engine.
+# The message of `ResultRows` if a task can't reach the engine.
 _NO_WAY = re.compile(r"No way to hand in rows at (\S+) \((.*?)\)(?:\n|$)")
 _TOO_DEEP = "java.lang.StackOverflowError"
 _TASK_AT = re.compile(r"\(TID \d+\) \((\S+) executor")
 _DISK_FULL = "No space left on device"
 _LOST_EXECUTOR = re.compile(r"\(TID \d+\) \((\S+) executor \S+\): ExecutorLostFailure")
-# What a reader outside of Spark says of a file that has gone.
+# The messages of readers outside Spark for a missing file.
 _GONE = re.compile(
     r"^(?:.*(?:directory: |file )'|File )?(?P<path>.*?)(?:'(?:\. Detail:.*)?| does not exist\b.*)$"
 )
-# Hadoop 3.4 on Java 24 and newer; tables of ours do not need it.
+# The error of Hadoop 3.4 on Java 24 and newer. Paimon tables don't need that call.
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
 _MISSING = ("FileMissing", "FileNotFoundError")
 _FAILED_READ = "FAILED_READ_FILE"
 NO_TABLE = "SHOW TABLES lists what there is; write database.table where none is chosen."
-# What helps here, where Spark's own advice is about its own catalog.
+# Hints that replace Spark's, whose advice is about its own catalog.
 _HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": NO_TABLE,
     "FAILED_READ_FILE.FILE_NOT_EXIST": LOST_FILE,
@@ -57,9 +57,9 @@ Place = Callable[[int], int]
 
 
 def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]) -> Failed:
-    """What to tell about an error of the statement `sql` (the text that Spark was given).
+    """Describe an error of the statement `sql` (the text that Spark got).
 
-    `original` turns a position in it into one in what the user wrote; `names` turns our view names back.
+    `original` maps a position in it to one in the user's text; `names` maps our view names to tables.
     """
     if isinstance(error, PaimarkError):
         return Failed.of(error)
@@ -82,7 +82,7 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
 
 
 def sentences(text: str) -> tuple[str, str]:
-    """The first sentence of what Spark says, and the rest as the hint."""
+    """The first sentence of Spark's message, and the rest as the hint."""
     if known := _of_the_machines(text):
         return known
     if _TOO_DEEP in text:
@@ -96,7 +96,7 @@ def sentences(text: str) -> tuple[str, str]:
             "Run it again; --spark-conf spark.executor.memory=4g gives them more memory.",
         )
     text = _CONDITION.sub("", text.strip())
-    # Connect says the last line only.
+    # Over Connect the message has only the last line of a traceback.
     is_of_python = "Traceback (most recent call last)" in text or text.startswith(_MISSING)
     if is_of_python and (raised := _PYTHON_ERROR.findall(text)):
         kind, message = raised[-1]
@@ -104,7 +104,7 @@ def sentences(text: str) -> tuple[str, str]:
             return f"A file that this version needs is not there: {gone['path']}", LOST_FILE
         if kind == "OSError" and (of_store := told_of_arrow(message)):
             return of_store
-        # Our own errors are sentences already.
+        # Paimark's own errors are sentences already.
         text = message if kind in _OURS else f"{kind}: {message}"
     text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text)))
     first, *rest = _SENTENCE_END.split(" ".join(text.split()), maxsplit=1)
@@ -114,7 +114,7 @@ def sentences(text: str) -> tuple[str, str]:
 
 
 def _of_the_machines(text: str) -> tuple[str, str] | None:
-    """What went wrong beside the statement."""
+    """The message and hint for an error of machines or the cluster, not of the statement; None for others."""
     task = _TASK_AT.search(text)
     where = task[1] if task else "this machine"
     if unreachable := _NO_WAY.search(text):
@@ -138,7 +138,7 @@ def _of_the_machines(text: str) -> tuple[str, str] | None:
 
 
 def _java(error: Exception) -> Any:
-    """The Java exception that says most: the outermost with an error condition, else the innermost cause."""
+    """The Java exception that tells most: the outermost with an error condition, else the innermost cause."""
     java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     while java is not None:
         if _condition_of(java):
@@ -151,14 +151,14 @@ def _java(error: Exception) -> Any:
 
 
 def _condition_of(java: Any) -> str:
-    """Spark's name for the kind of error, empty where it has none."""
+    """Spark's name for the kind of error; empty if it has none."""
     if java is None or not _is_a(java, "org.apache.spark.SparkThrowable"):
         return ""
     return str(java.getCondition() or "")
 
 
 def _causes(java: Any) -> str:
-    """What it says and all that it came of."""
+    """The texts of an exception and of all its causes."""
     told = []
     while java is not None:
         told.append(str(java.toString()))
@@ -173,7 +173,7 @@ def _text(error: Exception, java: Any) -> str:
 
 
 def _position(java: Any, sql: str) -> int | None:
-    """Characters from the start of `sql`: Spark's parser counts code points, as Python does."""
+    """The character offset in `sql`. Spark's parser counts code points, as Python does."""
     if java is None or not _is_a(java, "org.apache.spark.SparkThrowable"):
         return None
     for context in java.getQueryContext():

@@ -1,7 +1,7 @@
-"""Keeps the snapshots that a statement reads from expiring under it, where that statement takes long.
+"""Protect the snapshots that a long statement reads from expiry.
 
-A statement that has run for a second gets a tag for each of its snapshots, which every engine's expiry
-honours and which goes with the statement. Most statements are over before, and write nothing.
+After a second, each snapshot of a running statement gets a read tag, which every engine's expiry respects.
+The tags are deleted at the end of the statement. Most statements take less than a second, and write none.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ Tell = Callable[[Reading], None]
 
 
 class Held(NamedTuple):
-    """A snapshot that is read."""
+    """A snapshot that a statement reads."""
 
     root: Root
     snapshot_id: int
 
 
 class HeldReads:
-    """What one engine holds. `held` in one thread at a time; `end` from any."""
+    """The read tags of one engine. `held` is for one thread at a time; any thread may call `end`."""
 
     def __init__(self, files: Files, read_only: bool) -> None:
         self._files = files
@@ -50,9 +50,10 @@ class HeldReads:
 
     @contextmanager
     def held(self, read: Mapping[Held, Reading], tell: Tell) -> Iterator[None]:
-        """While inside, after a second, what they read is kept. Raises `StatementFailed` for what was lost.
+        """Within the context, after a second, the snapshots are protected.
 
-        `tell` gets the tables again, with a note, that can't be protected; from another thread.
+        Raises `StatementFailed` for a snapshot that expired meanwhile. Another thread calls `tell`, with a
+        note, for each table that can't be protected.
         """
         over = threading.Event()
         worker = threading.Thread(target=self._hold, args=(read, over, tell), name="held reads", daemon=True)
@@ -77,19 +78,20 @@ class HeldReads:
                 self.end()
 
     def end(self) -> None:
-        """Keep nothing any more."""
+        """Delete all read tags. Any thread may call this."""
         with self._lock:
             tags, self._tags = self._tags, {}
         for path, held in tags.items():
             with suppress(PaimarkError):
                 if not self._files.exists(held.root.snapshot(held.snapshot_id)):
-                    # What only this tag keeps by now needs more than its file deleted: `recover` frees it.
+                    # The snapshot expired, so only this tag keeps its files. A tag that is over replaces it:
+                    # `recover` deletes that with the files.
                     free = held.root.tag(read_tag_name(held.snapshot_id, is_over=True))
                     self._files.create(free, self._files.read(path))
                 self._files.delete(path)
 
     def reading(self, table: OpenedTable) -> Reading:
-        """What is told of a table before it is read."""
+        """The report on a table before it is read."""
         if not self._is_read_only or _held(table) is None:
             return table.reading
         return _noted(table.reading, _READ_ONLY)
@@ -115,12 +117,12 @@ class HeldReads:
         try:
             data = self._files.read(source)
         except FileMissing:
-            # Expired already: whoever reads it finds out.
+            # It expired already: the statement's read will fail.
             return
         with self._lock:
             self._tags[path] = held
         self._files.create(path, with_time_to_live(data, _now(), TIME_TO_LIVE_MS))
-        # Too late where an expiry that listed the tags before is deleting, or the statement is over.
+        # The tag is too late if an expiry had listed the tags before it, or if the statement is over.
         is_late = not self._files.exists(source)
         with self._lock:
             if is_late:
@@ -137,7 +139,7 @@ class HeldReads:
                 self._files.replace(path, with_time_to_live(self._files.read(path), _now(), TIME_TO_LIVE_MS))
 
     def _tidy(self, root: Root) -> None:
-        """Remove what readers that died have left, where nothing else depends on it."""
+        """Delete read tags of dead readers, unless only the tag still keeps its snapshot."""
         lineage = Lineage(self._files, root)
         for name in filter(is_read_tag, lineage.tag_names()):
             tag = lineage.tag(name)
@@ -155,12 +157,12 @@ class HeldReads:
 
 
 def snapshots_read(tables: Sequence[OpenedTable]) -> dict[Held, Reading]:
-    """The snapshots of a statement's tables that nothing keeps which it asked for."""
+    """The snapshots of a statement's tables that are read as snapshots, not by a tag or savepoint."""
     return {held: table.reading for table in tables if (held := _held(table)) is not None}
 
 
 def _held(table: OpenedTable) -> Held | None:
-    """None for a table read at a tag or a savepoint, and for one without rows."""
+    """The snapshot that a table is read at; None for a tag or a savepoint, and for a table without rows."""
     scan = table.scan
     if scan is None or not scan.snapshot or not table.reading.version.startswith("snapshot."):
         return None

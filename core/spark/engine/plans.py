@@ -1,6 +1,6 @@
-"""What a plan of Spark's says: whether it changes the session only, what it needs of each table.
+"""Analyse Spark's plans: whether one changes only the session, and what it needs of each table.
 
-Plans are Java's; `native/Plans.java` says what there is to say.
+The plans are Java objects; `native/Plans.java` describes them to Python.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from core.spark.native.conditions import conditions
 from core.spark.native.needs import Asked, ViewNeeds
 from core.travel.parse.tokens import keywords
 
-# Statements that change nothing but this session. Whatever is not listed is taken to write.
+# Statements that change only this session. All others count as writing.
 _SESSION_COMMANDS = keywords(
     """CacheTable CacheTableAsSelect CreateTempViewUsing CreateVariable CreateViewCommand DescribeColumn
     DescribeFunction DescribeNamespace DescribeQueryCommand DescribeRelation DropVariable DropView
@@ -22,16 +22,16 @@ _SESSION_COMMANDS = keywords(
     ShowCurrentNamespaceCommand ShowFunctions ShowNamespaces ShowNamespacesCommand ShowTableProperties
     ShowTables ShowViews UncacheTable"""
 )
-# What a column of one of our tables carries through a plan: which view it belongs to.
+# The metadata key with which columns of our tables name their view, throughout a plan.
 VIEW_KEY = "paimark.view"
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A node of an optimised plan. `references` are ids of columns that it uses itself.
+    """A node of an optimised plan. `references` are the ids of columns that it uses itself.
 
-    `limit` is a limit's expression, `condition` (an expression as JSON) that of a filter right above a table.
-    `asked` is that of an aggregate with nothing but filters and projections between it and a table.
-    A table is a leaf with the `place` of one of our views, and with its `columns` as pairs of id and name.
+    `limit` is the expression of a limit, `condition` (an expression as JSON) that of a filter directly above
+    a table. `asked` belongs to an aggregate that has only filters and projections between it and a table.
+    A table is a leaf with the `place` of one of our views, and its `columns` as pairs of id and name.
     """
 
     kind: str
@@ -45,15 +45,15 @@ class Node(msgspec.Struct, frozen=True):
 
 
 def is_session_command(kind: str) -> bool:
-    """Whether a parsed plan of that class, which is no query, changes nothing outside the session."""
+    """Whether a parsed plan of that class, which is not a query, changes nothing outside the session."""
     return kind in _SESSION_COMMANDS
 
 
 def needs(plans: Sequence[Node], limit: int | None) -> dict[str, ViewNeeds]:
-    """What a plan, the first, reads of each of our views when only `limit` of its rows are wanted.
+    """What the first plan needs of each of our views if only `limit` of its rows are wanted.
 
-    The others are its subqueries. Only what certainly isn't needed is left out: past a node not known here
-    all columns count.
+    The other plans are its subqueries. Only columns that are certainly not needed are left out: below an
+    unknown kind of node all columns are needed.
     """
     by_place: dict[str, ViewNeeds] = {}
     for plan in plans:
@@ -70,9 +70,9 @@ def _walk(
     condition: str | None = None,
     asked: Asked | None = None,
 ) -> None:
-    """`wanted` are ids of the node's output columns that are used, None for all.
+    """`wanted` are the ids of the node's output columns that are used, None for all.
 
-    `condition` is that of the filter right above, `asked` that of the aggregate above.
+    `condition` is that of the filter directly above, `asked` that of the aggregate above.
     """
     if node.place is not None:
         _leaf(node, node.place, wanted, limit, by_place, condition, asked)

@@ -1,4 +1,4 @@
-"""Orders of the actions: small questions about versions of a table, and rows of theirs as one commit."""
+"""Do the orders of actions: query versions of a table, and write rows of such a query as one commit."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from core.table.manifests.files import size_of
 from core.table.records import Snapshot, TableSchema
 from core.travel.parse.uses import TableUse
 
-# An overwrite of more partitions than this would name them all at each manifest.
+# The most partitions of one overwrite, which compares all of them with each manifest.
 MOST_PARTITIONS = 10_000
-# Of versions with no more rows and bytes of files together, what comes of them is written by this process:
-# Spark would start three Python processes for it.
+# If all versions together have no more rows and bytes of files, this process writes the result: Spark would
+# start three Python processes for it.
 _FEW_ROWS, _FEW_BYTES = 100_000, 8 << 20
 
 
 def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
-    """The rows of a question as JSON objects."""
+    """The rows of a query as JSON objects."""
     with _named(session, order) as named:
         return tuple(session.views.query(order.sql, named).toJSON().collect())
 
@@ -44,7 +44,7 @@ def answer(session: EngineSession, order: Ask) -> tuple[str, ...]:
 def answers(
     session: EngineSession, order: Ask, streamed: Callable[[DataFrame], Iterable[SentBatch]]
 ) -> Generator[tuple[str, ...]]:
-    """The same rows in their order, some at a time: however many there are, few are in memory."""
+    """As `answer`, in parts, in the order of the rows, so that only few rows are in memory."""
     with _named(session, order) as named:
         frame = session.views.query(order.sql, named).selectExpr("to_json(struct(*)) AS row")
         for data, _ in streamed(frame):
@@ -53,7 +53,7 @@ def answers(
 
 
 def write(session: EngineSession, order: Write) -> int | None:
-    """Make the commit; its snapshot's id, None when there was nothing to write. Raises `Refused`."""
+    """Make the commit, and return its snapshot's id; None if there was nothing to write. Raises `Refused`."""
     spark, warehouse, views = session.spark, session.warehouse, session.views
     table = parse_table_name(order.table)
     with _named(session, order) as named, ExitStack() as ends:
@@ -76,7 +76,7 @@ def write(session: EngineSession, order: Write) -> int | None:
         if order.common_sql is not None:
             common = query(order.common_sql)
             if is_small:
-                # Else making it twice is the smaller evil.
+                # A large result is computed twice instead, because caching it would take more.
                 ends.callback(common.persist().unpersist)
             ends.enter_context(_view(spark, COMMON, common))
             query = spark.sql
@@ -84,7 +84,7 @@ def write(session: EngineSession, order: Write) -> int | None:
             partitions = query(order.partitions_sql).limit(MOST_PARTITIONS + 1).toArrow()
             if not partitions.num_rows:
                 return None
-            # Of that many, all are as good as the whole table: the rows must then be all of them.
+            # More partitions would be almost the whole table, and the rows would have to be all of it.
             if partitions.num_rows > MOST_PARTITIONS:
                 raise Refused(
                     f"Rows of more than {MOST_PARTITIONS} partitions of {order.table} would change at once",
@@ -107,7 +107,7 @@ def write(session: EngineSession, order: Write) -> int | None:
 
 @contextmanager
 def _named(session: EngineSession, order: Ask | Write) -> Iterator[Mapping[str, OpenedTable]]:
-    """The versions, under the names that the order's queries have for them."""
+    """Open the versions and texts under the names that the order's queries use."""
     named = {name: _opened(session, order, name, version) for name, version in order.versions.items()}
     with ExitStack() as ends:
         for name, lines in order.texts.items():
@@ -117,7 +117,7 @@ def _named(session: EngineSession, order: Ask | Write) -> Iterator[Mapping[str, 
 
 
 def _opened(session: EngineSession, order: Ask | Write, name: str, version: Version) -> OpenedTable:
-    # Every version is read by one definition: columns go by their ids, whatever they were called.
+    # All versions are read with one schema: columns are matched by id, not by name.
     schema = version.schema or order.schema
     options = TableSchema.from_json(schema.encode(), "the schema").options
     require_obeyed(order.table, options, version.branch, "root")
@@ -136,7 +136,7 @@ def _view(spark: SparkSession, name: str, frame: DataFrame) -> Iterator[None]:
 
 
 def _is_small(files: Files, order: Write) -> bool:
-    """Whether all that a query over the versions gives can be held here."""
+    """Whether the result of a query over the versions fits into this process."""
     rows, sizes = 0, 0
     for version in order.versions.values():
         snapshot = Snapshot.from_json(version.snapshot.encode(), "the order")
@@ -146,9 +146,9 @@ def _is_small(files: Files, order: Write) -> bool:
 
 
 def _as_declared(frame: DataFrame, target: WriteTarget) -> DataFrame:
-    """The columns in the types that Spark has for the table's."""
+    """Cast the columns to Spark's types of the table's columns."""
     names = frame.columns
-    # PySpark takes a name for an expression: `a.b` for a part of `a`.
+    # PySpark parses a name as an expression: `a.b` as a part of `a`.
     plain = frame.toDF(*(f"c{index}" for index in range(len(names))))
     return plain.select(
         *(

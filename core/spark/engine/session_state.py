@@ -1,4 +1,4 @@
-"""What the statements of one session share: Spark, the warehouse, views, the time zone and the database."""
+"""The state that the statements of one session share: Spark, warehouse, views, time zone and database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.travel.times.zones import zone_of
 
 
 class SessionState:
-    """`zone` is the session's, `database` that of plain names: None where none was chosen."""
+    """`zone` is the session's time zone, `database` the current database: None if none was chosen."""
 
     def __init__(self, conf: SessionConf) -> None:
         self._conf = conf
@@ -31,13 +31,13 @@ class SessionState:
         self._given_database: str | None = None
 
     def settle(self, order: Run) -> None:
-        """Before each statement."""
-        # A USE holds until whoever asks comes with another database.
+        """Set the current database for a statement. To be called before each one."""
+        # A USE is valid until an order names another database than the order before.
         if order.database != self._given_database or self.database is None:
             self._given_database = self.database = order.database
 
     def note_zone(self) -> None:
-        """Keep the time zone that a statement has set. Raises `StatementFailed` for one not known here."""
+        """Record the time zone that a statement has set. Raises `StatementFailed` if it is unknown here."""
         zone = self._conf.zone
         if zone == self.zone:
             return
@@ -53,7 +53,7 @@ class SessionState:
 
 @dataclass(frozen=True, slots=True)
 class EngineSession:
-    """Over a Spark of our own, or over one that Connect reaches."""
+    """A session of Spark, started by Paimark or reached over Connect, and its warehouse."""
 
     spark: SparkSession
     conf: SessionConf
@@ -65,21 +65,21 @@ class EngineSession:
 
     @classmethod
     def begin(cls, spark: SparkSession, start: Start) -> EngineSession:
-        """Set up as an earlier engine of the same session was."""
+        """Set up a session, and repeat `start.session`: statements of an earlier engine of the session."""
         files = open_files(start.warehouse, start.options)
         warehouse = WarehouseAccess(files, files.uri, start.options)
         conf = SessionConf(spark)
         natives = NativeScans(conf, warehouse)
         views = Views(spark, natives)
         for sql in start.session:
-            # It went well once; a variable that it needs may be gone.
+            # It succeeded before, but may need a variable that is gone.
             with suppress(PySparkException):
                 spark.sql(sql)
         conf.forget()
         return cls(spark, conf, warehouse, natives, views, SessionState(conf), start.read_only)
 
     def opener(self, fold: TimeFolder | None) -> Opener:
-        """Resolves the tables of the statement that comes now."""
+        """An opener for the tables of the next statement."""
         now = time.time_ns() // 1_000_000
         zone = zone_of(self.state.zone)
         return Opener(self.warehouse, self.natives, self.state.database, zone, now, fold)

@@ -1,4 +1,4 @@
-"""What SHOW says of one table, from its metadata: columns, properties, partitions, how to make it."""
+"""Answer a SHOW about one table from its metadata: columns, properties, partitions, CREATE statement."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Shown(NamedTuple):
 def shown(
     statement: Statement, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
 ) -> Shown | None:
-    """None for other statements and for what Spark may know. Raises `StatementFailed` at the table's name.
+    """Answer a SHOW; None for other statements, and for a temporary view.
 
-    `temporary` lists the session's views.
+    `temporary` lists the session's views. Raises `StatementFailed` with the position of the table's name.
     """
     show = read_show(statement)
     if show is None or (len(show.parts) == 1 and show.parts[0].lower() in map(str.lower, temporary())):
@@ -83,7 +83,7 @@ def _properties(schema: TableSchema, key: str | None, name: str) -> list[tuple[s
 
 
 def _options(schema: TableSchema) -> dict[str, str]:
-    """With what Paimon takes as options where a table is made."""
+    """The options, with the primary key as an option, as Paimon takes it in CREATE TABLE."""
     keys = {"primary-key": ",".join(schema.primary_keys)} if schema.primary_keys else {}
     return {**schema.options, **keys}
 

@@ -1,4 +1,4 @@
-"""Runs statements in the engine: tables resolved, text spliced, Spark asked, rows told."""
+"""Run statements in the engine: resolve tables, splice the text, let Spark run it, report rows."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ Tell = Callable[[Report | Batch], None]
 
 @dataclass(slots=True)
 class Job:
-    """The statement that runs. `named` are its tables under the names Spark knows them by, `tag` is on its
-    Spark jobs, `view` the temporary view that it makes, `asked` what Spark said of it while its
-    tables were being opened."""
+    """The running statement. `named` are its tables under their names in Spark, `tag` is the tag of its Spark
+    jobs, `view` the temporary view that it makes, `asked` the plan that Spark made while its tables were
+    being opened."""
 
     order: Run
     tell: Tell
@@ -69,7 +69,7 @@ class Job:
     named: Mapping[str, OpenedTable] = field(default_factory=dict)
     view: tuple[str, ...] | None = None
     asked: tuple[int, Said] | None = None
-    # By the name that Spark knows a table by, which one beneath a view has not.
+    # By the table's name in Spark; None for a table beneath a view.
     untold: Sequence[tuple[str | None, Reading]] = ()
 
     @classmethod
@@ -79,64 +79,64 @@ class Job:
 
     @property
     def text(self) -> str:
-        """As Spark gets it."""
+        """The text for Spark."""
         assert self.spliced is not None
         return self.spliced.sql
 
     def tell_readings(self, of_metadata: Collection[str] = ()) -> None:
-        """Tell, once, how each table is read; `of_metadata` are names of those not looked into."""
+        """Report, once, how each table is read; `of_metadata` are names of tables whose files aren't read."""
         readings, self.untold = self.untold, ()
         for name, reading in readings:
             self.tell(replace(reading, scan=LISTED) if name in of_metadata else reading)
 
     def failed(self, error: Exception) -> Failed:
-        """What went wrong, at its place in the statement as it was written."""
+        """Describe an error, with its position in the statement as it was written."""
         spliced = self.spliced or Spliced(self.order.sql, ())
         names = {name: table.label for name, table in self.named.items()}
         return failed(error, spliced.sql, spliced.original_position, names)
 
 
 class Backend(Protocol):
-    """What differs between a Spark of our own (`core.spark.engine.classic`) and one that Connect reaches
-    (`core.spark.engine.remote.connect`)."""
+    """The operations that differ between Paimark's own Spark (`core.spark.engine.classic`) and one over
+    Connect (`core.spark.engine.remote.connect`)."""
 
     @property
     def fold(self) -> TimeFolder | None:
-        """Works out the times that take Spark, where it can."""
+        """Evaluates the times that need Spark; None if the backend can't."""
 
     def warm_up(self) -> WarmUp | None:
-        """What spares the first statement what only the first one costs, if anything does."""
+        """Work that makes the first statement faster; None if there is none."""
 
     def require_allowed(self, order: Run, statement: Statement) -> None:
-        """Before the tables are looked for. Raises `Refused` for a statement that is not run."""
+        """Check a statement before its tables are resolved. Raises `Refused` if it is not supported."""
 
     def tagged(self, job: Job) -> AbstractContextManager[None]:
-        """While inside, what Spark does bears the job's tag, and its progress is told."""
+        """Within the context, Spark's jobs have the job's tag, and their progress is reported."""
 
     def interrupt(self, job: Job, seconds: float) -> None:
-        """Stop what bears the job's tag, `seconds` after it was cancelled."""
+        """Stop the jobs with the job's tag, `seconds` after it was cancelled."""
 
     def is_gone(self, error: Exception) -> bool:
-        """Whether an error is of a Java process that ended: what it says then is of no use to anybody."""
+        """Whether an error comes from the end of the Java process. Its message is useless then."""
 
     def ask(self, job: Job) -> None:
-        """Let Spark plan a query while its tables are being opened. What it has against it, `run` raises."""
+        """Let Spark plan a query while its tables are being opened. `run` raises the errors of planning."""
 
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
-        """Let Spark do it: the rows told, and whether there were more. Of an `insert` it is the query.
+        """Let Spark run it; return the number of reported rows, and whether there were more.
 
-        Before the first rows it has the job tell how its tables are read.
+        For an `insert`, `statement` is its query. Before the first rows, the job reports how tables are read.
         """
 
     def explain(self, job: Job) -> tuple[Collection[str], str]:
-        """Names of the tables that metadata answer, and Spark's plan of the statement that is explained."""
+        """The names of the tables that metadata answer, and Spark's plan of the explained statement."""
 
     def rewrite(self, job: Job, order: Ask | Write) -> Iterable[Told]:
         """Do an action's order."""
 
 
 class _MadeView(NamedTuple):
-    """A temporary view: what it reads, and the `names` of these that its text has."""
+    """A temporary view: the tables that it reads, and the `names` for them in its text."""
 
     parts: tuple[str, ...]
     tables: tuple[OpenedTable, ...]
@@ -144,7 +144,7 @@ class _MadeView(NamedTuple):
 
 
 class Runner:
-    """`run` in one thread; `cancel` and `end` from another."""
+    """Runs statements. `run` is for one thread; `cancel` and `end` are for others."""
 
     def __init__(self, session: EngineSession, backend: Backend) -> None:
         self._session = session
@@ -152,20 +152,20 @@ class Runner:
         self._reads = HeldReads(session.warehouse.files, session.is_read_only)
         self._job: Job | None = None
         self._beside = Beside()
-        # By name, as `_view_key` has it.
+        # By `_view_key`.
         self._made_views: dict[str, _MadeView] = {}
 
     def warm_up(self) -> WarmUp | None:
         return self._backend.warm_up()
 
     def prefetch(self, wanted: Prefetch) -> None:
-        """What `wanted` reads, as far as that is done unasked. Raises what running it would."""
+        """Prefetch what `wanted` would read. Raises the errors of a run."""
         session = self._session
         prefetcher = Prefetcher(session.conf, session.warehouse, session.natives)
         statement = read_statement(wanted.sql)
         if statement.kind != "query" or not prefetcher.is_wanted:
             return
-        # A time that takes Spark to work out is left to the statement.
+        # Without Spark for times: an expression that needs it is evaluated only when the statement runs.
         opener = session.opener(None)
         for use in statement.uses:
             table = opener.resolve(statement.sql, use)
@@ -173,7 +173,7 @@ class Runner:
                 prefetcher.prefetch(table.scan)
 
     def run(self, order: Task, tell: Tell) -> None:
-        """Raises `ParentGone` when nobody listens any more, `JavaGone` without Spark; all else is told."""
+        """Run an order, and report its end, also an error. Raises `ParentGone` and `JavaGone`."""
         self._job = job = Job.of(order, tell)
         end: Finished | Failed
         try:
@@ -184,30 +184,30 @@ class Runner:
         except Exception as error:
             if self._backend.is_gone(error):
                 raise JavaGone from error
-            # Whatever Spark raises ends this statement and not the engine.
+            # An error of Spark's ends this statement, but not the engine.
             end = self._helped(job.failed(error), job)
         finally:
             self._job = None
         tell(CANCELLED if job.cancelled else end)
 
     def _helped(self, end: Failed, job: Job) -> Failed:
-        """Where a table is that Spark found nowhere: in a database that was not chosen, perhaps."""
+        """Add a hint for a table that Spark did not find: a table of that name in another database."""
         if end.hint != NO_TABLE:
             return end
         uses = read_statement(job.order.sql).uses
         at = [use for use in uses if use.position == end.position and len(use.parts) == 1]
         there = ""
-        # A hint is worth no other error than the statement's own.
+        # An error in the search for a hint must not hide the statement's own error.
         with suppress(PaimarkError):
             there = tables_called(self._session.warehouse.files, at[0].parts[0]) if at else ""
         return replace(end, hint=f"Did you mean {there}?") if there else end
 
     def end(self) -> None:
-        """No statement goes on, whatever one is at. From any thread."""
+        """End the protection of the running statement's reads. Any thread may call this."""
         self._reads.end()
 
     def cancel(self, number: int) -> None:
-        """Stop statement `number` if it runs. Returns at once."""
+        """Stop statement `number` if it is running. Returns at once."""
         job = self._job
         if job is not None and job.order.number == number:
             job.cancelled = True
@@ -215,7 +215,7 @@ class Runner:
             threading.Thread(target=self._stop, args=(job,), name="cancel", daemon=True).start()
 
     def _stop(self, job: Job) -> None:
-        """Again and again: between a look at the flag and its next Spark job a statement can't be reached."""
+        """Interrupt repeatedly: a statement that has just checked the flag may still start a Spark job."""
         began = time.monotonic()
         while self._job is job:
             self._backend.interrupt(job, time.monotonic() - began)
@@ -274,7 +274,7 @@ class Runner:
     def _resolved(
         self, opener: Opener, statement: Statement, is_difference: bool
     ) -> tuple[list[OpenedTable], list[OpenedTable]]:
-        """The statement's tables; and those that its views were made of, as they were read then."""
+        """The statement's tables; and the tables of its views, as opened when the views were made."""
         resolved: list[OpenedTable] = []
         beneath: dict[Reading, OpenedTable] = {}
         for use in statement.uses:
@@ -286,7 +286,7 @@ class Runner:
         return opener.differing(resolved) if is_difference else resolved, list(beneath.values())
 
     def _opened(self, opener: Opener, job: Job, *, is_asked: bool) -> dict[str, OpenedTable]:
-        """The job's tables by their names. While their metadata are read, Spark plans what `is_asked`."""
+        """Open the job's tables, by name. With `is_asked`, Spark plans the query while metadata are read."""
 
         def opened() -> dict[str, OpenedTable]:
             return {name: opener.open(table) for name, table in job.named.items()}
@@ -296,7 +296,7 @@ class Runner:
         return self._beside.run(opened, lambda: self._backend.ask(job))
 
     def _is_temporary(self, use: TableUse, statement: Statement) -> bool:
-        """Whether it is a view of the session. Raises `SqlRefused` for a clause behind one."""
+        """Whether it is a view of the session. Raises `SqlRefused` for a time-travel clause after a view."""
         if not self._session.views.is_temporary(use.parts):
             return False
         if use.clause is not None:
@@ -313,12 +313,12 @@ class Runner:
                 self._forget(_view_key(view.parts))
 
     def _forget(self, view: str) -> None:
-        """Nothing goes by the names in its text any more."""
+        """Drop the names in the text of a view that no longer exists."""
         if view in self._made_views:
             self._session.views.drop(self._made_views.pop(view).names)
 
     def _new_view(self, statement: Statement) -> tuple[str, ...] | None:
-        """The view that a statement makes, unless there is one that it leaves."""
+        """The view that a statement creates; None if IF NOT EXISTS keeps an existing one."""
         made = created_view(statement)
         if made is None or (made.keeps_old and self._session.views.is_temporary(made.parts)):
             return None
@@ -337,5 +337,5 @@ class Runner:
 
 
 def _view_key(parts: Sequence[str]) -> str:
-    """One name for a view, in whichever case it is written."""
+    """A key for a view's name, independent of case."""
     return ".".join(parts).lower()

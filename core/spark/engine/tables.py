@@ -1,4 +1,4 @@
-"""From the tables that a statement names to what is read of each: a scan, or a system table's rows."""
+"""Resolve the tables that a statement names to scans, or to the rows of system tables."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _LOOKED_UP = "; its rows are looked up here, without a job"
 
 @dataclass(frozen=True, slots=True)
 class OpenedTable:
-    """One use, resolved. Exactly one of `scan` and `system` is set; `rows` belong to the latter.
+    """A resolved use of a table. Exactly one of `scan` and `system` is set; `rows` are those of `system`.
 
-    `native` is set where Spark's own readers can do the scan, else `why_not` says why they can't.
+    `native` is set if Spark's own readers can do the scan; otherwise `why_not` has the reason.
     """
 
     use: TableUse
@@ -49,12 +49,12 @@ class OpenedTable:
 
     @property
     def unread(self) -> OpenedTable:
-        """Where metadata answer."""
+        """The same table, reported as answered by metadata."""
         return replace_in(self, reading=replace(self.reading, scan=LISTED))
 
     @property
     def explained(self) -> str:
-        """The line that EXPLAIN begins with."""
+        """The table's line in an EXPLAIN."""
         reason = f" ({self.why_not})" if self.why_not else ""
         note = f": {self.reading.note}" if self.reading.note else ""
         asked = f", for {self.use.clause.words} {_asked(self.use)}" if self.use.clause else ""
@@ -64,14 +64,14 @@ class OpenedTable:
 
 
 def explained(opened: Sequence[OpenedTable], plan: str, looked_up: Container[OpenedTable]) -> str:
-    """What EXPLAIN says: a line a table, and Spark's plan. Rows `looked_up` are not read as that has it."""
+    """The output of EXPLAIN: one line per table, then Spark's plan, which doesn't show `looked_up` tables."""
     lines = [table.explained + (_LOOKED_UP if table in looked_up else "") for table in opened]
     return "\n".join([*lines, *([""] if lines else []), plan.strip()])
 
 
 @dataclass(frozen=True, slots=True)
 class Opener:
-    """Resolves one statement's tables, all at the same moment. `zone` is the session's."""
+    """Resolves one statement's tables, all at the time `now_ms` (epoch ms). `zone` is the session's."""
 
     warehouse: WarehouseAccess
     natives: NativeScans
@@ -81,26 +81,26 @@ class Opener:
     fold: TimeFolder | None = None
 
     def resolve(self, sql: str, use: TableUse) -> OpenedTable | None:
-        """The table, and nothing yet of how it is read. None for a name that is not ours: Spark may know it.
+        """Resolve a table, without opening its files. None for a name that Spark may know.
 
-        Raises `StatementFailed` at its position.
+        Raises `StatementFailed` with the table's position.
         """
         with failing_at(use.position):
             return self._resolve(sql, use)
 
     def is_open(self, table: OpenedTable) -> bool:
-        """Whether `open` has nothing to read."""
+        """Whether `open` needs to read nothing."""
         return table.scan is None or self.natives.knows(table.scan.root, table.scan)
 
     def open(self, table: OpenedTable) -> OpenedTable:
-        """By Spark's own readers, where they can. Raises `StatementFailed` at its position."""
+        """Open a table for Spark's own readers if possible. Raises `StatementFailed` with its position."""
         if table.scan is None:
             return table
         with failing_at(table.use.position):
             return opened_scan(self.natives, table.use, table.scan.root, table.scan, table.reading)
 
     def differing(self, tables: list[OpenedTable]) -> list[OpenedTable]:
-        """The two versions of a difference, without the files that both read alike; else what was given."""
+        """The two versions of a difference without the files that are equal in both; otherwise `tables`."""
         scans = [table.scan for table in tables if table.scan is not None]
         if len(scans) != 2 or len(tables) != 2:
             return tables
@@ -121,7 +121,7 @@ class Opener:
             return self._system(sql, use, root, label, system_table(name.system), name.branch)
         resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
         snapshot = resolved.snapshot if resolved is not None else None
-        # By that name nobody means rows of other branches as well.
+        # `t$branch_main` means only the rows of main, without those of fallback branches.
         asked: Asked | None = "root" if f"branch_{MAIN}" in use.parts[-1].split("$") else None
         scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None, asked=asked)
         version = self._version(resolved, root, name.branch)
@@ -161,11 +161,11 @@ class Opener:
 
 
 def opened_scan(natives: NativeScans, use: TableUse, root: Root, scan: Scan, reading: Reading) -> OpenedTable:
-    """To be read by Spark's own readers where they can."""
+    """Open a scan for Spark's own readers if possible, otherwise for the Python source."""
     try:
         native = natives.open(root, scan)
     except NotNative as why:
-        # Which travels with every task.
+        # Leave out `beside`, because the scan is sent with every task.
         alone = natives.for_python(replace(scan, beside=None))
         return OpenedTable(use, reading.table, replace(reading, scan=SCANNED), alone, why_not=str(why))
     return OpenedTable(use, reading.table, replace(reading, scan=NATIVE), scan, native=native)

@@ -1,7 +1,7 @@
-"""Tables as views of the Spark session, under names that nobody types.
+"""Make views of tables in the Spark session, under internal names.
 
-A query is planned on stand-ins without rows, which shows what it needs of each table. Then the tables
-themselves, read with just those columns and rows, are put where their stand-ins are in the plan.
+Spark plans a query on stand-ins without rows, which shows what it needs of each table. Then the tables, read
+with only those columns and rows, replace the stand-ins in the plan.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ class Views:
         self._session = session
         self._natives = natives
         self.queries = Queries(session, PREFIX)
-        # Of Spark over Connect there is none to be had.
+        # Over Connect there is no Java session.
         java: Any = getattr(session, "_jsparkSession", None)
         self._catalog: Any = None if java is None else java.sessionState().catalog()
-        # Frames, and columns.
+        # A cache of frames and of schemas.
         self._made_before: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._made = 0
 
     def names(self, opened: Sequence[OpenedTable]) -> dict[str, OpenedTable]:
-        """A name for each table, in their order, that no view had yet."""
+        """A new name for each table, in their order."""
         self._made += 1
         return {f"{PREFIX}{self._made}_{index}": table for index, table in enumerate(opened)}
 
     def query(self, sql: str, named: Mapping[str, OpenedTable]) -> DataFrame:
-        """The query `sql` over tables as `named`, reading no more of them than it needs."""
+        """The frame of a query over the `named` tables, which reads only what the query needs."""
         _, said = self.asked(sql, named, "plan")
         self.read(said, named, None)
         return self.queries.frame()
@@ -68,7 +68,7 @@ class Views:
         how: How,
         limit: int | None = None,
     ) -> tuple[int, Said]:
-        """What Spark says of a statement over stand-ins: what it is called and made of, but no rows yet.
+        """Let Spark parse and plan a statement over stand-ins; return the query's number and description.
 
         `limit` is how many rows will be shown, None for all.
         """
@@ -85,7 +85,7 @@ class Views:
             self.drop(listed)
 
     def explained(self, sql: str, named: Mapping[str, OpenedTable]) -> str:
-        """What Spark says to an EXPLAIN over tables as `named`."""
+        """The output of Spark's EXPLAIN over the `named` tables."""
         self.register(named)
         try:
             return str(self._session.sql(sql).collect()[0][0])
@@ -93,7 +93,7 @@ class Views:
             self.drop(named)
 
     def looked_up(self, sql: str, named: Mapping[str, OpenedTable]) -> set[str]:
-        """Of an EXPLAIN, which tables are read without a job, by names as in `named`."""
+        """The tables of an EXPLAIN that are read without a job, by their names in `named`."""
         if self._catalog is None or not any(table.native for table in named.values()):
             return set()
         needed = needs(self.asked(sql, named, "explain")[1].nodes, None)
@@ -112,9 +112,9 @@ class Views:
         limit: int | None,
         tell: Callable[[Collection[str]], None] = lambda names: None,
     ) -> Read:
-        """Give the query at hand the tables' rows. `tell` gets the names of those that metadata answer.
+        """Give the current query its tables. Calls `tell` with the names of those that metadata answer.
 
-        `limit` is how many of the query's rows will be looked at, None for all.
+        `limit` is how many of the query's rows will be read, None for all.
         """
         opened, held = list(named.values()), 0
         needed = needs(said.nodes, limit)
@@ -130,25 +130,25 @@ class Views:
     def register(
         self, named: Mapping[str, OpenedTable], needs: Mapping[str, ViewNeeds] = MappingProxyType({})
     ) -> None:
-        """Make views of the tables with what is needed of them: all, of those that `needs` does not name."""
+        """Make views of the tables, with only what `needs` has for a table, or all of one that it lacks."""
         for name, table in named.items():
             is_listed = table.scan is None
             frame = _system_frame(self._session, table) if is_listed else self._table(table, needs.get(name))
             frame.createOrReplaceTempView(name)
 
     def drop(self, named: Mapping[str, OpenedTable]) -> None:
-        # Of Spark's own ways there, one tidies up after views that were cached; these are not.
+        # The catalog's method is faster: the session's also uncaches a view, and these are not cached.
         drop = self._session.catalog.dropTempView if self._catalog is None else self._catalog.dropTempView
         for name in named:
             drop(name)
 
     def temporary(self) -> list[str]:
-        """The names of the temporary views that the user has made."""
+        """The names of the user's temporary views."""
         listed = self._session.catalog.listTables()
         return sorted(each.name for each in listed if each.isTemporary and not each.name.startswith(PREFIX))
 
     def is_temporary(self, parts: Sequence[str]) -> bool:
-        """Whether the user has made a temporary view of that name, of this session or of all."""
+        """Whether there is a temporary view of that name, in this session or global."""
         if self._catalog is None:
             return False
         match parts:
@@ -159,7 +159,7 @@ class Views:
         return False
 
     def _columns(self, scan: Scan) -> str:
-        """A schema in JSON."""
+        """The columns of a scan as a schema in JSON."""
         made: str = self._kept(("columns", scan.schema), lambda: spark_columns(scan).json())
         return made
 
@@ -167,14 +167,14 @@ class Views:
         return None if table.native is None else self._natives.summary(table.native, need)
 
     def _table(self, table: OpenedTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
-        """The rows that are needed, None for all; columns not needed may be nulls. Or the `summary`."""
+        """A frame of the needed rows (None: all), in which other columns may be null; or of the `summary`."""
         if table.native is not None:
             return self._natives.frame(table.native, need, summary)
         assert table.scan is not None
         scan = replace(table.scan, filters=False) if need is None else _narrowed(table.scan, need)
         text = scan.to_text()
         reader = _source(self._session, text, spark_columns(scan))
-        # Once Spark has told a source the conditions of a statement, it reads every later one by them.
+        # A frame with filters can't be reused: Spark keeps the first statement's conditions in the source.
         return reader.load() if scan.filters else self._kept(("", text), reader.load)
 
     def _kept(self, key: tuple[str, str], make: Callable[[], Any]) -> Any:
@@ -201,7 +201,7 @@ def _narrowed(scan: Scan, need: ViewNeeds) -> Scan:
 
 
 def empty_frame(session: SparkSession, warehouse: str, options: Mapping[str, str]) -> DataFrame:
-    """A table without rows, of one column `a`, that workers read."""
+    """A table without rows, with one column `a`, which the Python workers read."""
     scan = Scan(warehouse, options, "none", "none", None, NO_TABLE)
     return _source(session, scan.to_text(), "a int").load()
 

@@ -1,1 +1,1 @@
-"""Queries as Spark plans them, over stand-ins of our tables; and plans kept for when a query comes again."""
+"""Plan queries in Spark over stand-ins for our tables, and cache plans for repeated queries."""

@@ -1,4 +1,4 @@
-"""What is done in a thread of its own while this one waits for Java."""
+"""Run a function in another thread while this one waits for Java."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ T = TypeVar("T")
 
 
 class Beside:
-    """One thread, which stays: Java has one of its own for each thread of ours that calls it."""
+    """One permanent thread: Java starts a thread of its own for each Python thread that calls it."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="beside")
 
     def run(self, function: Callable[[], T], meanwhile: Callable[[], None]) -> T:
-        """Both are over when it returns. Raises what `function` does, else what `meanwhile` does."""
+        """Run both, and wait for both. Raises the error of `function`, else that of `meanwhile`."""
         call = self._thread.submit(copy_context().run, function)
         try:
             meanwhile()

@@ -1,8 +1,8 @@
-"""Plans of queries, for when one is asked again of the same tables at the same snapshots in the same session.
+"""A cache of query plans, for the same query of the same tables at the same snapshots in the same session.
 
-What decides a plan is its text, the database of plain names, how many rows are shown, the tables and the
-session: settings, time zone, temporary views, variables. The first are the `PlanKey`; whatever may change the
-session empties `KeptPlans`. Only plans that give the same rows at any time are kept, and never rows.
+A plan depends on the text, the current database, how many rows are shown, the tables, and the session:
+settings, time zone, temporary views, variables. All but the session are in the `PlanKey`; any statement that
+may change it empties `KeptPlans`. Only plans with the same result at any time are cached, and never rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MOST_BYTES = 64 << 20
 
 
 class PlanKey(NamedTuple):
-    """`tables` are the uses of tables in the text, with what says which files of which table are read how."""
+    """`tables` are the uses of tables in the text, each with the key of what is read for it."""
 
     sql: str
     database: str | None
@@ -33,7 +33,7 @@ class PlanKey(NamedTuple):
 def plan_key(
     statement: Statement, database: str | None, limit: int | None, tables: Collection[OpenedTable]
 ) -> PlanKey | None:
-    """None where a table is read in a way that a plan of it can't be used again, and for `DATE'today'`."""
+    """The key of a query; None if a table isn't read by Spark's own readers, and for `DATE'today'`."""
     read = tuple((table.use, table.native.key) for table in tables if table.native is not None)
     if len(read) < len(tables) or any(starmap(_is_of_the_clock, pairwise(statement.tokens))):
         return None
@@ -41,15 +41,15 @@ def plan_key(
 
 
 def _is_of_the_clock(first: Token, second: Token) -> bool:
-    """Whether it is a time in words, which is a time like any other once Spark has read the text."""
+    """Whether it is a time in words (`today`), which Spark's parser replaces by a literal."""
     is_time = first.upper == "DATE" or first.upper.startswith("TIMESTAMP")
     return is_time and second.kind == "string" and second.value.strip()[:1].isalpha()
 
 
 class KeptPlan(NamedTuple):
-    """A plan by its `number` in `Queries`. `schema` begins a stream of its rows, `most` is its own LIMIT.
+    """A plan by its `number` in `Queries`. `schema` begins the stream of its rows, `most` is its own LIMIT.
 
-    `unread` are places of the tables that metadata answer, `bytes` about those that Java holds for it.
+    `unread` are the places of tables that metadata answer; `bytes` is about what Java holds for the plan.
     """
 
     number: int
@@ -62,7 +62,7 @@ class KeptPlan(NamedTuple):
 
 
 class KeptPlans:
-    """The last ones, as many as there is room for."""
+    """The most recently used plans, within limits."""
 
     def __init__(self) -> None:
         self._plans: OrderedDict[PlanKey, KeptPlan] = OrderedDict()
@@ -82,7 +82,7 @@ class KeptPlans:
             self._plans.popitem(last=False)
 
     def clear(self) -> None:
-        """The session may be another one now."""
+        """Drop all plans, because the session may have changed."""
         self._plans.clear()
 
     @property

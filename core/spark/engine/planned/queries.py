@@ -1,6 +1,6 @@
-"""Asks Spark what a statement is and needs: `native/Queries.java`, from here.
+"""Let Spark parse and plan statements: the Python side of `native/Queries.java`.
 
-A call into Java takes 0.2 ms whatever it does, so a query is planned in one.
+Any call to Java takes 0.2 ms, so a query is planned in one call.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.summaries.frames import classes
 from core.spark.protocol import StageProgress
 
-# Whether it is only looked at, planned as it is, or planned to show its rows to somebody: then its LIMIT is
-# `most`, and no longer in the plan. Of an EXPLAIN the query that it explains is planned.
+# look: parse only. plan: plan the query unchanged. show: plan it to show rows; its LIMIT becomes `most`, and
+# leaves the plan. explain: plan the query that an EXPLAIN explains.
 How = Literal["look", "plan", "show", "explain"]
 
 
 class Said(msgspec.Struct, frozen=True):
-    """What Spark says of a statement. `kind` is the class of its plan. What `reads` only computes rows;
+    """Spark's description of a statement. `kind` is the class of its plan. `reads`: it only computes rows.
 
-    of that, planned, `columns` are a schema in JSON, `nodes` its optimised plan and its subqueries'.
-    One that is `lasting` gives the same rows whenever it reads the same. Of a frame only columns are said.
+    If it was planned, `columns` is a schema in JSON, `nodes` are its optimised plan and those of subqueries.
+    `lasting`: it gives the same rows whenever its tables are the same. For a frame it has columns and nodes.
     """
 
     kind: str = ""
@@ -45,7 +45,7 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class StandIn(msgspec.Struct, frozen=True, array_like=True):
-    """A table without rows in the place of one of ours. `columns` are a schema in JSON."""
+    """A table without rows that stands for one of ours. `columns` is a schema in JSON."""
 
     name: str
     place: str
@@ -56,32 +56,35 @@ _said = msgspec.json.Decoder(Said)
 
 
 class Queries:
-    """One query is at hand at a time: the one asked last. Of earlier ones Java has the `plans`, no others.
+    """The queries in Java. The last one is the current one; of earlier ones Java keeps only `plans`.
 
-    `prefix` begins names that nobody types.
+    `prefix` begins internal names.
     """
 
     def __init__(self, session: SparkSession, prefix: str) -> None:
         self._session = session
         self._prefix = prefix
         self._asked = 0
-        # The tables of the query at hand that Java has not been told of, as it has them, by their places.
+        # Java frames of the current query's tables that were not sent to Java yet, by place.
         self._untold: dict[str, Any] = {}
         self.plans = KeptPlans()
 
     def tag(self) -> None:
-        """What this thread has Spark do from now on bears the statement's tag, as it does from `asked` on."""
+        """Set the statement's tag on this thread's Spark jobs, as `asked` does."""
         self.java.tag(job_tag())
 
     def progress(self, tag: str) -> StageProgress | None:
-        """Of the jobs that bear the tag. From any thread."""
+        """The progress of the jobs with the tag. Any thread may call this."""
         stages, stages_done, tasks, done = map(int, self.java.progress(tag).split())
         if not stages:
             return None
         return StageProgress(done, tasks, f"stage {min(stages_done + 1, stages)} of {stages}")
 
     def asked(self, text: str, how: How, stand_ins: Iterable[StandIn], limit: int | None) -> tuple[int, Said]:
-        """Its number, and what Spark says. `limit` is how many rows will be shown, None for all."""
+        """Parse or plan a statement; return its number and description.
+
+        `limit` is how many rows will be shown, None for all.
+        """
         self._asked += 1
         self._untold.clear()
         views = msgspec.json.encode(list(stand_ins)).decode()
@@ -91,44 +94,44 @@ class Queries:
         return self._asked, _said.decode(said)
 
     def take(self, frame: DataFrame) -> Said:
-        """Put a frame in the place of the one at hand."""
+        """Replace the current query by a frame."""
         return _said.decode(self.java.taken(frame._jdf))
 
     def put(self, place: str, table: DataFrame) -> None:
-        """The rows of one of the tables of the query at hand."""
+        """Set the frame of one of the current query's tables."""
         self._untold[place] = table._jdf
 
     def frame(self) -> DataFrame:
-        """The query at hand, with its tables."""
+        """The frame of the current query, with its tables."""
         self.tell_tables()
         return DataFrame(self.java.frame(), self._session)
 
     def few(self, results: Any, number: int, before: bool, most: int) -> bytes | None:
-        """What `ResultRows` in Java gives for query `number`, which may have run `before`.
+        """The rows of query `number` from `ResultRows` in Java; None if they may be more than `most`.
 
-        None where its rows may be more than `most`.
+        `before`: the query has run before.
         """
-        # All but one, which goes along: most queries have no more.
+        # One table is sent with this call, because most queries have only one.
         place, table = self._untold.popitem() if self._untold else (None, None)
         self.tell_tables()
         found: bytes | None = self.java.few(results, number, before, most, place, table)
         return found
 
     def many(self, number: int, before: bool) -> Any:
-        """Query `number` as Java has it, which may have run `before`. From any thread, its tables told."""
+        """Java's frame of query `number`; `before`: it ran before. For any thread, after `tell_tables`."""
         return self.java.frame(number, before)
 
     def tell_tables(self) -> None:
-        """Let Java have the tables that were put."""
+        """Send the tables that were put to Java."""
         while self._untold:
             self.java.put(*self._untold.popitem())
 
     def explained(self) -> str:
-        """What Spark says of the query at hand, as an EXPLAIN has asked."""
+        """The output of EXPLAIN for the current query."""
         self.tell_tables()
         return str(self.java.explained())
 
-    # Who looks how far a statement is does so in a thread of its own, and finds the same queries there.
+    # Once for all threads: the thread that reports progress uses the same queries.
     @once_for_all
     def java(self) -> Any:
         plans = compiled(self._session, "Plans", classes(self._session))

@@ -1,4 +1,4 @@
-"""Statements over Spark Connect, where Spark and its plans are a server's.
+"""Run statements over Spark Connect: Spark and its plans are on a server.
 
 Begin with `connect`.
 """

@@ -1,7 +1,7 @@
-"""Statements over Spark Connect: a server of somebody's runs them, and no Java process here.
+"""Run statements over Spark Connect: an existing server runs them, without a Java process here.
 
-Its Python, and its executors', need pypaimon and msgspec; this package is sent along. Tables are read by the
-Python source and nothing is written, as all else needs what only a driver of one's own has.
+The Python of the server and of its executors needs pypaimon and msgspec; this package is sent there. Tables
+are read by the Python source, and nothing is written, because all else needs a driver on this machine.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PACKAGES = ("grpc", "grpc_status", "google.rpc", "zstandard")
 
 
 def connect(start: Start) -> Runner:
-    """Raises `Unavailable`: what is missing here, at the server, or of its Python."""
+    """Connect to a server. Raises `Unavailable` if anything is missing here, there, or in its Python."""
     master = str(start.master)
     if not all(map(_is_there, _PACKAGES)):
         raise Unavailable(
@@ -76,12 +76,12 @@ def _connected(master: str, start: Start) -> SparkSession:
         )
     settings = {"spark.sql.python.filterPushdown.enabled": "true", **UNCUT, **start.conf}
     for name, value in settings.items():
-        # What is not of a session was settled when the server started.
+        # Other settings were fixed when the server started.
         if name.startswith("spark.sql."):
             spark.conf.set(name, value)
     spark.addArtifacts(str(package(Path(start.scratch))), pyfile=True)
     spark.dataSource.register(PaimarkSource)
-    # On a table without rows: whether the server's Python has what it takes.
+    # Read a table without rows, to check that the server's Python has the packages.
     empty_frame(spark, start.warehouse, start.options).collect()
     return spark
 
@@ -95,7 +95,7 @@ def _is_there(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """A `Backend`."""
+    """The `Backend` for a server over Spark Connect."""
 
     session: EngineSession
 
@@ -104,7 +104,7 @@ class Connect:
         return None
 
     def warm_up(self) -> None:
-        """The server is warm, or others are to blame."""
+        """None: the server has been running before."""
 
     def require_allowed(self, order: Run, statement: Statement) -> None:
         if order.inserting is not None:
@@ -125,7 +125,7 @@ class Connect:
 
     def interrupt(self, job: Job, seconds: float) -> None:
         with suppress(Exception):
-            # Whoever waits for the statement sees what became of the server.
+            # The thread that waits for the statement reports errors of the server.
             self.session.spark.interruptTag(job.tag)
 
     def is_gone(self, error: Exception) -> bool:
@@ -139,7 +139,7 @@ class Connect:
         raise _no_writing()
 
     def ask(self, job: Job) -> None:
-        """Its tables are open at once."""
+        """Nothing to do: opening tables takes no time here."""
 
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         limit, views = job.order.limit, self.session.views
@@ -147,7 +147,7 @@ class Connect:
         needs: dict[str, ViewNeeds] = {}
         try:
             with suppress(PySparkException):
-                # What Spark says of a statement it says again below.
+                # Spark raises the error again below.
                 needs = needed(self.session.spark, job.text, job.named)
             views.register(job.named, needs)
             frame = self.session.spark.sql(job.text)
@@ -163,7 +163,7 @@ class Connect:
         return connected.client
 
     def _rows(self, frame: Any) -> Iterator[SentBatch]:
-        """As they come."""
+        """Yield rows as they arrive."""
         plan = frame._plan.to_proto(self._client)
         for part in self._client.to_table_as_iterator(plan, frame._plan.observations):
             if isinstance(part, pa.Table):

@@ -1,8 +1,8 @@
-"""What a query over Connect needs of each table: asked of the server's optimiser, on stand-ins without rows.
+"""Find what a query over Connect needs of each table, from the server's optimised plan on stand-ins.
 
-Of a plan there is only its text to be had. So each column of a stand-in is an expression that Spark can't
-work out beforehand, with a mark of its own in it: what the optimised plan does not mention is not needed. A
-mark that is there for another reason, as in a literal of the query, only has more read.
+Connect gives only the text of a plan. So each column of a stand-in is an expression that Spark can't fold,
+with a unique mark in it: a column whose mark is not in the optimised plan is not needed. If a mark occurs for
+another reason, for example in a literal of the query, only more is read.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from core.spark.datasource.types import spark_columns
 from core.spark.engine.tables import OpenedTable
 from core.spark.native.needs import ViewNeeds
 
-# So that no text is cut short.
+# Settings by which no text of a plan is cut off.
 UNCUT = {
     "spark.sql.debug.maxToStringFields": str((1 << 31) - 1),
     "spark.sql.maxPlanStringLength": str((1 << 31) - 16),
 }
-# Cut short or blackened all the same, a text says nothing of what it leaves out.
+# The signs of a text that is cut off or redacted in spite of that.
 _INCOMPLETE = re.compile(r"\.\.\. \d+ more |\(redacted\)|truncated")
-# More rows than any table has: nothing is planned otherwise because there are few.
+# More rows than any table has, so that Spark doesn't plan differently for few rows.
 _ROWS = 1 << 60
 
 
 def needed(spark: SparkSession, sql: str, named: Mapping[str, OpenedTable]) -> dict[str, ViewNeeds]:
-    """By the names that `sql` has for them; without those of which all is read.
+    """The needs by the tables' names in `sql`; without the tables of which everything is read.
 
-    Leaves stand-ins under these names. Raises what Spark says of the query.
+    Leaves stand-ins under these names. Raises Spark's errors.
     """
     fields: dict[str, list[StructField]] = {}
     for place, (name, table) in enumerate(named.items()):
@@ -60,7 +60,7 @@ def _stand_in(spark: SparkSession, place: int, fields: list[StructField]) -> Dat
 
 
 def _column(mark: str, field: StructField) -> Any:
-    """A value of that type that depends on the row, as far as anybody can tell."""
+    """An expression of that type, always null, that seems to depend on the row."""
     nothing = sql_functions.array(sql_functions.lit(None).cast(field.dataType))
     text = sql_functions.concat(sql_functions.lit(mark), sql_functions.col("id").cast("string"))
     return sql_functions.element_at(nothing, sql_functions.length(text)).alias(field.name)
@@ -71,7 +71,7 @@ def _columns(text: str, place: int, fields: list[StructField]) -> set[str]:
 
 
 def _is_once(text: str, place: int) -> bool:
-    """Whether the table is in the optimised plan in one place: only then its conditions are all there are."""
+    """Whether the table occurs once in the optimised plan; only then may conditions be pushed down to it."""
     return text.count(f"Range ({place}, {_ROWS + place}, step=1, splits=Some(") == 1
 
 
