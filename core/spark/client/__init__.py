@@ -1,4 +1,4 @@
-"""The engine's process as the console and the command use it.
+"""Start and use the engine's process from the console and the command.
 
 Begin with `client`.
 """

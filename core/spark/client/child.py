@@ -1,7 +1,7 @@
-"""One engine process as its parent sees it: spawned with a channel of its own, read by a thread, killed.
+"""One engine process, from its parent's side: spawn it with a channel, read that in a thread, kill it.
 
-The process leads a session, so ctrl+c in the terminal does not reach it, and a process group, so that the
-Java process and all it started end with it, also when the engine itself is gone already.
+The process leads a session, so ctrl+c in the terminal does not reach it. It also leads a process group, so
+that the Java process and all others in it can be killed even after the engine itself has ended.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from core.spark.protocol import (
 
 _CLOSE_SECONDS = 5.0
 _LARGEST_LOG = 4 << 20
-# Events that may wait for the caller before the engine is made to wait.
+# So many events may wait for the caller; then the engine has to wait.
 _WAITING_EVENTS = 8
 
 
 class EngineProcess:
-    """`ready` is set when Spark has started, `answers` counts statements ended, `ended`: all is gone."""
+    """`ready` is set when Spark has started. `answers` counts ended statements. `ended`: it is all gone."""
 
     def __init__(self, log_path: Path) -> None:
         self._sending = threading.Lock()
@@ -54,11 +54,11 @@ class EngineProcess:
         self._dropping = True
         self.answers = 0
         self.ready: Ready | None = None
-        # The query whose tables were made ready last.
+        # The query whose tables were prefetched last.
         self.prefetched = ""
         self.ended = False
         self.last_words: Died | None = None
-        # The log comes first: without one nothing is left behind.
+        # Open the log first: if that fails, nothing has to be cleaned up.
         with _open_log(log_path) as log:
             environment, others = without_other_spark()
             for each in others:
@@ -84,7 +84,7 @@ class EngineProcess:
         return self._process.pid
 
     def order(self, message: Order) -> bool:
-        """Send an order; False when the process is gone."""
+        """Send an order; False if the process is gone."""
         with self._sending:
             try:
                 send(self._channel, message)
@@ -93,20 +93,20 @@ class EngineProcess:
         return True
 
     def begin(self) -> int:
-        """Keep events for `next_event` from here on; return `answers` as it is once the statement ended."""
+        """Begin to keep events for `next_event`; return the value of `answers` after the statement's end."""
         with self._changed:
             self._events.clear()
             self._dropping = False
             return self.answers + 1
 
     def drop_rows(self) -> None:
-        """Nobody takes rows any more: only the statement's end is kept."""
+        """Drop all further events but the statement's end, because nobody takes rows any more."""
         with self._changed:
             self._dropping = True
             self._changed.notify_all()
 
     def next_event(self) -> Event | None:
-        """The statement's next event, waiting for it; None when the process ended without one."""
+        """Wait for the statement's next event; None if the process ended without one."""
         with self._changed:
             self._changed.wait_for(lambda: self._events or self.ended)
             if not self._events:
@@ -115,25 +115,25 @@ class EngineProcess:
             return self._events.popleft()
 
     def wait(self, reached: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait for something that a report or the end of the process brings about."""
+        """Wait until `reached` is true, which is checked after each report and at the end of the process."""
         with self._changed:
             return self._changed.wait_for(reached, timeout)
 
     def exit_code(self) -> int:
-        """How the process ended; negative for a signal."""
+        """The exit code of the process; negative for a signal. Waits for its end."""
         return self._process.wait()
 
     def close(self) -> None:
-        """End it: by asking, and by force when that takes too long. Returns when it is gone."""
+        """End the process: by an order, and by force if that takes too long. Returns when it is gone."""
         if self.order(Close()):
             self.wait(lambda: self.ended, _CLOSE_SECONDS)
         self.kill()
         self._reader.join()
 
     def kill(self) -> None:
-        """End it and everything it started, at once."""
+        """Kill the process and everything it started, at once."""
         with self._ending:
-            # Until it is waited for, its number can't be another group's.
+            # Until the process is waited for, its number can't belong to another group.
             if self._process.returncode is None:
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
@@ -145,7 +145,7 @@ class EngineProcess:
             with self._changed:
                 self._take(report)
                 self._changed.notify_all()
-        # The group outlives its leader: a Java process left behind goes with it.
+        # The group may outlive its leader: kill a Java process that is left.
         self.kill()
         with self._changed:
             self.ended = True
@@ -181,7 +181,7 @@ def _open_log(path: Path) -> IO[bytes]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         too_large = path.exists() and path.stat().st_size > _LARGEST_LOG
-        # A pipe that nobody reads is not waited for; a device takes what nobody wants to keep.
+        # Don't block on a pipe that nobody reads. The path may also be a device, to discard the log.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | (os.O_TRUNC * too_large)
         return os.fdopen(os.open(path, flags, 0o600), "wb")
     except OSError as error:

@@ -1,7 +1,7 @@
-"""The engine as the console and the command use it. Imports neither pyspark nor pyarrow.
+"""The client of the engine, for the console and the command. Imports neither pyspark nor pyarrow.
 
-One statement runs at a time: `run` in one thread, `cancel` and `close` from any. An engine that died, or was
-ended because nobody asked it anything for long, is started again by the next statement.
+One statement runs at a time: `run` is for one thread, any thread may call `cancel` and `close`. If the engine
+died, or was ended because it was idle, the next statement starts it again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from core.spark.protocol import Cancel, Cause, Event, Failed, Finished, Prefetch
 
 EngineState = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
 
-# A cancelled statement that has not ended by then ends with its engine.
+# If a cancelled statement has not ended after this time, its engine is killed.
 GRACE_SECONDS = 5.0
 
 
 class _Sent(NamedTuple):
-    """A task on its way. `answer` is its end's place among all that the process gives."""
+    """A task that was sent. `answer` is the process's `answers` at the task's end."""
 
     process: EngineProcess
     number: int
@@ -38,10 +38,10 @@ class _Sent(NamedTuple):
 
 
 class Engine:
-    """A Spark of its own, in a child process. Starts nothing until `start` or the first `run`."""
+    """A Spark in a child process. Starts nothing before `start` or the first `run`."""
 
     def __init__(self, settings: Settings, log_path: Path) -> None:
-        """`log_path` gets all that Spark writes."""
+        """`log_path` gets the whole output of Spark."""
         self.settings = settings
         self.log_path = log_path
         self._lock = threading.Lock()
@@ -56,13 +56,13 @@ class Engine:
         self._may_kill = True
         self._sent: _Sent | None = None
         self._resting = False
-        # What was set is set again when it is started again.
+        # Statements that changed the session; a new engine repeats them.
         self._session: list[str] = []
         self._idle = Idle(idle_seconds(settings.spark_conf), self._rest)
 
     @property
     def state(self) -> EngineState:
-        """`resting`: it was ended because it was not used, and starts again with the next statement."""
+        """`resting`: the engine was ended because it was idle; the next statement starts it again."""
         process = self._process
         if process is None:
             return "resting" if self._resting else "stopped"
@@ -74,17 +74,17 @@ class Engine:
 
     @property
     def begins_anew(self) -> bool:
-        """Whether the next statement waits for a start, into a session in which nothing was set."""
+        """Whether the next statement has to wait for a start, and no statement has changed the session."""
         return self.state in ("stopped", "resting", "starting") and not self._session
 
     def start(self) -> None:
-        """Start the engine if it does not run. Returns at once; `state` and `wait_ready` say how it goes."""
+        """Start the engine unless it runs. Returns at once; `state` and `wait_ready` give the result."""
         self._started()
 
     def wait_ready(self, timeout: float | None = None) -> float:
-        """Start it if need be, wait until it takes statements, and say how many seconds its start took.
+        """Start the engine unless it runs, wait until it is ready, and return the duration of its start (s).
 
-        Raises `Unavailable` when it can't start, or has not in `timeout` seconds.
+        Raises `Unavailable` if it can't start, or doesn't within `timeout` seconds.
         """
         process = self._started()
         if not process.wait(lambda: process.ready is not None or process.ended, timeout):
@@ -103,7 +103,7 @@ class Engine:
     def run(
         self, sql: str, *, database: str | None = None, limit: int | None = None, differing: bool = False
     ) -> Generator[Event]:
-        """One statement's events, ending with exactly one `Finished` or `Failed`. Blocks between them.
+        """Run one statement, and yield its events. The last one is the only `Finished` or `Failed`.
 
         `limit` is the most rows wanted, None for all; `differing` is as in `Run`. Closing the iterator early
         cancels the statement.
@@ -111,7 +111,7 @@ class Engine:
         yield from self.do(Run(0, sql, database, limit, differing=differing))
 
     def do(self, task: Task) -> Generator[Event]:
-        """The events of any task, as of `run`. Its number is given here."""
+        """As `run`, for any task. Replaces its number."""
         if not self._busy.acquire(blocking=False):
             yield Failed("Another statement is still running", "Cancel it, or wait for its end.")
             return
@@ -125,14 +125,14 @@ class Engine:
         finally:
             self._busy.release()
             self._idle.used()
-        # Whoever hears the end need not ask for more for the next statement to run.
+        # Yield the end only now: then the caller can run the next statement before it exhausts the iterator.
         if end is not None:
             yield end
 
     def prefetch(self, sql: str) -> None:
-        """Say which query may come next: a running engine makes its tables ready when there is time.
+        """Announce a query that may come next: a running engine prefetches its tables when it is idle.
 
-        None is started for that, nor kept from its rest. Returns at once, and fails never.
+        Starts no engine, and doesn't count as use. Returns at once, and never fails.
         """
         process = self._process
         if process is not None and not process.ended:
@@ -141,8 +141,8 @@ class Engine:
     def cancel(self, *, may_kill: bool = True, of: int | None = None) -> None:
         """Stop the running statement, if there is one: its events end with `Failed`.
 
-        Where that takes long the engine is killed, unless it may not be: then `kill` is for the caller. `of`
-        is the number of a thread: what another one has asked for goes on.
+        If that takes long, the engine is killed, unless `may_kill` is False: then the caller may call `kill`.
+        `of` is a thread's ident: the statement is only stopped if that thread runs it.
         """
         with self._lock:
             if not self._runs(of) or self._cancelled:
@@ -153,10 +153,7 @@ class Engine:
             self._stop(sent)
 
     def kill(self, *, of: int | None = None) -> None:
-        """End the running statement with its engine; temporary views and what is cached go with it.
-
-        `of` is as in `cancel`.
-        """
+        """Kill the engine with its running statement, temporary views and caches. `of` is as in `cancel`."""
         with self._lock:
             process = self._process
             if process is None or not self._runs(of):
@@ -168,7 +165,7 @@ class Engine:
         return self._busy.locked() and of in (None, self._caller)
 
     def close(self) -> None:
-        """End the engine and everything it started. Returns when nothing of it is left."""
+        """End the engine and everything it started. Returns when all of that has ended."""
         self._idle.stop()
         with self._lock:
             process, self._process = self._process, None
@@ -177,7 +174,7 @@ class Engine:
             process.close()
 
     def close_at_once(self) -> None:
-        """The same by force; a `close` that another thread waits in returns sooner for it."""
+        """As `close`, by force. Another thread that waits in `close` returns sooner."""
         process = self._closing or self._process
         if process is not None:
             process.kill()
@@ -187,7 +184,7 @@ class Engine:
             process = self._process
             if process is None or self._busy.locked():
                 return
-            # A statement that comes now starts another one.
+            # A statement that comes now starts another engine.
             self._process, self._resting = None, True
         process.close()
 
@@ -204,7 +201,7 @@ class Engine:
             self._sent = sent
             is_cancelled = self._cancelled
         if is_cancelled:
-            # While it was on its way there was nothing to cancel yet.
+            # It was cancelled before it was sent, when there was nothing to stop yet.
             self._stop(sent)
         ended = False
         try:
@@ -220,7 +217,7 @@ class Engine:
         finally:
             if not ended:
                 self.cancel()
-                # Nobody is there any more to say whether the engine may be killed.
+                # The caller is gone, so it can't decide whether to kill the engine: kill it if it is stuck.
                 threading.Thread(target=self._kill_if_stuck, args=(sent,), daemon=True).start()
                 while (event := process.next_event()) is not None:
                     if isinstance(event, Finished | Failed):
@@ -290,5 +287,5 @@ class Engine:
 
 
 def _cause(process: EngineProcess) -> Cause:
-    """Why a process that has ended did not answer."""
+    """The cause of the failure if a process ended without an answer."""
     return "start" if process.ready is None else "engine"

@@ -1,4 +1,4 @@
-"""When an engine that nobody asks anything is ended, so that its memory is somebody else's."""
+"""A timer that ends an idle engine, to free its memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def idle_seconds(conf: Mapping[str, str]) -> float | None:
 
 
 class Idle:
-    """Calls `act`, in a thread of its own, when `used` was not called for so many seconds."""
+    """Calls `act`, in another thread, when `used` has not been called for `seconds`; None: never."""
 
     def __init__(self, seconds: float | None, act: Callable[[], None]) -> None:
         self._seconds = seconds
@@ -37,18 +37,18 @@ class Idle:
         self._timer: threading.Timer | None = None
 
     def used(self) -> None:
-        """Count from now."""
+        """Restart the timer."""
         with self._lock:
             self._cancel()
-            # While Python ends, a statement that was left half-way is put away: a thread started then never
-            # runs, and the process waits for it for ever.
+            # When Python ends, it closes the generator of an unfinished statement. A thread that is started
+            # then never runs, and the process waits for it for ever.
             if self._seconds is not None and not sys.is_finalizing():
                 self._timer = threading.Timer(self._seconds, self._act)
                 self._timer.name, self._timer.daemon = "engine idle", True
                 self._timer.start()
 
     def stop(self) -> None:
-        """Count no more, until it is used again."""
+        """Stop the timer until the next use."""
         with self._lock:
             self._cancel()
 

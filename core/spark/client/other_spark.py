@@ -1,6 +1,6 @@
-"""The engine's environment without another Spark's Python, which edge nodes have in PYTHONPATH.
+"""Remove another Spark's Python from the engine's PYTHONPATH, where edge nodes of a cluster have it.
 
-Spark in Python and in Java must be of one version, and PYTHONPATH comes before what is installed.
+Spark in Python and in Java must be of the same version, and PYTHONPATH precedes installed packages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PY4J = re.compile(r"py4j-([0-9.]+)-src\.zip$")
 
 
 def without_other_spark(environment: Mapping[str, str] = os.environ) -> tuple[dict[str, str], list[str]]:
-    """The variables, and the parts of PYTHONPATH that were left aside: a Spark of another version."""
+    """The environment, and the parts removed from its PYTHONPATH: those with a Spark of another version."""
     kept = dict(environment)
     parts = kept.get("PYTHONPATH", "").split(os.pathsep)
     others = [part for part in parts if part and _is_other(part)]
@@ -35,8 +35,8 @@ def _is_other(part: str) -> bool:
 
 
 def _differs(package: str, other: str) -> bool:
-    """From what is installed; where nothing is, it may be what is meant."""
-    # Only where somebody set the variable: it takes time to load.
+    """Whether the installed version differs. If none is installed, the other one is used."""
+    # Imported only if PYTHONPATH has such a part, because it takes time to load.
     from importlib.metadata import PackageNotFoundError, version
 
     try:

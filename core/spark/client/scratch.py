@@ -1,4 +1,4 @@
-"""The engine's directory for what Spark writes: its settings, which may hold secrets, blocks, sockets."""
+"""The engine's scratch directory: Spark's settings, which may contain secrets, its blocks and sockets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BETWEEN_SECONDS = 0.05
 
 
 def make_scratch() -> Path:
-    """A new directory that only this user can look into. Raises `Unavailable` where none can be made."""
+    """Make a directory that only this user can read. Raises `Unavailable`."""
     try:
         return Path(tempfile.mkdtemp(prefix="paimark-engine-"))
     except OSError as error:
@@ -25,7 +25,7 @@ def make_scratch() -> Path:
 
 
 def remove_scratch(path: Path) -> None:
-    """Remove it, again if need be: a process that was just killed may still have been writing."""
+    """Remove the directory. Tries repeatedly, because a process that was just killed may still be writing."""
     for _ in range(_TRIES):
         shutil.rmtree(path, ignore_errors=True)
         time.sleep(_BETWEEN_SECONDS)

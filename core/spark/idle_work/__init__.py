@@ -1,4 +1,4 @@
-"""What the engine does before it is asked, while nobody asks it anything: bounded, and any statement ends it.
+"""Work that an idle engine does in advance. It is bounded, and any statement interrupts it.
 
 Begin with `scheduler`.
 """

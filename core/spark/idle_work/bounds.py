@@ -1,21 +1,21 @@
-"""How much is done before anybody asks for it. `docs/architecture.md` tells people the same numbers."""
+"""The bounds of idle work. `docs/architecture.md` gives the same numbers."""
 
 from __future__ import annotations
 
-# The warm-up, once after the start; statements that are left by then are left out.
+# The time of the warm-up, once after the start; statements that are left then are skipped.
 MOST_WARM_UP_SECONDS = 10.0
-# The prefetch of one table is cancelled after this.
+# A prefetch is cancelled after this time.
 MOST_SECONDS = 2.0
-# After a prefetch there is none for so many times as long as it took: prefetches take a tenth of the time.
+# A prefetch is followed by a pause of so many times its duration, so prefetches take a tenth of the time.
 RESTS = 9
-# Nobody is disturbed who asks one thing after another, nor whoever asks one thing and leaves.
+# No idle work starts so soon after a statement: another one may follow, or the engine may be closed.
 QUIET_SECONDS = 1.0
-# Of a table's metadata, in bytes: on this machine's disks, and where reading is slow or has its price.
+# The most bytes of a table's manifests: on local disks, and in remote stores, where reading is slow or costs.
 MOST_MANIFEST_BYTES = 16 << 20
 MOST_MANIFEST_BYTES_ELSEWHERE = 4 << 20
-# Of keys that are read to see which rows survive, as they lie in memory.
+# The most bytes in memory of keys that are read to find the rows that survive.
 MOST_KEY_BYTES = 128 << 20
-# So many are told to Java in an instant.
+# So many files can be sent to Java in an instant.
 MOST_FILES = 5_000
-# After the start: who only wanted to know that it starts is gone then, and who waits for it has asked.
+# The pause after the start: by then a caller that waited for it has sent its statement, or closed the engine.
 SETTLED_SECONDS = 0.2

@@ -1,7 +1,7 @@
-"""Prefetches a table for its first query: reads its metadata, and makes its merge bits and its data frame.
+"""Prefetch a table for its first query: read its metadata, and make its merge bits and its data frame.
 
-All of it goes into the caches that statements use, whose keys are content: snapshot, schema, manifest, files.
-So a statement takes from them what it would have made itself of its own snapshot, or makes it.
+All results go into the caches of statements, whose keys are content: snapshot, schema, manifest, files. So a
+statement finds there only what it would have made itself for its own snapshot; it makes the rest.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class Prefetcher:
 
     @property
     def is_wanted(self) -> bool:
-        """What the session's settings say."""
+        """Whether the session's settings allow it."""
         return all(self.conf.get(name, "on") != "off" for name in (WARM_UP, REUSE))
 
     def prefetch(self, scan: Scan) -> None:
-        """Within bounds: of a store elsewhere only the metadata. Raises what a query of it would."""
+        """Prefetch within bounds; in a remote store only the metadata. Raises the errors of a query."""
         if not scan.snapshot or not self._is_light(scan):
             return
         state = self.natives.state(scan.root, scan)
@@ -49,13 +49,13 @@ class Prefetcher:
         if unmade_bytes(self.conf, groups) > MOST_KEY_BYTES:
             return
         for group in groups:
-            # One after another: what was made is kept when the next one is interrupted.
+            # One at a time, so that finished groups stay cached if a later one is interrupted.
             merge_bits(self.conf, self.warehouse.told_options, [group])
             check_cancelled()
         self.natives.frame(self.natives.open(scan.root, scan), None)
 
     def _is_light(self, scan: Scan) -> bool:
-        """Whether its metadata are so few that they are read unasked."""
+        """Whether its metadata are small enough to prefetch."""
         files, root = self.warehouse.files, scan.root
         snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots)
         most = MOST_MANIFEST_BYTES if _is_here(files.uri) else MOST_MANIFEST_BYTES_ELSEWHERE
@@ -63,7 +63,7 @@ class Prefetcher:
 
 
 def _stores(state: TableState) -> list[str]:
-    """An address in each store that has files of the table."""
+    """One address in each store that has files of the table."""
     return list({store_of(file.address): file.address for file in state.files}.values())
 
 

@@ -1,4 +1,4 @@
-"""What the thread of statements does while there is none: a piece of work at a time, until one comes."""
+"""Idle work in the thread that runs statements: one piece at a time, until a statement comes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ Step = Callable[[], None]
 
 
 class IdleWork:
-    """`due`, `work` and `quiet` are for the thread of statements; the rest for any.
+    """`due`, `work` and `quiet` are for the thread of statements; the rest is for any thread.
 
-    First come the steps of the warm-up, each once and in order; then `prefetch` what is wanted: only the
-    newest order counts.
+    The steps of the warm-up come first, each once and in order; then the prefetch of the newest order.
     """
 
     def __init__(self, prefetch: Callable[[Prefetch], None], clock: Clock = time.monotonic) -> None:
@@ -41,7 +40,7 @@ class IdleWork:
         self._is_over = False
 
     def warm_up(self, steps: Iterator[Step], interrupt: Step) -> None:
-        """`interrupt` ends the step that is done, from any thread, and returns at once."""
+        """Set the steps. `interrupt` ends the running step and returns at once; any thread may call it."""
         self._steps, self._interrupt_step = steps, interrupt
         self._not_before = self._clock() + SETTLED_SECONDS
 
@@ -49,16 +48,16 @@ class IdleWork:
         self._wanted = wanted
 
     def due(self) -> float | None:
-        """In how many seconds there is something to do; None for nothing."""
+        """The seconds until there is work to do; None if there is none."""
         if self._is_over or (self._steps is None and self._wanted is None):
             return None
         return max(self._not_before - self._clock(), 0.0)
 
     def work(self, is_free: Callable[[], bool]) -> Prefetch | None:
-        """Do a piece, unless a statement has come. Gives what was wanted, once that is over."""
+        """Do one piece of work, unless a statement has come. Returns the order of a prefetch that is over."""
         self._current = cancellation = Cancellation()
         try:
-            # A statement that comes after this look interrupts.
+            # A statement that comes after this check interrupts the work.
             if self._is_over or not is_free():
                 return None
             if self._steps is not None:
@@ -72,18 +71,18 @@ class IdleWork:
             self._current = None
 
     def quiet(self) -> None:
-        """A statement has ended, and another may follow."""
+        """Pause after the end of a statement, because another one may follow."""
         self._not_before = max(self._not_before, self._clock() + QUIET_SECONDS)
 
     def interrupt(self) -> None:
-        """Give up the piece that is worked on, if there is one."""
+        """Interrupt the running piece of work, if there is one."""
         current = self._current
         if current is not None:
             current.cancel()
             self._interrupt_step()
 
     def stop(self) -> None:
-        """Nothing is done any more."""
+        """Interrupt the work, and do no more."""
         self._is_over = True
         self.interrupt()
 
@@ -92,16 +91,16 @@ class IdleWork:
         if step is None:
             self._steps, self._interrupt_step = None, lambda: None
         else:
-            # What fails here fails again for the first statement, which can tell somebody.
+            # Errors are ignored: the first statement has them again, and reports them.
             self._left -= self._bounded(step, self._left, cancellation)
 
     def _fetch(self, wanted: Prefetch, cancellation: Cancellation) -> None:
-        # Whatever is wrong with the table, whoever asks for its rows is told.
+        # Errors are ignored: a statement that reads the table reports them.
         took = self._bounded(partial(self._prefetch, wanted), MOST_SECONDS, cancellation)
         self._not_before = self._clock() + RESTS * took
 
     def _bounded(self, work: Step, seconds: float, cancellation: Cancellation) -> float:
-        """Do it, for so many seconds at most; how many it took."""
+        """Do the work for at most so many seconds; return how many it took."""
         began = self._clock()
         over = threading.Timer(seconds, self.interrupt)
         over.daemon = True

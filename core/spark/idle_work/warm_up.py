@@ -1,6 +1,6 @@
-"""A warm-up of Java: usual statements on a small table of the engine's own, right after the start.
+"""Warm up Java: run common statements on a small table of the engine's own, right after the start.
 
-Their first run costs seconds, in which Java loads classes and compiles code.
+The first run of a statement takes seconds, in which Java loads classes and compiles code.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.spark.protocol import CANCELLED, Batch, Failed, Report, Run, Task
 
 DATABASE = "warm_up"
 _ROWS = 64
-# As the console asks.
+# The console's limit.
 _CONSOLE_ROWS = 500
 _COLUMNS = pa.schema(
     [
@@ -29,7 +29,7 @@ _COLUMNS = pa.schema(
         pa.field("at", pa.timestamp("us")),
     ]
 )
-# The most usual first; each goes some way that none before it does.
+# The most common ones first. Each uses code of Spark's that those before it don't.
 STATEMENTS = (
     "SELECT * FROM warm_up.keyed VERSION AS OF 1",
     "SELECT * FROM warm_up.keyed WHERE id = 7",
@@ -43,14 +43,14 @@ STATEMENTS = (
 
 
 class RunsStatements(Protocol):
-    """What runs statements on the warehouse of the warm-up; `cancel` from any thread, and at once."""
+    """Runs statements on the warehouse of the warm-up. `cancel` returns at once; any thread may call it."""
 
     def run(self, order: Task, tell: Callable[[Report | Batch], None]) -> None: ...
     def cancel(self, number: int) -> None: ...
 
 
 class WarmUp:
-    """`begin` makes what runs statements on a warehouse at `place`, None where none are run.
+    """`begin` makes a runner for a warehouse at `place`; None if no statements are to run.
 
     `start_workers` reads a table without rows by Python workers.
     """
@@ -64,7 +64,7 @@ class WarmUp:
         self._runner: RunsStatements | None = None
 
     def steps(self) -> Iterator[Callable[[], None]]:
-        """To be done one after another."""
+        """The steps, to be done one after another."""
         if self._begin is not None:
             yield partial(self._set_up, self._begin)
             for sql in STATEMENTS:
@@ -72,7 +72,7 @@ class WarmUp:
         yield self._start_workers
 
     def interrupt(self) -> None:
-        """End the statement that runs, if one does. From any thread; returns at once."""
+        """Stop the running statement, if there is one. Returns at once; any thread may call this."""
         if self._runner is not None:
             self._runner.cancel(0)
 
@@ -86,13 +86,13 @@ class WarmUp:
 
 
 def _note(report: Report | Batch) -> None:
-    """To the engine's log: nobody else is to hear of it."""
+    """Write a failure to the engine's log only."""
     if isinstance(report, Failed) and report != CANCELLED:
         print(f"warm-up: {report.message}", file=sys.stderr, flush=True)
 
 
 def _write_table(place: Path) -> None:
-    """Make the table `warm_up.keyed` in a warehouse there: two snapshots with keys in common."""
+    """Make a warehouse with the table `warm_up.keyed`, which has two snapshots with common keys."""
     catalog = CatalogFactory.create({"warehouse": str(place)})
     catalog.create_database(DATABASE, True)
     schema = Schema.from_pyarrow_schema(_COLUMNS, primary_keys=["id"], options={"bucket": "1"})

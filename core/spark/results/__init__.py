@@ -1,4 +1,4 @@
-"""A result's rows on their way from Spark's tasks to the channel.
+"""Move a result's rows from Spark's tasks to the channel.
 
 Begin with `results`.
 """

@@ -1,8 +1,8 @@
-"""Where the tasks of a statement hand in their rows, and where these come out: in order of partitions, a
-batch at a time. A task whose turn has not come waits, so however many rows there are, few are in memory.
+"""A server that takes rows from the tasks of a statement and yields them in the order of partitions, batch by
+batch. A task waits until it is its partition's turn, so only few rows are in memory.
 
-A task that dies is tried again by Spark, and its later attempt takes the place of the earlier one. Where rows
-of that were handed on already, the same must come first again: else the statement is lost.
+Spark tries a task that dies again, and its later attempt replaces the earlier one. If rows of the earlier one
+were yielded already, the later one must begin with the same rows; otherwise the statement fails.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from core.spark.results.sender import (
     known_task,
 )
 
-# How long a partition is waited for while later ones may be holding the cores it needs.
+# The time to wait for a partition, because later ones may occupy the cores that it needs.
 _PATIENCE_SECONDS = 1.0
 _HANDSHAKE_SECONDS = 5.0
 
 
 @dataclass(slots=True)
 class _Source:
-    """An attempt at a partition, and its rows: from a socket, or put aside in a file."""
+    """An attempt at a partition, and its rows: from a socket, or from a file to which they were spooled."""
 
     attempt: int
     rows: IO[bytes]
     channel: socket.socket | None
 
     def cut(self) -> None:
-        """Let whoever reads it find the end. From any thread."""
+        """Make the reader see the end of the rows. Any thread may call this."""
         if self.channel is not None:
             with suppress(OSError):
                 self.channel.shutdown(socket.SHUT_RDWR)
@@ -58,32 +58,32 @@ class _Source:
 
 
 class Outlet:
-    """Opened before the Spark job starts; `job_ended` is called when it has."""
+    """To be made before the Spark job starts; `job_ended` must be called when it has ended."""
 
     def __init__(self, port: ResultPort, scratch: Path) -> None:
-        """Raises `Unavailable` where nothing can be listened at."""
+        """Raises `Unavailable` if no port can be opened."""
         self.secret = secrets.token_bytes(SECRET_BYTES)
         self._scratch = scratch
         self._server = _listening(port)
         self.address: tuple[str, int] = (port.host, self._server.getsockname()[1])
         self._changed = threading.Condition()
         self._arrived: dict[int, _Source] = {}
-        # What is being read, and the partitions below which all was handed on.
+        # The attempt that is being read, its partition, and the number of completed partitions.
         self._current: _Source | None = None
         self._number = self._done = 0
-        # How many there are, once all have been handed in.
+        # The number of partitions; known once all have been sent.
         self._partitions: int | None = None
         self._failure: Exception | None = None
         threading.Thread(target=self._accept, name="outlet", daemon=True).start()
 
     def job_ended(self, failure: Exception | None, partitions: int = 0) -> None:
-        """What it failed with; else how many partitions its tasks have handed in."""
+        """Report the end of the job: its failure, or the number of partitions that its tasks have sent."""
         with self._changed:
             self._partitions, self._failure = partitions, failure
             self._changed.notify_all()
 
     def rows(self) -> Iterator[SentBatch]:
-        """The batches as Arrow IPC streams, with how many rows each has. Raises what the job failed with."""
+        """Yield the batches as Arrow IPC streams, with their row counts. Raises the failure of the job."""
         while self._is_more():
             told: list[int] = []
             while not (yield from self._handed_on(told)):
@@ -92,9 +92,9 @@ class Outlet:
                 self._done += 1
 
     def close(self) -> None:
-        """No more rows are wanted: tasks that still send find the connection closed."""
+        """Stop taking rows: tasks that still send find the connection closed."""
         with self._changed:
-            # Not close(): that would leave the thread in accept() waiting for a last connection.
+            # close() alone would leave the thread in accept() waiting for one more connection.
             with suppress(OSError):
                 self._server.shutdown(socket.SHUT_RDWR)
             self._server.close()
@@ -105,15 +105,15 @@ class Outlet:
                 self._current.cut()
 
     def _is_more(self) -> bool:
-        """Wait until there is a partition that was not handed on, or none is to come."""
+        """Whether another partition is to be yielded. Waits until that is known."""
         with self._changed:
             self._changed.wait_for(lambda: self._partitions is not None or self._arrived)
             return self._partitions is None or self._failure is not None or self._done < self._partitions
 
     def _handed_on(self, told: list[int]) -> Generator[SentBatch, None, bool]:
-        """Hand on what the partition whose turn it is has beyond what was told; whether that is all of it.
+        """Yield the current partition's batches after those in `told`; return whether it is complete.
 
-        `told` are checksums of the batches told so far, by whichever attempt.
+        `told` are the checksums of its batches that were yielded so far, from any attempt.
         """
         source, number = self._source(), 0
         try:
@@ -137,7 +137,7 @@ class Outlet:
             source.close()
 
     def _source(self) -> _Source:
-        """An attempt at the partition whose turn it is."""
+        """Wait for an attempt at the current partition. Meanwhile spools later partitions to disk."""
         while True:
             with self._changed:
                 partition = self._done
@@ -158,8 +158,8 @@ class Outlet:
         return self._current
 
     def _put_on_disk(self, partition: int, source: _Source) -> None:
-        """Let a task finish out of turn: the one that is waited for may need its core."""
-        # Kept open: it is read when its turn comes.
+        """Let a later task finish early: the current partition's task may need its core."""
+        # Stays open, because it is read when the partition's turn comes.
         spool = tempfile.TemporaryFile(dir=self._scratch)  # noqa: SIM115
         try:
             while data := source.rows.read(1 << 20):
@@ -170,13 +170,13 @@ class Outlet:
         with self._changed:
             self._current = None
             if partition in self._arrived:
-                # Its task was tried again.
+                # Spark has tried its task again.
                 spool.close()
             else:
                 self._arrived[partition] = _Source(source.attempt, spool, None)
 
     def _lost(self) -> Exception:
-        """Why there are not all of a partition's rows: the job may say."""
+        """The error for incomplete rows of a partition: the job's failure, if there is one."""
         return self._failure or StatementFailed(
             "A task of the statement was lost when part of its rows had been sent, and other rows came "
             "when Spark tried it again",
@@ -193,7 +193,7 @@ class Outlet:
                 channel.close()
 
     def _is_taken(self, channel: socket.socket) -> bool:
-        """Whether it is of a task that knows the secret, and that rows are wanted of."""
+        """Authenticate a connection; whether it is from a task with the secret whose rows are wanted."""
         channel.settimeout(_HANDSHAKE_SECONDS)
         asked = secrets.token_bytes(NONCE_BYTES)
         try:
@@ -216,7 +216,7 @@ class Outlet:
         return True
 
     def _is_wanted(self, partition: int, attempt: int) -> bool:
-        """Whether it is the newest attempt at a partition not handed on yet: earlier ones have ended then."""
+        """Whether it is the newest attempt at an incomplete partition. Closes earlier attempts then."""
         if self._server.fileno() < 0 or partition < self._done:
             return False
         if (waiting := self._arrived.get(partition)) is not None:
@@ -227,7 +227,7 @@ class Outlet:
         if self._current is not None and self._number == partition:
             if self._current.attempt > attempt:
                 return False
-            # Its machine may be gone without a word.
+            # The earlier attempt's machine may be gone without closing the connection.
             self._current.cut()
         return True
 
@@ -253,7 +253,7 @@ def _listening(port: ResultPort) -> socket.socket:
 
 
 def _batch(source: IO[bytes]) -> SentBatch | None:
-    """The next batch; without rows at the end; None when the task died."""
+    """The next batch; one without rows at the end; None if the task died."""
     try:
         head = source.read(HEAD.size)
         if len(head) < HEAD.size:

@@ -1,4 +1,4 @@
-"""How far a statement's tasks are, asked of Spark a few times a second."""
+"""Report the progress of a statement's tasks, which is polled from Spark a few times a second."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ ReportStage = Callable[[StageProgress], None]
 
 
 class ProgressWatch:
-    """`look` tells how far the jobs of a tag are."""
+    """`look` returns the progress of the jobs with a tag."""
 
     def __init__(self, look: Callable[[str], StageProgress | None]) -> None:
         self._look = look
-        # Kept for all statements: a thread that asks Spark has one in Java and a connection.
+        # Threads are reused for all statements, because each has a thread in Java and a connection.
         self._threads = ThreadPoolExecutor(thread_name_prefix="progress")
 
     @contextmanager
     def reporting(self, tag: str, report: ReportStage) -> Iterator[None]:
-        """Call `report` from another thread, while inside, whenever something of the tag's jobs moved."""
+        """Within the context, another thread calls `report` for each progress of the tag's jobs."""
         over = threading.Event()
         self._threads.submit(self._watch, tag, report, over)
         try:
@@ -41,7 +41,7 @@ class ProgressWatch:
             try:
                 seen = self._look(tag)
             except (Py4JError, PySparkException, OSError):
-                # The Java process is going away: the caller reports it.
+                # The Java process is ending; the caller reports that.
                 return
             if seen is not None and seen != last and not over.is_set():
                 report(seen)

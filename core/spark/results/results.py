@@ -1,7 +1,7 @@
-"""How a data frame's rows leave Spark: collected when Spark says they are few, else through an outlet.
+"""Get a data frame's rows from Spark: collected if Spark knows that they are few, else through an outlet.
 
-At the outlet either tasks hand them in, or, where a cluster encrypts or speculates, the driver's Java process
-does, which has Spark fetch them: `native/ResultRows.java` has both.
+Tasks send their rows to the outlet. If a cluster encrypts or speculates, the driver's Java process fetches
+them through Spark and sends them: see `native/ResultRows.java` and `native/RelayedRows.java`.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from core.spark.session_conf import LARGE_TYPES, SessionConf
 if TYPE_CHECKING:
     from core.spark.launch.session import Spark
 
-# These have no Arrow type that others understand; as text they have one.
+# These types have no Arrow type that others understand, so they are cast to text.
 _AS_TEXT = (CalendarIntervalType, VariantType, YearMonthIntervalType)
 _JOB_END_SECONDS = 10.0
 _ALL = (1 << 63) - 1
 
 
 def presentable(frame: DataFrame) -> DataFrame:
-    """The same rows with every column of a type that Arrow and people can read."""
+    """The frame with all columns cast to types that Arrow and people can read."""
     if is_presentable(frame.schema):
         return frame
     fields = frame.schema.fields
-    # By place: names can be there twice.
+    # By index, because names may occur twice.
     named = frame.toDF(*(f"c{index}" for index in range(len(fields))))
     columns = []
     for index, field in enumerate(fields):
@@ -68,12 +68,12 @@ def is_presentable(types: StructType) -> bool:
 
 
 def _shown_as(kind: DataType) -> DataType:
-    """The type itself if it is presentable, else the one that it becomes."""
+    """The type itself if it is presentable, otherwise the type to cast it to."""
     return StringType() if isinstance(kind, _AS_TEXT) else _without_void(kind)
 
 
 def _without_void(kind: DataType) -> DataType:
-    """`array()` holds nothing that is never null: Arrow has no such type."""
+    """The type with void items replaced by text: `array()` has items that are void and not null."""
     match kind:
         case ArrayType():
             return ArrayType(_item(kind.elementType), kind.containsNull)
@@ -95,12 +95,12 @@ def columns_of(types: StructType) -> Columns:
 
 
 def tell_columns(frame: DataFrame, tell: Callable[[Columns], None]) -> None:
-    """Of a frame that is presentable."""
+    """Report the columns of a presentable frame."""
     tell(columns_of(frame.schema))
 
 
 class HasQueries(Protocol):
-    """`core.spark.engine.planned.queries`, as the rows are asked for there."""
+    """The part of `core.spark.engine.planned.queries` that gives rows."""
 
     def few(self, results: Any, number: int, before: bool, most: int) -> bytes | None: ...
 
@@ -110,10 +110,7 @@ class HasQueries(Protocol):
 
 
 class Asked(NamedTuple):
-    """A query that `queries` have by its number, and whether it ran `before`.
-
-    `schema` begins a stream of its rows.
-    """
+    """A query of `queries` by its number. `before`: it ran before. `schema` begins a stream of its rows."""
 
     queries: HasQueries
     number: int
@@ -122,17 +119,17 @@ class Asked(NamedTuple):
 
 
 class Results:
-    """Hands out the rows of data frames of one Spark."""
+    """Gets the rows of one Spark's data frames."""
 
     def __init__(self, spark: Spark, conf: SessionConf) -> None:
         self._spark = spark
         self._conf = conf
-        # A thread is kept, as each would bring a thread in Java with it and a connection.
+        # Threads are reused, because each has a thread in Java and a connection.
         self._jobs = ThreadPoolExecutor(thread_name_prefix="job")
 
     def schema(self, types: StructType) -> bytes:
         """The first message of an Arrow stream of such rows."""
-        # Java makes the batches by this setting, and who reads them by another schema ends without a word.
+        # Java makes the batches by this setting. A reader with another schema would stop without an error.
         are_large = self._conf.get(LARGE_TYPES, "false").lower() == "true"
         columns = to_arrow_schema(types, prefers_large_types=are_large)
         fields = [in_zone(field, self._conf.zone) for field in columns]
@@ -143,25 +140,25 @@ class Results:
         return _batches(self.schema(frame.schema), self._java.collected(frame._jdf))
 
     def few(self, query: Asked) -> Iterator[SentBatch] | None:
-        """All rows of a query, None where they may be more than are worth collecting."""
+        """All rows of a query; None if they may be too many to collect."""
         frames = query.queries.few(self._java, query.number, query.before, SMALL_RESULT)
         return None if frames is None else _batches(query.schema, frames)
 
     def many(self, query: Asked, tag: str, most: int | None) -> Generator[SentBatch]:
-        """The rows of a query as `streamed` has them."""
+        """The rows of a query, as `streamed`."""
         query.queries.tell_tables()
         frame = partial(query.queries.many, query.number, query.before)
         return self._handed_in(query.schema, frame, tag, most)
 
     def streamed(self, frame: DataFrame, tag: str, most: int | None = None) -> Generator[SentBatch]:
-        """All rows in order while they are made. Closing the iterator ends their job, which has the `tag`.
+        """Yield all rows in order as they are computed. Closing the iterator ends the job, which has `tag`.
 
-        `most` is how many will be looked at, None for all. Raises `Unavailable` without a port.
+        `most` is how many will be read, None for all. Raises `Unavailable` without a port.
         """
         return self._handed_in(self.schema(frame.schema), lambda: frame._jdf, tag, most)
 
     def _send(self, most: int, frame: Callable[[], Any], *to: Any) -> int:
-        """`to` are the tag and where to. Returns in how many parts all has been handed in."""
+        """Send the rows to an outlet; return the number of partitions. `to` is tag, address and secret."""
         if self._spark.port.is_direct:
             return int(self._java.send(frame(), *to))
         return int(self._relay.relay(frame(), *to, most))
@@ -169,7 +166,7 @@ class Results:
     def _handed_in(
         self, schema: bytes, frame: Callable[[], Any], tag: str, most: int | None
     ) -> Generator[SentBatch]:
-        """`frame` gives it as Java has it."""
+        """Run a job that sends rows to an outlet, and yield them. `frame` returns Java's frame."""
         outlet = Outlet(self._spark.port, self._spark.scratch)
         to = (tag, *outlet.address, outlet.secret)
         job = self._jobs.submit(self._send, _ALL if most is None else most, frame, *to)
@@ -179,7 +176,7 @@ class Results:
                 yield _stream(schema, data), count
         finally:
             if not job.done():
-                # Before its tasks find the outlet closed: they would take it for a fault.
+                # Cancel the job before its tasks find the outlet closed, which would make them fail.
                 with suppress(Exception):
                     self._spark.session.sparkContext.cancelJobsWithTag(tag)
             outlet.close()
@@ -228,7 +225,7 @@ def _stream(schema: bytes, batch: bytes) -> bytes:
 def tell_rows(
     rows: Iterable[SentBatch], tell: Callable[[Batch], None], limit: int | None, most: int | None = None
 ) -> tuple[int, bool]:
-    """Rows told, and whether there were more than `limit`. `most` is the statement's own LIMIT."""
+    """Report rows; return how many, and whether there were more than `limit`. `most`: its own LIMIT."""
     sent = 0
     for batch in rows:
         if most is not None:
