@@ -1,4 +1,4 @@
-"""Reading and writing with Spark, which runs in a process of its own: the engine.
+"""Read and write with Spark, which runs in a separate process: the engine.
 
 Begin with `protocol`, the messages between the two processes. `client` is the side of the console and the
 command; `launch`, `engine`, `native`, `merging`, `results` and `writing` run in the engine; `source`,

@@ -1,4 +1,4 @@
-"""Batches of rows as pyarrow's. Imports pyarrow when first used."""
+"""Convert batches of rows from and to pyarrow. Imports pyarrow at the first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def read_batch(batch: Batch) -> pa.RecordBatch:
-    """The rows of one `Batch`. Times with a zone are in the session's."""
+    """The rows of one `Batch`. Times with a zone are in the session's zone."""
     import pyarrow as pa
 
     with pa.ipc.open_stream(batch.ipc) as reader:
@@ -32,7 +32,7 @@ def ipc_stream(batch: pa.RecordBatch) -> bytes:
 
 
 def cells_batch(columns: Mapping[str, str], rows: Sequence[Sequence[str | int | bool | None]]) -> Batch:
-    """At least one row, of columns by name and type: boolean, bigint or string."""
+    """A batch of at least one row. `columns` maps names to types: boolean, bigint or string."""
     import pyarrow as pa
 
     arrow = {"boolean": pa.bool_(), "bigint": pa.int64(), "string": pa.string()}
@@ -42,7 +42,7 @@ def cells_batch(columns: Mapping[str, str], rows: Sequence[Sequence[str | int | 
 
 
 def listed_rows(columns: Iterable[Column], rows: Sequence[Row]) -> pa.Table:
-    """Rows of a system table, in these columns."""
+    """The rows of a system table as an Arrow table of these columns."""
     import pyarrow as pa
 
     types = {
@@ -59,7 +59,7 @@ def listed_rows(columns: Iterable[Column], rows: Sequence[Row]) -> pa.Table:
 
 
 def in_zone(field: pa.Field, zone: str) -> pa.Field:
-    """A column of moments as one of that zone."""
+    """The field, with that zone if it is a timestamp with a zone."""
     import pyarrow as pa
 
     is_moment = pa.types.is_timestamp(field.type) and field.type.tz is not None
@@ -77,6 +77,6 @@ def fit_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             columns.append(pa.nulls(batch.num_rows, field.type))
             continue
         column = batch.column(have[field.name])
-        # Not safe: nanoseconds lose what is finer than a microsecond.
+        # Not safe, because nanoseconds are cut off to microseconds.
         columns.append(column if column.type == field.type else column.cast(field.type, safe=False))
     return pa.RecordBatch.from_arrays(columns, schema=schema)

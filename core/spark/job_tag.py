@@ -1,7 +1,7 @@
-"""The tag that Spark's jobs of a statement bear: by it they are counted, and ended when it is cancelled.
+"""The tag of a statement's Spark jobs, by which their progress is counted and they are cancelled.
 
-Java keeps tags by thread, and has a thread of its own for each of ours. So a call into Java that may start
-a job brings the tag along.
+Java keeps tags per thread, and has one thread for each Python thread that calls it. So every call to Java
+that may start a job sets the tag.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _tag: ContextVar[str | None] = ContextVar("job_tag", default=None)
 
 @contextmanager
 def bearing(tag: str) -> Iterator[None]:
-    """While inside, also in threads that run in a copy of this context, `job_tag` is `tag`."""
+    """Within the context, `job_tag` is `tag`, also in threads that run in a copy of this context."""
     before = _tag.set(tag)
     try:
         yield
@@ -28,12 +28,12 @@ def bearing(tag: str) -> Iterator[None]:
 
 
 def job_tag() -> str | None:
-    """Of the statement that runs here; None outside of one."""
+    """The tag of the statement that runs in this context; None outside of a statement."""
     return _tag.get()
 
 
 def tag_this_thread(context: SparkContext) -> None:
-    """What this thread has Spark do from now on bears the tag, and no other."""
+    """Set the current tag for this thread's Spark jobs, and remove all others."""
     context.clearJobTags()
     if (tag := job_tag()) is not None:
         context.addJobTag(tag)

@@ -1,8 +1,8 @@
 """The messages between the console's process and the engine's.
 
 A frame is a 4-byte length, one byte of kind, and the payload: a message as JSON, or a record batch as an
-Arrow IPC stream, whose bytes are handed on as they came. One statement runs at a time; its events end with
-exactly one `Finished` or `Failed`.
+Arrow IPC stream, whose bytes are passed on unchanged. One statement runs at a time; its last event is its
+only `Finished` or `Failed`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEAD = struct.Struct("<IB")
 _MESSAGE = 0
 _BATCH = 1
 
-# What the query of a `Write` may call the partitions that are replaced, and what both are made of.
+# The views that the queries of a `Write` may use: the replaced partitions, and the common subquery.
 PARTITIONS = "__paimark_partitions"
 COMMON = "__paimark_common"
 
@@ -34,13 +34,13 @@ _ERRORS: Mapping[Cause, type[PaimarkError]] = {
     "cancelled": Cancelled,
     "engine": Unavailable,
     "overwritten": Overwritten,
-    # No engine came to be, so nothing of it was done.
+    # The engine didn't start, so nothing was done.
     "start": Unavailable,
 }
 
 
 class ParentGone(Exception):
-    """Nobody listens to the engine any more."""
+    """The engine's parent is gone."""
 
 
 class JavaGone(Exception):
@@ -48,9 +48,9 @@ class JavaGone(Exception):
 
 
 class Start(HidesSecrets, frozen=True, tag=True):
-    """The first message to the engine. `options` are catalog options and may hold secrets.
+    """The first message to the engine. `options` are catalog options and may contain secrets.
 
-    `session` are statements that an earlier engine of the same session was set up by.
+    `session` are statements that changed the session in an earlier engine; they are repeated.
     """
 
     warehouse: str
@@ -63,10 +63,10 @@ class Start(HidesSecrets, frozen=True, tag=True):
 
 
 class Inserting(msgspec.Struct, frozen=True):
-    """The permission to run an INSERT: a person has seen its plan. Its commit bears the name `commit_user`.
+    """The permission to run an INSERT: a person has seen its plan. Its commit has this `commit_user`.
 
-    `root` is the branch that the rows go to, None for the table directory: main may be another one by then.
-    `head` is the JSON of the snapshot that must be the newest still, empty for none; None where any may be.
+    `root` is the branch that gets the rows, None for the table directory: main may be another root by then.
+    `head` is the JSON of the snapshot that must still be the newest; empty: there must be none; None: any.
     """
 
     commit_user: str
@@ -77,9 +77,9 @@ class Inserting(msgspec.Struct, frozen=True):
 class Run(msgspec.Struct, frozen=True, tag=True):
     """Run one statement. `limit` is the most rows to send back, None for all of them.
 
-    Without `inserting` no INSERT runs. Its answer is a `Told`, whose one row says what was committed.
-    `differing`: it is a difference of two versions of a table, the older one first, and nothing in it depends
-    on rows that are the same in both. Files that hold such rows alone are not read.
+    Without `inserting` no INSERT runs. The answer to an INSERT is a `Told` with one row on the commit.
+    `differing`: the statement is a difference of two versions of a table, the older one first, and doesn't
+    depend on rows that are equal in both. Files with only such rows are not read.
     """
 
     number: int
@@ -91,9 +91,9 @@ class Run(msgspec.Struct, frozen=True, tag=True):
 
 
 class Version(msgspec.Struct, frozen=True):
-    """The rows of a root (None: the table directory) at a snapshot, which is that record's JSON.
+    """The rows of a root (`branch` None: the table directory) at a snapshot, which is given as JSON.
 
-    They are read by `schema`, a schema's JSON, or where that is empty by the order's own.
+    They are read with `schema`, also JSON; if that is empty, with the order's schema.
     """
 
     branch: str | None
@@ -102,10 +102,10 @@ class Version(msgspec.Struct, frozen=True):
 
 
 class Ask(msgspec.Struct, frozen=True, tag=True):
-    """Run a query over versions of a table, called as in `versions`.
+    """Run a query over versions of a table, by their names in `versions`.
 
-    It gives a handful of rows in one `Told`; or, where it `streams`, any number in one after another.
-    `texts` are views of one text column, `line`.
+    The answer is one `Told` with a few rows; with `streams`, any number of them in several.
+    `texts` are views with one text column, `line`.
     """
 
     number: int
@@ -120,11 +120,11 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
 class Write(msgspec.Struct, frozen=True, tag=True):
     """Write a query's rows over versions of a table to one of its roots, as one commit.
 
-    `schema`, `head` and `follows_main` must be so still at the commit (see `core.spark.writing.target`). An
-    `overwrite` replaces the whole table, or the partitions that the query `partitions_sql` gives: none of
-    them, no commit. For `sql` they are the view `PARTITIONS`. With `common_sql`, that alone is over versions,
-    and for both others it is the view `COMMON`. `texts` are as an `Ask` has them. `lock` and `next_entry` are
-    as the target of a write has them.
+    `schema`, `head` and `follows_main` must still be valid at the commit (see `core.spark.writing.target`).
+    An `overwrite` replaces the whole table, or the partitions in the result of `partitions_sql`; if it has
+    none, there is no commit. `sql` can read these as the view `PARTITIONS`. With `common_sql`, only that
+    query reads the versions, and both others read its result as the view `COMMON`. `texts` is as in `Ask`.
+    `lock` and `next_entry` are as in the target of a write.
     """
 
     number: int
@@ -145,16 +145,16 @@ class Write(msgspec.Struct, frozen=True, tag=True):
 
 
 class Prefetch(msgspec.Struct, frozen=True, tag=True):
-    """Make the tables of this query ready while there is nothing else to do: it may be asked next.
+    """Prefetch the tables of this query while the engine is idle, because it may be run next.
 
-    A newer one takes its place. It is never answered with rows or errors, only with a `Prefetched`.
+    A newer order replaces it. The answer is never rows or errors, only a `Prefetched`.
     """
 
     sql: str
 
 
 class Cancel(msgspec.Struct, frozen=True, tag=True):
-    """Stop statement `number`, if it is the one that runs."""
+    """Stop statement `number`, if it is running or waiting."""
 
     number: int
 
@@ -164,29 +164,29 @@ class Close(msgspec.Struct, frozen=True, tag=True):
 
 
 class Ready(msgspec.Struct, frozen=True, tag=True):
-    """Spark takes statements now, `seconds` after its start. `nodes`: a line a machine of a cluster."""
+    """Spark is ready, `seconds` after its start. `nodes`: one line for each machine of a cluster."""
 
     seconds: float
     nodes: tuple[str, ...] = ()
 
 
 class Died(msgspec.Struct, frozen=True, tag=True):
-    """Spark can't run, or its Java process ended, and so the engine's does. One sentence, and what to do."""
+    """Spark can't run, or its Java process ended; so the engine's process ends. A message and a hint."""
 
     message: str
     hint: str = ""
 
 
 class Prefetched(msgspec.Struct, frozen=True, tag=True):
-    """A `Prefetch` is over, for whatever came of it. No event of a statement."""
+    """A `Prefetch` is over, whether it succeeded or not. Not an event of a statement."""
 
     sql: str
 
 
 class Reading(msgspec.Struct, frozen=True, tag=True):
-    """One table of the statement. `version` says which snapshot and its time, `scan` how it is read.
+    """One table of the statement. `version` names the snapshot and its time, `scan` how it is read.
 
-    `note` is not empty when something else than what was written served (`savepoint.1 served`).
+    `note` tells, among others, that another state than the named one serves.
     """
 
     table: str
@@ -203,13 +203,13 @@ class Columns(msgspec.Struct, frozen=True, tag=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Some rows: an Arrow IPC stream with its schema, as `core.spark.arrow.read_batch` takes it."""
+    """Some rows: an Arrow IPC stream with its schema, for `core.spark.arrow.read_batch`."""
 
     ipc: bytes
 
 
 class StageProgress(msgspec.Struct, frozen=True, tag=True):
-    """Tasks done of those known so far, over all stages of the statement."""
+    """The done tasks, and all tasks known so far, over all stages of the statement."""
 
     done: int
     total: int
@@ -230,9 +230,9 @@ class Told(msgspec.Struct, frozen=True, tag=True):
 
 
 class Finished(msgspec.Struct, frozen=True, tag=True):
-    """The statement is done. `truncated`: there were more rows than the limit. `message`: what it did.
+    """The statement succeeded. `truncated`: there were more rows than the limit. `message`: what it did.
 
-    The parent counts the `seconds`, from the order on.
+    The parent sets `seconds`, counted from the order.
     """
 
     rows: int
@@ -242,7 +242,7 @@ class Finished(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The statement did not finish. `position` counts characters from the start of its text."""
+    """The statement failed. `position` is a character offset in its text."""
 
     message: str
     hint: str = ""
@@ -251,14 +251,14 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
     @classmethod
     def of(cls, error: PaimarkError, position: int | None = None) -> Failed:
-        """What is told of an error, at its own place or at `position`."""
+        """The report of an error, with its own position or with `position`."""
         if isinstance(error, StatementFailed):
             position = error.position
         causes = (cause for cause, kind in _ERRORS.items() if isinstance(error, kind))
         return cls(error.message, error.hint, position, next(causes, "statement"))
 
     def error(self) -> PaimarkError:
-        """To be raised by whoever asked."""
+        """The error for the caller to raise."""
         if self.cause in _ERRORS:
             return _ERRORS[self.cause](self.message, self.hint)
         return StatementFailed(self.message, self.hint, self.position)
@@ -266,10 +266,10 @@ class Failed(msgspec.Struct, frozen=True, tag=True):
 
 CANCELLED = Failed("The statement was cancelled", cause="cancelled")
 
-# What the engine works on, one at a time.
+# The orders that the engine does one at a time.
 Task = Run | Ask | Write
 Order = Start | Run | Ask | Write | Prefetch | Cancel | Close
-# And Batch, which is not JSON.
+# A Batch is also a report, but not JSON.
 Report = Ready | Prefetched | Died | Reading | Columns | StageProgress | Explained | Told | Finished | Failed
 Event = Ready | Reading | Columns | Batch | StageProgress | Explained | Told | Finished | Failed
 
@@ -279,20 +279,20 @@ _reports: msgspec.json.Decoder[Report] = msgspec.json.Decoder(Report)
 
 
 def send(channel: socket.socket, message: Order | Report | Batch) -> None:
-    """Write one frame; blocks while the other side does not read. Raises `OSError` when it is gone."""
+    """Write one frame; blocks while the other side doesn't read. Raises `OSError` if it is gone."""
     kind, payload = (_BATCH, message.ipc) if isinstance(message, Batch) else (_MESSAGE, _encode(message))
     channel.sendall(_HEAD.pack(len(payload), kind))
     channel.sendall(payload)
 
 
 def receive_order(channel: socket.socket) -> Order | None:
-    """The next message to the engine; None when the other side is gone."""
+    """Receive the next message to the engine; None if the other side is gone."""
     frame = _receive(channel)
     return None if frame is None else _orders.decode(frame[1])
 
 
 def receive_report(channel: socket.socket) -> Report | Batch | None:
-    """The next message from the engine; None when the other side is gone."""
+    """Receive the next message from the engine; None if the other side is gone."""
     frame = _receive(channel)
     if frame is None:
         return None
@@ -310,7 +310,7 @@ def _receive(channel: socket.socket) -> tuple[int, bytearray] | None:
 
 
 def receive_exactly(channel: socket.socket, count: int) -> bytearray | None:
-    """Exactly so many bytes; None when the other side is gone before that."""
+    """Receive exactly `count` bytes; None if the other side is gone before that."""
     data = bytearray(count)
     view = memoryview(data)
     filled = 0

@@ -1,4 +1,4 @@
-"""What a Spark session is set to, asked once a setting: each question is a call into Java."""
+"""The settings of a Spark session, cached because each read is a call to Java."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ OVERWRITE_MODE = "spark.sql.sources.partitionOverwriteMode"
 
 
 class SessionConf:
-    """Whoever runs what may change a setting calls `forget` after it."""
+    """Cached settings. Call `forget` after a statement that may change a setting."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
         self._known: dict[tuple[str, str | None], str] = {}
 
     def get(self, name: str, default: str | None = None) -> str:
-        """`default` where it is not set; without one that of Spark."""
+        """The setting; if it is not set, `default`, or without that Spark's default."""
         key = name, default
         if key not in self._known:
-            # Without a default Spark raises for a setting that it does not know.
+            # Without a default, Spark raises for an unknown setting.
             found = self.spark.conf.get(name) if default is None else self.spark.conf.get(name, default)
             self._known[key] = found or default or ""
         return self._known[key]

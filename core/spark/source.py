@@ -1,18 +1,18 @@
-"""The Python Data Source `paimark`: reads a Paimon table through pypaimon, at exactly the snapshot given.
+"""The Python Data Source `paimark`: reads a Paimon table through pypaimon, at exactly the given snapshot.
 
     import paimark
 
     spark.dataSource.register(paimark.PaimarkSource)
     spark.read.format("paimark").option("warehouse", uri).option("table", "db.t").load()
 
-Options: `warehouse`, `table`, and if wanted `branch` and the state to read: one of `version` (as after
+Options: `warehouse`, `table`, and optionally `branch` and the state to read: one of `version` (as after
 VERSION AS OF), Spark's `versionAsOf` and `timestampAsOf` (with a time zone), and Paimon's `scan.version`,
 `scan.tag-name`, `scan.watermark`, `scan.snapshot-id`, `scan.timestamp` and `scan.timestamp-millis`. The last
-three, by which streams begin as well, read the rows of then in the columns of now. All others are options of
-stores (`s3.endpoint`), or refused.
+three, with which streams can begin too, read the old rows in the table's current columns. All others are
+options of stores (`s3.endpoint`), or are refused.
 
 Runs in Spark's Python workers, so pypaimon is imported only where it is used. Writing is in
-`core.spark.writing.write`, `readStream` and `writeStream` with their options in `core.spark.streaming`, its
+`core.spark.writing.write`; `readStream` and `writeStream` with their options are in `core.spark.streaming`,
 modules `reader` and `writer`.
 """
 
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 
 
 class PaimarkSource(DataSource):
-    """`option("scan", ...)` carries a whole `Scan`, for callers that have resolved it themselves."""
+    """`option("scan", ...)` has a whole `Scan`, for callers that have resolved the table themselves."""
 
     def __init__(self, options: dict[str, str]) -> None:
         super().__init__(options)
-        # Spark makes one in a worker of its own for every table of a statement.
+        # Spark makes a source, each in a worker of its own, for every table of a statement.
         settle()
 
     @classmethod
@@ -107,10 +107,10 @@ class PaimarkSource(DataSource):
 
 
 def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
-    """The scan that the options name. Only its columns count where no rows are read.
+    """The scan that the options name. If no rows are read (`is_for_rows` False), only its columns matter.
 
-    Where a stream may begin so, they are those that the table has now: its schema is asked for in the same
-    words, and what it begins with may be gone or be still to come.
+    If the options may begin a stream, these are the table's current columns: Spark asks for a stream's schema
+    with the same options, and the state that it begins with may be gone, or not exist yet.
     """
     from core.spark.datasource.asked_state import asked_by, asked_state
     from core.spark.datasource.scan import WarehouseAccess, make_scan
