@@ -1,5 +1,5 @@
-"""One shape of change: every exclusive action is a `Change`, and the driver runs and recovers all of them.
+"""The common form of changes: each exclusive action is a `Change`; the driver runs and recovers it.
 
-Begin with `change.py` (what an action says), then `driver.py` (what happens around it). `journal.py` is the
-lock and the steps on disk, `owner.py` who holds it, `operations.py` the log of what was done.
+Begin with `change.py` (the interface), then `driver.py` (which calls it). `journal.py` has the lock and the
+steps on disk, `owner.py` the process that holds it, `operations.py` the log of finished operations.
 """

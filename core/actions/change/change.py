@@ -1,7 +1,8 @@
 """The interface of an exclusive action. `driver` takes the lock, keeps the journal and writes the log.
 
-A change only adds until its commit, which is one conditional write. Before it all can be taken back, after it
-all is finished. `prepare`, `finish` and `take_back` are idempotent: a recovery runs them again.
+Until its commit, which is one conditional write, a change only adds files. Before the commit it can be taken
+back, after it it can only be finished. `prepare`, `finish` and `take_back` are idempotent: a recovery runs
+them again.
 """
 
 from __future__ import annotations
@@ -75,20 +76,20 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class Change(ABC, Generic[S]):
-    """One exclusive change of a table. `State` is what the journal keeps, so that another can go on."""
+    """One exclusive change of a table. `State` is in the journal, so that another process can go on."""
 
     State: ClassVar[type[msgspec.Struct]]
 
     def __init__(self, work: Work, state: S) -> None:
         self.work = work
         self.state = state
-        # Whether only a person's word says that it was committed.
+        # Whether only a person's answer says that it was committed.
         self.is_assumed = False
 
     @classmethod
     @abstractmethod
     def begin(cls, work: Work) -> Self:
-        """Make the change from its plan, by reading only. Raises `Refused` when anything moved since."""
+        """Make the change from its plan, by reading only. Raises `Refused` if the table differs from it."""
 
     @classmethod
     def resume(cls, work: Work, state: Mapping[str, Any]) -> Self:
@@ -108,7 +109,7 @@ class Change(ABC, Generic[S]):
 
     @abstractmethod
     def check(self, hold: Hold) -> None:
-        """Compare the locked table with the plan again. Raises `Refused` when anything moved."""
+        """Compare the locked table with the plan again. Raises `Refused` when they differ."""
 
     def prepare(self, hold: Hold) -> None:
         """Write the files that the commit needs. Raises `Refused` when something is in the way."""
@@ -121,22 +122,22 @@ class Change(ABC, Generic[S]):
         return None
 
     def landed(self, hold: Hold) -> Landed:
-        """Whether `commit` was made, though the journal does not say so. True however long ago that was."""
+        """Whether `commit` was made, though the journal does not say so. YES stays YES at any later time."""
         return Landed.NO
 
     def is_overwritten(self, hold: Hold) -> bool:
-        """Whether another engine put its own in the place of the commit, before anything was built on it.
+        """Whether another engine replaced the commit by its own, before any commit was built on it.
 
-        Then `landed` decides, though the journal says that it was committed.
+        `landed` decides then, although the journal says that the change was committed.
         """
         return False
 
     @abstractmethod
     def finish(self, hold: Hold) -> None:
-        """Do what follows the commit. Raises `Refused` when it has to wait: the journal stays then."""
+        """Do what follows the commit. Raises `Refused` when it must wait: the journal then stays."""
 
     def take_back(self, hold: Hold) -> None:
-        """Remove the files of `prepare` after a commit that was not made, and nothing else."""
+        """Remove the files of `prepare` if the commit was not made, and no other files."""
 
     def clean(self) -> None:
         """Remove half-written files of a killed process, before `finish` or `take_back`."""
@@ -146,11 +147,11 @@ class Change(ABC, Generic[S]):
         """The result, once finished."""
 
     def way_back(self) -> Undoable | None:
-        """The entry by which it can be undone; None when it can't be."""
+        """The entry by which the change can be undone; None when it can't be."""
         return None
 
     def now(self) -> Point | None:
-        """Where an undo by a commit left main."""
+        """For an undo by a commit: main's snapshot after it."""
         return None
 
     @abstractmethod

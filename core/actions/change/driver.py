@@ -3,7 +3,7 @@
     begin -> take the lock -> check -> prepare -> COMMIT -> finish -> log -> release
                                   |__ take back __|  |__ only forward __|
 
-`recover` enters at the same places, by what the journal says and, where it is silent, by what `landed` finds.
+`recover` enters at the same places. The journal tells it where; if it does not, `landed` does.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from core.table.lineage.commits import Overwritten
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Do what was planned. Raises `Refused` when anything moved since, with nothing written."""
+    """Apply a plan. Raises `Refused` when the table differs from the plan; nothing was written then."""
     require_allowed(context, plan)
     kind, table = change_named(plan.kind), parse_table_name(plan.table)
     if plan.empty:
@@ -50,7 +50,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         except TakenOver:
             raise
         except (Exception, KeyboardInterrupt) as error:
-            # Not only our own errors: a progress callback may fail too, and half-made files must not stay.
+            # Errors of every class: a progress callback may fail too, and half-made files must not stay.
             with to_the_end():
                 _settle(change, hold, error)
         done = _finish(change, hold)
@@ -69,10 +69,10 @@ def recovery_steps(context: Context, table: TablePath, interrupted: journal.Jour
 
 
 def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) -> None:
-    """Finish an interrupted change that was committed, else take it back, and end it.
+    """Finish an interrupted change if it was committed, else take it back; then end it.
 
-    `assumed` is a person's answer where no file tells whether it was committed. Raises `Refused`
-    without it, and leaves the journal.
+    `assumed` is a person's answer, for the case that no file tells whether it was committed. Without it that
+    case raises `Refused` and leaves the journal.
     """
     if not hold.journaled.is_checked:
         end_unbegun(hold, progress)
@@ -98,7 +98,7 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
 
 
 def end_unbegun(hold: Hold, progress: Progress) -> None:
-    """End an interrupted change that changed nothing; its holder may have been about to release it."""
+    """End an interrupted change that changed nothing; its process may have died while releasing the lock."""
     if hold.steps:
         wait_for_change(hold, progress)
     note_before_release(hold)
@@ -106,7 +106,7 @@ def end_unbegun(hold: Hold, progress: Progress) -> None:
 
 
 def _clean(hold: Hold) -> None:
-    """Remove half-written files of a killed process, of those that only the holder of the lock writes."""
+    """Remove half-written files of a killed process that only the holder of the lock writes."""
     files, table = hold.context.files, hold.table
     names = {path.rpartition("/")[2] for path in (table.main_branch_file, table.merges)}
     delete_temporaries(files, table.branches, names)
@@ -124,7 +124,7 @@ def _commit(change: Change[msgspec.Struct], hold: Hold) -> None:
 
 
 def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) -> None:
-    """After a failure: return when the change was committed all the same, else take it back and raise."""
+    """After a failure: return when the change was committed nevertheless, else take it back and raise."""
     why = str(error) or "Interrupted"
     try:
         hold.require()
@@ -142,7 +142,7 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
             note_before_release(hold)
             hold.release()
     except TakenOver:
-        # The process that took it over ends it.
+        # The process that took the change over ends it.
         raise error from None
     except PaimarkError as failed:
         if failed.__cause__ is error:

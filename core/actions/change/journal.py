@@ -1,9 +1,9 @@
 """`branch/ACTION`: the lock of a table, and the journal of the one exclusive change that holds it.
 
-The lock is taken by create-if-absent before the first write of a change, and removed after the last. Each
-finished step is written beside it as a numbered entry, a file each: `STEP-<token>-<n>`. An entry is created
-only where none has its number. So of two processes that think they hold the lock one fails at once: a
-recovery writes an entry of its own first, after which the owner, should it live, can write no more.
+The lock is created if absent before the first write of a change, and removed after the last. Each finished
+step is written beside it as a numbered entry, one file each: `STEP-<token>-<n>`. An entry is created only if
+no entry has its number. So if two processes both believe that they hold the lock, one fails at once: a
+recovery first writes an entry of its own, after which the owner, if it is still alive, can write no more.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from core.table.reading import numbered
 from core.table.records import Record
 
 VERSION = 2
-# The two steps that every change has: it may begin, and it can't be taken back any more.
+# Two steps that every change has: it may begin, and it can no longer be taken back.
 CHECKED = "nothing is in the way"
 COMMITTED = "committed"
-# A recovery writes its verdict down before it acts on it: the evidence may go.
+# A recovery notes its decision before it acts on it, because the evidence may disappear.
 NOT_COMMITTED = "was not committed"
 
 N = TypeVar("N", bound=msgspec.Struct)
 
 
 class Journal(Record, frozen=True, kw_only=True):
-    """The lock file: `plan` as JSON, and the `state` by which `change` can be resumed. Never rewritten.
+    """The lock file: `plan` as JSON, and the `state` from which `change` can be resumed. Never rewritten.
 
-    `change` names the kind of change: of an undo, another than its `action`.
+    `change` names the kind of change. For an undo it differs from `action`.
     """
 
     version: int = VERSION
@@ -59,9 +59,9 @@ class Journal(Record, frozen=True, kw_only=True):
 
 
 class JournalEntry(Record, frozen=True, kw_only=True):
-    """A step that ended, with its `data`; or, with an `owner`, that another process goes on from here.
+    """A finished step with its `data`; or, with an `owner`, the note that another process goes on from here.
 
-    `token` is that of the process which wrote it, `uuid` tells its own entry from an equal one.
+    `token` is that of the process which wrote it; `uuid` distinguishes its own entry from an equal one.
     """
 
     token: str
@@ -72,7 +72,7 @@ class JournalEntry(Record, frozen=True, kw_only=True):
 
 
 class TakenOver(Refused):
-    """Another process took this one for dead and recovers its change: this one must write nothing more."""
+    """Another process took this one for dead and recovers its change: this one must not write any more."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class JournaledChange:
 
     @property
     def acting(self) -> tuple[Owner, str]:
-        """The process that acts under the journal (its owner, or the last to recover it), and its token."""
+        """The process that acts under the journal (the owner, or the last to recover it), and its token."""
         owner, token = self.journal.owner, self.journal.token
         for entry in self.entries:
             if entry.owner is not None:
@@ -113,11 +113,11 @@ class JournaledChange:
         return next((entry.data for entry in reversed(self.entries) if entry.step == step), None)
 
     def noted(self, step: str, kind: type[N]) -> N | None:
-        """The data of the last step of this name, as `kind`; None where there is none. Raises `Corrupt`."""
+        """The data of the last step of this name, as `kind`; None if there is none. Raises `Corrupt`."""
         return next(reversed(self.all_noted(step, kind)), None)
 
     def all_noted(self, step: str, kind: type[N]) -> list[N]:
-        """The data of each step of this name, as `kind`. Raises `Corrupt` for another shape."""
+        """The data of each step of this name, as `kind`. Raises `Corrupt` if the data has another shape."""
         matching = [entry for entry in self.entries if entry.step == step]
         try:
             return [msgspec.convert(entry.data or {}, kind) for entry in matching]
@@ -130,12 +130,12 @@ class JournaledChange:
             ) from error
 
     def standing(self, context: Context) -> Standing:
-        """Whether the process that acts under the journal lives."""
+        """Whether the process that acts under the journal is alive."""
         return standing(context, *self.acting)
 
 
 class Hold:
-    """The right to act under a journal: of its owner, or of the process that recovers it."""
+    """The right to act under a journal; its owner has it, or the process that recovers it."""
 
     def __init__(self, context: Context, table: TablePath, journaled: JournaledChange, token: str) -> None:
         self.context = context
@@ -162,26 +162,26 @@ class Hold:
         return self.table.journal_step(self.journal.token, len(self.journaled.entries) + 1)
 
     def require(self) -> None:
-        """Raises `TakenOver` when another acts under the journal now, or has ended it."""
+        """Raises `TakenOver` when another process now acts under the journal, or has ended it."""
         if not self._is_current():
             raise self._taken_over()
         while (there := _entry(self.context, self.next_entry)) is not None:
             self._adopt(there)
 
     def note(self, step: str, data: Mapping[str, Any] | None = None) -> None:
-        """Write down that a step ended. Raises `TakenOver`."""
+        """Note that a step ended. Raises `TakenOver`."""
         self._append(
             JournalEntry(token=self.token, uuid=new_token(), step=step, data=dict(data) if data else None)
         )
 
     def take_over(self) -> None:
-        """Write down that this process goes on with it. Raises `TakenOver` when another was faster."""
+        """Note that this process goes on with the change. Raises `TakenOver` when another was faster."""
         self._append(JournalEntry(token=self.token, uuid=new_token(), owner=this_process(self.context)))
 
     def release(self) -> None:
-        """The change is finished or undone: others may begin. Raises `TakenOver`."""
+        """End the finished or undone change, so that others may begin. Raises `TakenOver`."""
         self.require()
-        # The lock first: entries without it mean nothing, and a lock without its entries would.
+        # Delete the lock first: entries without a lock mean nothing, but a lock without its entries would.
         self.context.files.delete_own(self.table.journal, self._is_of_it)
         tokens = {self.journal.token, *(entry.token for entry in self.journaled.entries)}
         for path in leftovers(self.context, self.table, tokens):
@@ -190,7 +190,7 @@ class Hold:
     def _append(self, entry: JournalEntry) -> None:
         while not self.context.files.create(path := self.next_entry, entry.to_json()):
             there = _entry(self.context, path)
-            # A store may lose its answer and find, when asked again, what it has just written.
+            # A client may miss the store's answer, retry, and find its own entry.
             if there is not None and there.uuid == entry.uuid:
                 break
             self._adopt(there)
@@ -200,7 +200,7 @@ class Hold:
         self.journaled = JournaledChange(self.journal, (*self.journaled.entries, entry))
 
     def _adopt(self, there: JournalEntry | None) -> None:
-        """Take an entry of our own that came late, unheard of. Raises `TakenOver` for another's."""
+        """Take an own entry that was written late, unnoticed. Raises `TakenOver` for another's."""
         if there is None or there.token != self.token:
             raise self._taken_over()
         self.journaled = JournaledChange(self.journal, (*self.journaled.entries, there))
@@ -232,7 +232,7 @@ def current(context: Context, table: TablePath) -> JournaledChange | None:
 
 
 def refusals(context: Context, table: TablePath) -> list[Refusal]:
-    """Why no exclusive change can begin now; empty when one can."""
+    """Why no exclusive change can begin now; empty if one can."""
     holder = current(context, table)
     if holder is None:
         return []
@@ -264,7 +264,7 @@ def take(
         owner=this_process(context),
     )
     hold = Hold(context, table, JournaledChange(journal, ()), token)
-    # A store may lose its answer and find, when asked again, what it has just written.
+    # A client may miss the store's answer, retry, and find its own lock.
     if context.files.create(table.journal, journal.to_json()) or hold._is_current():
         return hold
     raise_first(refusals(context, table))
@@ -272,7 +272,7 @@ def take(
 
 
 def take_over(context: Context, table: TablePath, interrupted: JournaledChange, token: str) -> Hold:
-    """Hold an interrupted change to recover it. Raises `Refused` when another does, or it has just ended."""
+    """Hold an interrupted change to recover it. Raises `Refused` if another does, or it just ended."""
     hold = Hold(context, table, interrupted, token)
     try:
         hold.take_over()
@@ -288,7 +288,7 @@ def take_over(context: Context, table: TablePath, interrupted: JournaledChange, 
 
 
 def leftovers(context: Context, table: TablePath, tokens: Collection[str] = ("",)) -> list[str]:
-    """The paths of journal entries and heartbeats, half-written ones too, of some tokens or any; sorted."""
+    """The sorted paths of journal entries and heartbeats, also half-written, of these tokens or of all."""
     names = context.files.names(table.branches)
     prefixes = tuple(prefix + token for prefix in (STEP_PREFIX, HEARTBEAT_PREFIX) for token in tokens)
     files_left = (name for name in names if (meant_for(name) or name).startswith(prefixes))

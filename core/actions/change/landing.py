@@ -1,8 +1,8 @@
-"""Find out whether a commit to a root landed, though others committed and expired snapshots since.
+"""Find out whether a commit to a root landed, although others have committed and expired snapshots since.
 
-Before a change commits it registers as a reader of the snapshot that it is about to make. Expiry, stock or
-ours, passes no registered reader; so the snapshot is still there when somebody recovers. Where it has gone
-all the same, every reference that may hold it is looked at, and if none does nobody can tell.
+Before a change commits, it registers as a reader of the snapshot that it is about to make. Expiry, by stock
+engines or by Paimark, stops at a registered reader; so the snapshot still exists at a recovery. If it is gone
+nevertheless, every reference that may hold it is examined. If none does, the answer is unknown.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _READER = "paimark-"
 
 
 def hold_expiry(files: Files, root: Root, token: str, snapshot_id: int) -> None:
-    """Keep the snapshot from being expired, made or not, until `release_expiry`. Idempotent."""
+    """Keep the snapshot from expiry, even before it exists, until `release_expiry`. Idempotent."""
     files.replace(root.consumer(_READER + token), b'{"nextSnapshot":%d}' % snapshot_id)
 
 
 def release_expiry(files: Files, root: Root, token: str) -> None:
-    """Let expiry pass. Idempotent."""
+    """Remove the reader that `hold_expiry` registered. Idempotent."""
     path = root.consumer(_READER + token)
     files.delete(path)
     delete_temporaries(files, root.consumers, {path.rpartition("/")[2]})
@@ -35,12 +35,12 @@ def release_expiry(files: Files, root: Root, token: str) -> None:
 
 
 def is_own_reader(name: str) -> bool:
-    """Whether a file of a root's consumers is what `hold_expiry` wrote, for any change."""
+    """Whether a file among a root's consumers was written by `hold_expiry`, for any change."""
     return name.startswith(CONSUMER_PREFIX + _READER)
 
 
 def left_readers(files: Files, table: TablePath, tokens: Collection[str]) -> list[str]:
-    """The paths of what `hold_expiry` wrote for changes that have ended: not those with these tokens."""
+    """The paths of files that `hold_expiry` wrote for ended changes: all except those of these tokens."""
     prefix = CONSUMER_PREFIX + _READER
     roots = all_roots(files, table)
     listings = each_of(files.names, [root.consumers for root in roots])
@@ -53,14 +53,14 @@ def left_readers(files: Files, table: TablePath, tokens: Collection[str]) -> lis
 
 
 def commit_user(token: str) -> str:
-    """The name that a change's commit bears: its journal's."""
+    """The commit user of a change's commit, made from the token of its journal."""
     return f"paimark-{token}"
 
 
 def find_commit(files: Files, root: Root, token: str, after: int) -> tuple[Landed, Snapshot | None]:
     """Whether the change with this token committed the snapshot after `after`, and the snapshot.
 
-    It commits nowhere else: what nobody can tell of a later snapshot does not matter.
+    It commits no other id, so doubts about later snapshots do not matter.
     """
     fate = landed.find_commit(files, root, commit_user(token), after)
     if fate.landed is Landed.UNKNOWN and after + 1 not in (*fate.expired, *fate.overwritten):

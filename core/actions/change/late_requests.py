@@ -1,9 +1,9 @@
-"""Requests that a store carries out after their client gave them up, or died.
+"""Requests that a store carries out after their client gave up or died.
 
-An object store may act on a write of which nobody heard again: a commit then lands on what was taken back,
-and a file comes back that was deleted. Nothing can stop it, but it takes no request that is older than
-`Context.late_for`. So what is interrupted there is left as it is for so long, under its lock or claim, by
-the store's own clock.
+An object store may carry out a write whose answer was lost: then a commit lands although the change was taken
+back, or a deleted file reappears. Paimark can't prevent that, but the store accepts no request older than
+`Context.late_for`. So an interrupted change on such a store stays untouched for that time, under its lock or
+claim. The store's own clock measures it.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ Claims = Collection[tuple[int, str]]
 
 
 def may_come_late(context: Context, error: BaseException) -> bool:
-    """Whether what failed may still be carried out."""
+    """Whether the store may still carry out the request that failed."""
     return context.late_for > 0 and isinstance(error, Unanswered)
 
 
 def left_as_it_is(table: TablePath, error: BaseException) -> Unanswered:
-    """What is told where nothing is taken back, because a request of it may still come."""
+    """The error when nothing is taken back, because one of its requests may still arrive."""
     why = error.message if isinstance(error, PaimarkError) else str(error)
     return Unanswered(
         f"{why}. What was begun is half done, and the store may still carry out the rest",
@@ -42,16 +42,16 @@ def left_as_it_is(table: TablePath, error: BaseException) -> Unanswered:
 
 
 def left_if_late(context: Context, table: TablePath) -> Callable[[BaseException], PaimarkError | None]:
-    """For `undone_on_failure`, where a claim tells of what is left."""
+    """For `undone_on_failure`, when a claim records what was begun."""
     return lambda error: left_as_it_is(table, error) if may_come_late(context, error) else None
 
 
 def told_of_wait(
     context: Context, table: TablePath, interrupted: JournaledChange | None, claims: Claims
 ) -> list[str]:
-    """For the plan of a recovery: until when it will wait, and what a person may do; none without a wait.
+    """For the plan of a recovery: until when it waits, and what a person may do; empty without a wait.
 
-    By this machine's clock, which need not be the store's.
+    The times are by this machine's clock, which may differ from the store's.
     """
     signs = _signs_of_claims(table, claims)
     if interrupted is not None and interrupted.steps:
@@ -74,7 +74,7 @@ def told_of_wait(
 
 
 def wait_for_change(hold: Hold, progress: Progress) -> None:
-    """Before an interrupted change is recovered, until no request of who held it can come."""
+    """Before an interrupted change is recovered: wait until none of its process's requests can arrive."""
     table, last = hold.table, len(hold.journaled.entries)
     if hold.context.late_for <= 0:
         return
@@ -84,7 +84,7 @@ def wait_for_change(hold: Hold, progress: Progress) -> None:
 
 
 def wait_for_claims(hold: Hold, claims: Claims, progress: Progress) -> None:
-    """Before claims are recovered, under a lock that was just taken."""
+    """Before claims are recovered, under a lock that was just taken: wait in the same way."""
     if hold.context.late_for <= 0:
         return
     if claims:
@@ -94,17 +94,17 @@ def wait_for_claims(hold: Hold, claims: Claims, progress: Progress) -> None:
 
 
 def note_before_release(hold: Hold) -> None:
-    """By the entry a recovery knows that a request to end the change may still come: it would end the next.
+    """Note that a request to end this change may still arrive; it would end the change of the recovery.
 
-    Where another step tells that already, none is needed.
+    If another step is noted already, no note is needed.
     """
     if hold.context.late_for > 0 and not hold.steps:
         hold.note(NOT_COMMITTED)
 
 
 def _signs_of_change(table: TablePath, journaled: JournaledChange) -> list[str]:
-    """What who acted under a journal wrote last. Who took it over and has noted no step wrote nothing else,
-    however long it waited.
+    """The files last written by the processes that acted under a journal. A process that took it over and
+    noted no step wrote nothing else, however long it waited.
     """
     token = journaled.journal.token
     steps = [number for number, each in enumerate(journaled.entries, 1) if each.step]
@@ -119,7 +119,7 @@ def _signs_of_claims(table: TablePath, claims: Claims) -> list[str]:
 
 
 def _written(context: Context, paths: Collection[str]) -> dict[str, int]:
-    """When each that is there was written (epoch ms), by the store's clock; 0 where it does not tell."""
+    """When each existing path was written (epoch ms), by the store's clock; 0 if the store does not say."""
     return {
         path: entry.modified
         for directory in {path.rpartition("/")[0] for path in paths}
@@ -129,7 +129,7 @@ def _written(context: Context, paths: Collection[str]) -> dict[str, int]:
 
 
 def _wait(hold: Hold, now: str, signs: Collection[str], what: str, progress: Progress) -> None:
-    """Until a file that is written now would be late enough after the last of the `signs`."""
+    """Wait until a file that is written now is late enough after the last of the `signs`."""
     context, most = hold.context, _most_ms(hold.context)
     written = _written(context, [now, *signs])
     last = max((written.get(path, 0) for path in signs if path != now), default=0)

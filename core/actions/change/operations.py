@@ -1,7 +1,7 @@
 """The log of operations: append to it, and find the operations that can be undone or redone.
 
-The log only grows. The operations left after replaying it can be undone: an undo takes the
-operation that it undid from the top, a redo puts it back.
+The log only grows. Replaying it yields the operations that can be undone: an undo removes the operation that
+it undid from the top, a redo adds it again.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["REPLACEMENT", "Group", "Operation", "Stacks", "Undoable", "append", 
 class Stacks(msgspec.Struct, frozen=True):
     """Operations that can be undone, and that can be redone, each with the newest last.
 
-    `groups` has the ids of changes of many, by the tokens of their parts.
+    `groups` maps the tokens of parts to the ids of their changes of many.
     """
 
     undo: tuple[Undoable, ...]
@@ -37,7 +37,7 @@ class Stacks(msgspec.Struct, frozen=True):
     groups: dict[str, str]
 
     def together(self, token: str) -> set[str]:
-        """The tokens of the change of many that this one is a part of; itself alone if of none."""
+        """The tokens of all parts of the change of many with this part; else this token alone."""
         group = self.groups.get(token)
         return {token} if group is None else {each for each, of in self.groups.items() if of == group}
 
@@ -58,7 +58,7 @@ def undoable(context: Context, table: TablePath) -> list[Undoable]:
 
 
 def stacks(context: Context, table: TablePath) -> Stacks:
-    """Play the log. Raises `Corrupt`."""
+    """Replay the log. Raises `Corrupt`."""
     undo = undoable_before_the_log(context.files, table)
     redo: list[Operation] = []
     by_token: dict[str, Operation] = {}
@@ -80,9 +80,9 @@ def stacks(context: Context, table: TablePath) -> Stacks:
 
 
 def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[Undoable]:
-    """Without the change of this token, and what moved main after it.
+    """The list without the change of this token, and without the later ones that moved main.
 
-    When main went back by a commit, `now` is that one: the change before it can be undone from there.
+    If main went back by a commit, `now` is that commit: the change before can then be undone from there.
     """
     index = next((number for number, each in enumerate(known) if each.token == token), None)
     if index is None:
@@ -91,7 +91,7 @@ def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[U
     if now is not None:
         left = [
             msgspec.structs.replace(each, after=now)
-            # A cut is undone by ids, and those are given again.
+            # A truncation is undone by snapshot ids, and ids are given again.
             if each.leads_to(gone.before, gone.root) and each.kept_as is None
             else each
             for each in left
@@ -100,7 +100,7 @@ def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[U
 
 
 def _still_open(known: Sequence[Undoable], entry: Undoable) -> list[Undoable]:
-    """Without those whose state main has left: it never comes back to that very commit."""
+    """The list without the changes whose state main has left: main never returns to that very commit."""
     left = list(known)
     if not entry.moved_main:
         return left

@@ -1,7 +1,7 @@
-"""The process that holds a claim or the journal, and whether it still lives.
+"""The process that holds a claim or the journal, and whether it is alive.
 
-On one machine the process is looked up. Another machine's process is watched: its heartbeat changes, or it
-stays the same for longer than it ever would. Two machines' clocks are never compared.
+A process of this machine is looked up. A process of another machine is watched: its heartbeat changes, or it
+stays the same for longer than a living process lets it. Clocks of two machines are never compared.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from core.table.layout import TablePath
 
 Standing = Literal["running", "gone", "unknown"]
 
-# Looks at a heartbeat while it is watched: who beats in between is found alive early.
+# The number of looks at a heartbeat during a watch: a process that beats in between is found alive early.
 _LOOKS = 10
 
 _running: set[str] = set()
@@ -33,8 +33,8 @@ _running: set[str] = set()
 class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A process that changes a table. `since` is epoch milliseconds.
 
-    `machine` tells apart hosts, reboots and containers of one name; `process_start` a process from a later
-    one with its number (empty where the system does not say).
+    `machine` distinguishes hosts, reboots and containers with the same name; `process_start` distinguishes
+    the process from a later one with the same number (empty if the system does not provide it).
     """
 
     user: str
@@ -49,7 +49,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def this_process(context: Context) -> Owner:
-    """The owner to write into what this process takes now."""
+    """The owner to record in locks and claims that this process takes now."""
     pid = os.getpid()
     return Owner(
         user=context.user,
@@ -63,9 +63,9 @@ def this_process(context: Context) -> Owner:
 
 @contextmanager
 def running(context: Context, table: TablePath, token: str) -> Iterator[None]:
-    """While inside, what this process holds under the token counts as alive, on other machines too.
+    """While inside, this process counts as the living holder of the token, on other machines too.
 
-    The last heartbeat stays where something may be left half done: it tells when this process last wrote.
+    The last heartbeat stays if something may be half done: it tells when this process last wrote.
     """
     stop, has_beaten = threading.Event(), threading.Event()
     beating = (context, table, token, stop, has_beaten)
@@ -103,7 +103,7 @@ def silent(
     tokens: Collection[str],
     wait: Callable[[float], None] = time.sleep,
 ) -> set[str]:
-    """Watch the holders of these tokens for `Context.watch_for` seconds; those who gave no sign of life."""
+    """Watch the holders of these tokens for `Context.watch_for` seconds; return those without a sign."""
     still = {token: _pulse(context, table, token) for token in tokens}
     for _ in range(_LOOKS):
         if not still:
@@ -126,6 +126,6 @@ def _beat(
     while not stop.wait(context.beat_every):
         count += 1
         has_beaten.set()
-        # A beat that fails now may succeed the next time.
+        # If this beat fails, the next one may succeed.
         with suppress(PaimarkError):
             context.files.replace(path, str(count).encode())

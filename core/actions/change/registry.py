@@ -1,4 +1,4 @@
-"""The kinds of change by name, as plans and journals have them. Importing it imports none of them."""
+"""The kinds of change by the names that plans and journals contain. Importing it imports none of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 from core.actions.change.change import Change
 from core.errors import Refused
 
-# The name that stands in a journal, and where the kind of change is.
+# The name in a journal, and the location of the class.
 CHANGES = {
     "alter-branch-schema": "core.actions.schema.alter_branch_schema:AlterSchema",
     "create-branch": "core.actions.branches.create_branch:CreateBranch",
@@ -33,7 +33,7 @@ CHANGES = {
 
 
 def change_named(name: str) -> type[Change[Any]]:
-    """Raises `Refused` for one that this version does not know."""
+    """The class of a change. Raises `Refused` for a name that this version does not know."""
     if name not in CHANGES:
         raise Refused(
             f"This version can't recover {name}", "Recover it with the version of Paimark that began it."

@@ -1,4 +1,4 @@
-"""Which files nothing needs any more, and how they are deleted.
+"""Find files that nothing needs any more, and delete them.
 
-Begin with `unreferenced`; `sweep` deletes what it found.
+Begin with `unreferenced`; `sweep` deletes the files that it finds.
 """

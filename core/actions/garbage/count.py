@@ -1,10 +1,11 @@
 """Count the files that deleting references would free, and keep the count up to date.
 
-Most manifests are shared, and most of these need not be read. Take one that the leaving references had from
-their beginning, that another has too, and that deletes nothing. A file that it adds is in no other of their
-manifests, so it stays, unless that other deletes it. Deletions are all read; where one speaks of a file whose
-addition was not, those of the shared manifests are read that may add it and whose other users all delete it;
-where it is in none of these, another that stays holds it.
+Most manifests are shared, and most shared ones need not be read. Suppose that every unbroken run of the
+leaving references held a manifest from its first snapshot, that a staying reference holds it too, and that it
+deletes nothing. A file that it adds is in none of their other manifests; so the file stays, unless another of
+them deletes it. All deletions are read. If one names a file whose addition was not read, the shared manifests
+that may add the file and whose other users all delete it are read too. If none of them adds it, a staying
+reference holds the file.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from core.table.records import commit_key
 
 @dataclass(frozen=True)
 class Freed:
-    """The files that go, in the order they go. `keepers` are the references that need what is shared.
+    """The files to delete, in order of deletion. `keepers` are the references that need the shared files.
 
-    `strangers` are the paths of files that were named and are not the table's own: they stay.
+    `strangers` are paths that manifests name outside the table's own files: they stay.
     """
 
     data: tuple[StoredFile, ...] = ()
@@ -58,9 +59,9 @@ class Incomplete(Exception):
 
 
 class Tally:
-    """`everything`: the references are all there are, and nothing is passed over.
+    """Counts the files to free. `everything`: `references` are all there are, and no manifest is skipped.
 
-    Raises `Corrupt`, `FileMissing` for what a reference that stays has lost, and `Incomplete`.
+    Raises `Corrupt`, `FileMissing` if a staying reference has lost a file, and `Incomplete`.
     """
 
     def __init__(
@@ -100,11 +101,11 @@ class Tally:
             self._read_indexes()
 
     def has_lost(self, references: Sequence[Reference]) -> bool:
-        """Whether any that was counted is not among them."""
+        """Whether a counted reference is no longer among these."""
         return not self._states.keys() <= {_key(each) for each in references}
 
     def follow(self, references: Sequence[Reference]) -> bool:
-        """Count new references among them; whether there is any. An error leaves the count as it was."""
+        """Count the new ones of these references; return whether there are any. On errors the count stays."""
         new = [each for each in references if _key(each) not in self._states]
         if not new:
             return False
@@ -115,7 +116,7 @@ class Tally:
                 self._read_staying()
                 self._read_indexes()
         except BaseException:
-            # Manifests that it has read meanwhile stay true: they never change.
+            # The manifests read meanwhile may stay in the count: they never change.
             self._states = before
             self._stay()
             raise
@@ -153,7 +154,7 @@ class Tally:
         self._staying = staying
 
     def _shared(self) -> Iterator[str]:
-        """The manifests that need not be read, as far as nobody speaks of their files."""
+        """The manifests that need not be read, unless a deletion names one of their files."""
         runs = self._metadata.runs
         for path, facts in self._metadata.manifests.items():
             users = self._metadata.uses.users(path)
@@ -173,7 +174,7 @@ class Tally:
                 self._require_lost_by_all(path)
 
     def _expect_deleted(self, skipped: set[str]) -> None:
-        """The names of what others delete, before it is counted: a manifest read earlier may add it."""
+        """Collect the names of deleted files before the count: a manifest read earlier may add them."""
         if not skipped:
             return
         deleting = self._unknown(p for p, facts in self._metadata.manifests.items() if facts.may_delete)
@@ -183,11 +184,11 @@ class Tally:
         self._known -= deleting.keys()
 
     def _read_staying(self) -> None:
-        """Read which of these files other references hold or delete; nothing is kept of other files."""
+        """Read which of the leaving files other references hold or delete; other files are not remembered."""
         self._take(self._unknown(self._metadata.manifests))
 
     def _read_shared(self, skipped: set[str]) -> None:
-        """Read manifests that may add files which all their other users delete."""
+        """Read the shared manifests that may add files which all their other users delete."""
         fates = {file.fate for file in self._data.files.values()}
         unexplained = {tuple(each.deleted) for fate in fates for each in self._unexplained(fate)}
         wanted = [
@@ -197,9 +198,9 @@ class Tally:
         self._take(self._unknown(wanted))
 
     def _unexplained(self, fate: int) -> Iterator[FileStates]:
-        """Deletions of files with this fate whose addition no reference to delete shows.
+        """Deletions of files with this fate whose addition appears in no leaving reference.
 
-        It matters where what leaves may hold it, or holds the file at another level that would go.
+        They matter if a leaving reference may hold the file, or holds it at another level that would go.
         """
         going, states = self._metadata.going, self._data.states_of(fate).values()
         may_go = any(meet(each.held, going) for each in states)
@@ -235,11 +236,11 @@ class Tally:
         reading = read_in_batches(self._files, wanted)
         for path, data in told(reading, len(wanted), "manifests", self._progress):
             yield path, data
-            # Only once it is counted.
+            # Known only after the caller has counted it.
             self._known.add(path)
 
     def _require_lost_by_all(self, path: str) -> None:
-        """A file may be missing only where none that needs all of its files needs it."""
+        """Raises `FileMissing` unless no reference needs the file, apart from partial ones."""
         if minus(self._users(path), self._metadata.uses.keeping):
             raise FileMissing(path)
 
@@ -250,7 +251,7 @@ class Tally:
         return not meet(self._metadata.uses.users(path), self._staying)
 
     def _freed_data(self, places: FileLocations, keeping: list[Runs]) -> Iterator[StoredFile]:
-        """The data files to delete; `keeping` gets the states that hold the others."""
+        """The data files to delete; the states that hold other files are appended to `keeping`."""
         going = self._metadata.going
         free: dict[int, list[int]] = {}
         for name, file in self._data.files.items():
@@ -266,9 +267,9 @@ class Tally:
                 yield from places.stored_at(name, file.size, self._data.key(name, file, number))
 
     def _is_in_shared(self, states: FileStates) -> bool:
-        """Whether what leaves deletes a file that none of it was seen to add.
+        """Whether leaving references delete a file, and none of the manifests read adds it there.
 
-        Then a manifest adds it that was not read: one of those whose other users do not all delete it.
+        Then a manifest that was not read adds it: one whose other users do not all delete the file.
         """
         going = self._metadata.going
         return self._skips and meet(states.deleting, going) and not meet(states.added, going)
@@ -280,7 +281,7 @@ class Tally:
                 yield from (places.index_at(name, file.size, key) for key in held)
 
     def _sized(self, named: Iterable[StoredFile]) -> tuple[StoredFile, ...]:
-        """With their sizes; what no metadata tells of and is gone is left out."""
+        """The files with their sizes; a file that no metadata describes and that is gone is left out."""
         files = list(named)
         unknown = [each.path for each in files if each.size is None and each.path not in self._sizes]
         self._sizes.update(zip(unknown, each_of(self._files.size, unknown), strict=True))
@@ -291,6 +292,6 @@ class Tally:
 
 
 def _key(reference: Reference) -> tuple[object, ...]:
-    """Equal for references that keep the same files."""
+    """A key that is equal for references that keep the same files."""
     record = commit_key(reference.record) if reference.record is not None else (reference.full_list,)
     return (*record, reference.is_partial, reference.keeps_changelog)

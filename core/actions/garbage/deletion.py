@@ -1,7 +1,7 @@
-"""Deleting a savepoint or a tag: what both do, and how an interrupted one goes on.
+"""Deleting a savepoint or a tag: the common parts, and how an interrupted deletion goes on.
 
-Up to the first file that goes it can be undone by doing nothing; from then on it is finished, the references
-read again.
+Until the point of no return the deletion can be taken back without any work. After it, it is finished, and
+the references are read again.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from core.table.lineage.main_branch import main_root
 from core.table.manifests.files import StoredFile
 from core.table.records import Savepoint, Tag, is_same_commit
 
-# Names shown of many.
+# The number of names shown of a long list.
 _SHOWN = 5
 
 
 class TargetState(msgspec.Struct, frozen=True):
-    """A target as the journal keeps it: roots by branch (None: the table directory), records as written."""
+    """A target as the journal has it: roots by branch (None: the table directory), records as written."""
 
     tag_name: str
     home: str | None
@@ -48,9 +48,9 @@ class TargetState(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class DeletionTarget:
-    """A savepoint with its tags, or a tag. `home` is the root it belongs to first.
+    """A savepoint with its tags, or a tag. `home` is the root that it primarily belongs to.
 
-    `tag` is None for a savepoint whose tag is gone; `roots` are those that hold the tag and lose it.
+    `tag` is None for a savepoint whose tag is gone; `roots` are the roots whose copy of the tag is deleted.
     """
 
     table: TablePath
@@ -63,13 +63,13 @@ class DeletionTarget:
 
     @property
     def paths(self) -> list[str]:
-        """The files that go before any other, in this order."""
+        """The files to delete before all others, in this order."""
         own = [] if self.savepoint is None else [self.table.savepoint(self.savepoint.id)]
         return [*own, *(root.tag(self.tag_name) for root in self.roots)]
 
     @property
     def to_delete(self) -> ToDelete:
-        """The target while its files are still there."""
+        """The references to delete, while the target's files still exist."""
         kept = self.savepoint.schema_id if self.savepoint else 0
         full_list = self.table.savepoint_file(self.savepoint.full_manifest_list) if self.savepoint else None
         return ToDelete(
@@ -82,7 +82,7 @@ class DeletionTarget:
 
     @property
     def state(self) -> TargetState:
-        """The state in the journal."""
+        """The state for the journal."""
         return TargetState(
             tag_name=self.tag_name,
             home=self.home.branch,
@@ -93,7 +93,7 @@ class DeletionTarget:
 
     @classmethod
     def of_state(cls, table: TablePath, state: TargetState) -> DeletionTarget:
-        """Raises `Corrupt`."""
+        """The target of a journal. Raises `Corrupt`."""
         tag, savepoint, source = state.tag, state.savepoint, table.journal
         return cls(
             table=table,
@@ -117,7 +117,7 @@ def tags_named(files: Files, roots: Sequence[Root], name: str) -> dict[Root, tup
 
 
 def seen(savepoint: bytes, tags: dict[Root, tuple[Tag, bytes]]) -> str:
-    """The fingerprint of what a deletion found."""
+    """The fingerprint of the files that a deletion read."""
     parts: list[str | bytes] = [savepoint]
     for root, (_, data) in tags.items():
         parts += [root.directory, data]
@@ -125,7 +125,7 @@ def seen(savepoint: bytes, tags: dict[Root, tuple[Tag, bytes]]) -> str:
 
 
 def dependents_refusals(files: Files, target: DeletionTarget, what: str) -> list[Refusal]:
-    """Why a tag of main stays: a branch each; `what` is what a person calls it. Raises `Corrupt`."""
+    """Why a tag of main must stay, one refusal per branch; `what` names the tag. Raises `Corrupt`."""
     main, name = main_root(files, target.table), target.tag_name
     if target.tag is None or main not in target.roots:
         return []
@@ -141,7 +141,7 @@ def plan_deletion(
     arguments: dict[str, Any],
     refusals: list[Refusal],
 ) -> Plan:
-    """The plan; `what` is the target as a person calls it."""
+    """The plan; `what` names the target for people."""
     files, table = context.files, target.table
     refusals = [*refusals, *feature_refusals(files, target.home)]
     freed, repair = what_goes(context, table, target.to_delete, refusals)
@@ -167,7 +167,7 @@ def plan_deletion(
 def what_goes(
     context: Context, table: TablePath, to_delete: ToDelete, refusals: list[Refusal]
 ) -> tuple[Freed, guard_tags.Repair]:
-    """The files, and the guards to be put right first. Why they can't go is added to the refusals."""
+    """The files to delete, and the guards to repair first. Reasons against it are added to the refusals."""
     freed, repair = Freed(), guard_tags.repair_needed(context.files, table)
     try:
         freed = count_of(context.files, table, to_delete, context.progress, repair).freed()
@@ -179,7 +179,7 @@ def what_goes(
 def count_of(
     files: Files, table: TablePath, to_delete: ToDelete, progress: Progress, repair: guard_tags.Repair
 ) -> FileCount:
-    """Count the files that deleting the references frees, once the guards are put right."""
+    """Count the files that deleting the references frees, once the guards are repaired."""
     return FileCount(files, table, replace(to_delete, paths=to_delete.paths | repair.paths), progress)
 
 
@@ -195,7 +195,7 @@ def counted_before(work: Work, to_delete: ToDelete) -> FileCount:
 
 
 def freed_steps(freed: Freed) -> list[Step]:
-    """A line for each kind of files that go."""
+    """One step for each kind of files to delete."""
     groups = (("data file", freed.data), ("manifest", freed.manifests), ("manifest list", freed.lists))
     return [_freed_step(noun, group) for noun, group in groups if group]
 
@@ -207,7 +207,7 @@ def _freed_step(noun: str, group: Sequence[StoredFile]) -> Step:
 
 
 def kept_by(table: TablePath, freed: Freed) -> tuple[str, ...]:
-    """Sentences on files that stay: who shares them, and files that are not the table's."""
+    """Sentences on files that stay: who shares them, and files that do not belong to the table."""
     strangers = [stranger(table, path) for path in freed.strangers[:_SHOWN]]
     if (more := len(freed.strangers) - _SHOWN) > 0:
         strangers.append(f"{more} more files that are none of {table.full_name}")
@@ -222,7 +222,7 @@ def kept_by(table: TablePath, freed: Freed) -> tuple[str, ...]:
 class DeleteReference(Change[TargetState]):
     """Delete a savepoint or a tag, and every file that only it kept.
 
-    The journal's note is the point of no return: from then on it is finished, the references read again.
+    The journal entry is the point of no return: after it the deletion is only finished.
     """
 
     State = TargetState
@@ -253,7 +253,7 @@ class DeleteReference(Change[TargetState]):
         return f"tag {self.state.tag_name}" if savepoint is None else f"savepoint {savepoint['id']}"
 
     def check(self, hold: Hold) -> None:
-        # First, for it may take minutes: what is checked must be so when the point of no return comes.
+        # Counted first, because it may take minutes: the checks must still hold at the point of no return.
         self._count = counted_before(self.work, self._target.to_delete)
         target, refusals = self.find(self.work)
         require_unmoved(self.work.table, self.work.plan, target.fingerprint)
@@ -262,13 +262,13 @@ class DeleteReference(Change[TargetState]):
     def finish(self, hold: Hold) -> None:
         files, target = self.work.files, self._target
         if target.savepoint is not None:
-            # The id is never given again, though its file goes.
+            # The id is never given again, although its file is deleted.
             savepoint_claim.raise_hint(files, target.table, target.savepoint.id)
             files.delete(target.table.savepoint(target.savepoint.id))
         for root in target.roots:
             if _is_still(files, root, target):
                 files.delete(root.tag(target.tag_name))
-        # Not before: it would guard what is to go.
+        # Not earlier: it would guard the tag that is deleted.
         guard_tags.repair_held(files, target.table)
         self.work.progress(f"deleted {' and '.join(target.paths)}")
         to_delete = replace(target.to_delete, paths=frozenset())
@@ -298,7 +298,7 @@ class DeleteReference(Change[TargetState]):
 
 
 def _is_still(files: Files, root: Root, target: DeletionTarget) -> bool:
-    """Whether the tag is the one that was to go, and not a later one of its name."""
+    """Whether the tag is the one to delete, and not a later one of the same name."""
     path = root.tag(target.tag_name)
     data = read_if_there(files, path)
     if data is None or target.tag is None:

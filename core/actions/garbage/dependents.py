@@ -1,8 +1,8 @@
-"""The living branches that stand on a tag of main.
+"""The existing branches that depend on a tag of main.
 
-Stock expiry on main spares what main's own tags hold, and looks at no branch: without the tag that a branch
-was made from it deletes files that the branch still reads. That the branch has expired its first snapshots
-does not change it: it stands on its own only when it has nothing of that state any more.
+Stock expiry on main spares the files that main's own tags hold, and ignores branches. Without the tag that a
+branch was made from, it deletes files that the branch still reads. That stays so when the branch has expired
+its first snapshots: it is independent only when it has no file of that state any more.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from core.table.records import Snapshot, Tag, is_same_commit
 def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[str]:
     """Branches that need main to hold the commit of this tag, each as `Branch fix parts from main at`.
 
-    `going` are the paths of the tags that leave, this one among them. Nobody needs it while main keeps
-    another tag of the commit for good. Raises `Corrupt`.
+    `going` are the paths of the tags to delete, this one among them. No branch needs it while main has
+    another permanent tag of the commit. Raises `Corrupt`.
     """
     own = main_root(files, table)
     others = Side(files, own, going).tags.items()
@@ -41,9 +41,9 @@ def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str])
 
 
 class _Untold(NamedTuple):
-    """A branch that has lost all that it knew of the time of a tag: only files tell whether it parted there.
+    """A branch that has lost all records from the time of a tag: only files tell whether it forked there.
 
-    `oldest` is the id of the oldest snapshot that it still knows from after it parted.
+    `oldest` is the oldest snapshot id that the branch still has from after the fork.
     """
 
     branch: Side
@@ -62,7 +62,7 @@ def _dependence(main: Side, tag: Tag, branch: Side) -> str | _Untold | None:
 
 
 def _sharing(files: Files, table: TablePath, tag: Tag, untold: Sequence[_Untold]) -> list[str]:
-    """Which of them have files of the tag, one after the other: the names of its files are held once."""
+    """The branches that share files with the tag; the tag's file names are read only once."""
     sharing, names = list[str](), set[str]()
     for branch, after in untold:
         label = branch.root.label

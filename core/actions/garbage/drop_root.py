@@ -1,6 +1,6 @@
-"""Removing a branch root for good: the files that only it keeps, then the root.
+"""Remove a branch root for good: first the files that only it keeps, then the root.
 
-Its own snapshots and tags name the files, so they go last: a recovery reads them again.
+Its own snapshots and tags name the files, so they are deleted last: a recovery reads them again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.table.records import Snapshot, commit_key
 
 
 def root_to_delete(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> ToDelete:
-    """All that a root holds, but for the files in `kept`. Raises `Refused` when some of it can't be read."""
+    """Everything that a root holds, except the files in `kept`. Raises `Refused` if some is unreadable."""
     lineage = Lineage(files, root)
     snapshots = [each for each in lineage.snapshots() if root.snapshot(each.id) not in kept]
     tags = [(name, tag) for name, tag in lineage.tags() if root.tag(name) not in kept]
@@ -46,7 +46,7 @@ def drop_root(
 ) -> Removed:
     """Delete the files that only this root keeps, then the root. Idempotent.
 
-    `count` may have counted it before.
+    `count`: a count of them that was made before.
     """
     removed = Removed()
     if LISTS_GONE not in hold.steps and root_exists(context.files, root):

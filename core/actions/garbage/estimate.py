@@ -1,4 +1,4 @@
-"""How far a long piece of work is, and how long it may take still: told every few seconds."""
+"""Reports every few seconds how far a long piece of work is, and how long it may still take."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _EVERY_SECONDS = 2.0
 
 
 class Estimate:
-    """`progress` hears `read 12 of 400 manifests, 30 s left`: `did` is `read`, `what` is `manifests`.
+    """Calls `progress` with `read 12 of 400 manifests, 30 s left`: `did` is `read`, `what` is `manifests`.
 
-    It hears nothing of what is done soon.
+    It reports nothing for work that ends soon.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Estimate:
         self._started = self._told_at = clock()
 
     def tell(self, done: int) -> None:
-        """So many are done. Raises `Cancelled` when nobody wants the rest any more."""
+        """Report that `done` items are done. Raises `Cancelled` when the work is cancelled."""
         check_cancelled()
         now = self._clock()
         if now - self._told_at < _EVERY_SECONDS:
@@ -54,9 +54,9 @@ def told(
     progress: Callable[[str], None],
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[T]:
-    """The items; meanwhile `progress` hears of them, as `Estimate` says.
+    """Yield the items, and report them to `progress` by an `Estimate`.
 
-    To stop the count, `progress` raises, or the work is cancelled.
+    To stop the work, `progress` raises, or the work is cancelled.
     """
     estimate = Estimate(total, what, progress, clock)
     for done, item in enumerate(items):

@@ -1,7 +1,8 @@
-"""The metadata that references reach: of each list, manifest and side file, which of them use it.
+"""The metadata reachable from references: which references use each list, manifest and side file.
 
-References are states by number. First come those of what leaves: one for what all but the first snapshots of
-its runs added, and one for each unbroken run of snapshots as it began. Then come those that stay.
+References are numbered states. The leaving ones come first: state 0 for everything that the later snapshots
+of their runs added, and one state per unbroken run of snapshots for what its first snapshot holds. The
+staying references follow.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ ADDED_LATER = 0
 
 
 class ManifestFacts(NamedTuple):
-    """`size` in bytes. `may_delete`: it deletes files, or nobody says that it does not."""
+    """`size` in bytes. `may_delete`: the manifest deletes files, or no metadata says that it does not."""
 
     size: int
     may_delete: bool
 
 
 class _List(NamedTuple):
-    """A manifest list to read. Its manifests are used by `state`, if any; `instead` has them too."""
+    """A manifest list to read. `state`, if any, uses its manifests; `instead` contains them too."""
 
     path: str
     state: int | None
@@ -44,8 +45,8 @@ class _List(NamedTuple):
 class Metadata:
     """Metadata files that references use. `names` are the references' by state; those to delete have none.
 
-    `manifests` of all, `to_delete` the files that go unless another uses them; `is_incomplete` when a list
-    to delete is missing.
+    `manifests` are those of all references; `to_delete` the files to delete unless another reference uses
+    them; `is_incomplete` is true when a list to delete is missing.
     """
 
     def __init__(self, files: Files, table: TablePath, to_delete: ToDelete, progress: Progress) -> None:
@@ -65,12 +66,12 @@ class Metadata:
 
     @property
     def runs(self) -> Runs:
-        """The states of what leaves that are whole."""
+        """The states of whole snapshots to delete: the first of each run."""
         return (ADDED_LATER + 1, self.first_staying)
 
     @property
     def going(self) -> Runs:
-        """All states of what leaves."""
+        """All states of the references to delete."""
         return (ADDED_LATER, self.first_staying)
 
     def add_staying(self, references: Sequence[Reference]) -> list[int]:
@@ -139,7 +140,7 @@ class Metadata:
                 yield self._used(_List(path, number, reference.is_partial))
             changelog = reference.record.changelog_manifest_list
             if changelog and reference.keeps_changelog:
-                # It may be missing where a branch began with a tag, which does not keep it.
+                # It may be missing if a branch began with a tag, which does not keep it.
                 yield self._used(_List(self._table.manifest(changelog), number, True))
 
     def _used(self, manifest_list: _List) -> _List:
@@ -187,9 +188,9 @@ class Metadata:
 
 
 class _LeavingFiles:
-    """The files of what leaves by path: sizes in bytes, None where no metadata says; of `others` the kind.
+    """The files of the references to delete, by path: sizes in bytes, None if unknown; in `others` the kind.
 
-    `changelogs` are those of the manifests that name changelog files.
+    `changelogs` are the manifests that name changelog files.
     """
 
     def __init__(self) -> None:

@@ -1,13 +1,13 @@
 """The references of a table: every snapshot, tag, changelog, savepoint and claim of every root.
 
-Reading all of them would cost what orphan cleaning costs, and most can't change the answer. In a lineage,
-where each snapshot was committed on the one before, a file's life is one unbroken run of ids: what a commit
-drops never comes back. That holds for data and index files, for statistics, and for manifests, which a merge
-drops for good. So of a root only these decide whether a file of the leaving ids is needed: the references
-among those ids, the nearest one before and the nearest one after. A root that forked earlier shares the
-lineage up to the fork, and its references around the fork decide; where the fork is known only to lie within
-some ids, those within and around them. A root whose lineage can't be proven, or is not one line (a rollback
-or a replacement by another engine gave ids twice), is read whole: when unsure, keep.
+Reading all of them would cost as much as orphan cleaning, and most can't change the answer. In a lineage,
+each snapshot was committed on the one before, so the life of a file is one unbroken run of ids: a file that a
+commit drops never returns. That holds for data and index files, for statistics, and for manifests, which a
+merge drops for good. So in a root only these decide whether a file of the leaving ids is needed: the
+references among those ids, the nearest one before and the nearest one after. A root that forked earlier
+shares the lineage up to the fork, and its references around the fork decide. If the fork is only known to lie
+within some ids, those within and around them decide. A root is read completely if its lineage can't be
+proven, or has ids twice (after a rollback or a replacement by another engine): when unsure, keep.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from core.table.savepoints import SavepointManager
 class ToDelete:
     """References to delete: snapshots of one lineage, ascending (a tag is one), held by `roots`.
 
-    A savepoint without its tag has no record. `schema_id`, one of the first root's, names the partitions;
-    `paths` are files that are still there and count no more; `full_list` is the path of a savepoint's own
-    manifest list. `is_expiry`: the snapshots themselves go, and with them their changelogs.
+    A savepoint without its tag has no record. `schema_id` is one of the first root's, and names the
+    partitions; `paths` are files that still exist and no longer count; `full_list` is the path of a
+    savepoint's own manifest list. `is_expiry`: the snapshots themselves are deleted, with their changelogs.
     """
 
     roots: tuple[Root, ...]
@@ -57,10 +57,10 @@ class ToDelete:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A reference keeps files. `name` is its name for people.
+    """Something that keeps files. `name` is its name for people.
 
-    `full_list` is set for a savepoint without a tag, whose snapshot nobody knows any more. What `is_partial`
-    may have lost some of its files, and keeps what it still names. No tag keeps its snapshot's changelog.
+    `full_list` is set for a savepoint without a tag, whose snapshot is unknown. A reference that `is_partial`
+    may have lost some files, and keeps those that it still names. No tag keeps its snapshot's changelog.
     """
 
     name: str
@@ -71,9 +71,9 @@ class Reference:
 
 
 def roots_and_guards(files: Files, table: TablePath) -> list[Root]:
-    """Every root, and the table directory always: while a branch is main, copies of its tags lie there.
+    """Every root, and always the table directory: while a branch is main, it has the guards.
 
-    It is the first while it is main, else the last: it has no schema of its own then.
+    The table directory comes first while it is main, else last, because it then has no schema of its own.
     """
     own = table.root()
     branches = [root for root in all_roots(files, table) if root != own]
@@ -91,11 +91,11 @@ def surviving(
 ) -> list[Reference]:
     """The references that decide which files go with those to delete; all of them when `everything`.
 
-    With `among`, those of these roots, without the savepoints that have no tag.
-    Raises `Corrupt` for one that can't be read, and `FileMissing` for one that went since it was listed.
+    With `among`, only those of these roots, and no savepoints without a tag. Raises `Corrupt` for one that
+    can't be read, and `FileMissing` for one that disappeared after it was listed.
     """
     claimed = _claimed_snapshots(files, table)
-    # Before the tags: a savepoint's is there before the savepoint is.
+    # Read before the tags: the tag of a savepoint is written before the savepoint.
     savepoints = _savepoints(files, table, to_delete) if among is None else []
     near = (*to_delete.roots[:1], *(among or ()))
     roots = roots_and_guards(files, table) if among is None else list(dict.fromkeys(near))
@@ -113,7 +113,7 @@ def surviving(
             key = commit_key(each.record) if each.record else ()
             by_key.setdefault((*key, each.is_partial, each.keeps_changelog), each)
     references = [*by_key.values(), *_loose(savepoints, table, views)]
-    # Its own snapshot keeps all that a tag does.
+    # A staying reference to the same commit keeps all files of the deleted tag.
     return _twins(to_delete, references)[:1] or references
 
 
@@ -129,10 +129,10 @@ def _twins(to_delete: ToDelete, references: Iterable[Reference]) -> list[Referen
 
 
 class _RootView:
-    """The references of one root, each snapshot read when it is asked for."""
+    """The references of one root; a snapshot is read when it is needed."""
 
     def __init__(self, files: Files, root: Root, to_delete: ToDelete, claimed: Mapping[int, int]) -> None:
-        """`claimed`: the snapshots of which savepoints are being made here, by the savepoints' ids."""
+        """`claimed`: the snapshots of savepoints that are being made here, by the savepoints' ids."""
         self.root = root
         self._files = files
         self._to_delete = to_delete
@@ -145,7 +145,7 @@ class _RootView:
             self._known |= {record.id: record for record in to_delete.records}
         self._kept_tags = {tag.id: name for name, tag in self.tags if self._is_kept(name)}
         self._kept_snapshots = {n for n in self._snapshot_ids if root.snapshot(n) not in to_delete.paths}
-        # The ids whose record can be read, those to delete among them.
+        # The ids whose record can be read, including those to delete.
         self.ids = {*self._snapshot_ids, *self._known}
         self._claims = {number: claim for claim, number in claimed.items() if number in self.ids}
         self._kept = sorted({*self._kept_tags, *self._kept_snapshots, *self._claims})
@@ -160,7 +160,7 @@ class _RootView:
             low, high = bisect_left(self._kept, span[0]), bisect_right(self._kept, span[1])
             chosen = self._kept[max(0, low - 1) : high + 1]
             return [self._reference(each) for each in self._loaded(chosen)]
-        # Ids may have been given twice: then the tag of an id is not its snapshot.
+        # Ids may exist twice: then the tag of an id is not its snapshot.
         return [
             *(self._tag(name, tag) for name, tag in self.tags if self._is_kept(name)),
             *(self._snapshot(each) for each in self._loaded(sorted(self._kept_snapshots))),
@@ -168,7 +168,7 @@ class _RootView:
         ]
 
     def changelogs(self) -> list[Reference]:
-        """All of them, for engines keep of a changelog's files only what its readers need."""
+        """All changelogs, because engines keep of a changelog's files only those that its readers need."""
         kept = []
         ids = numbered(self._files.names(self.root.changelogs), CHANGELOG_PREFIX)
         paths = [self.root.changelog(each) for each in ids]
@@ -180,7 +180,7 @@ class _RootView:
         return kept
 
     def _reference(self, snapshot_id: int) -> Reference:
-        # The snapshot rather than its tag: it keeps its changelog too.
+        # Prefer the snapshot to its tag: it keeps its changelog too.
         if snapshot_id in self._kept_snapshots:
             return self._snapshot(snapshot_id)
         if snapshot_id in self._kept_tags:
@@ -218,9 +218,9 @@ class _RootView:
         return self._snapshots
 
     def _check_linear(self) -> bool:
-        """Whether nothing speaks against one line: each id given once, and times that rise with the ids.
+        """Whether no evidence contradicts one line: each id exists once, and times rise with the ids.
 
-        Nor does any tag say that it is of a history that was rolled back.
+        Nor may a tag say that its history was rolled back.
         """
         if any(is_apart(tag) for _, tag in self.tags):
             return False
@@ -253,9 +253,9 @@ def _span(home: _RootView, other: _RootView, to_delete: ToDelete) -> tuple[float
 
 
 def _fork(left: _RootView, right: _RootView) -> tuple[float, float] | None:
-    """Between which ids two lineages part: the newest that both hold, and the last that may still be both's.
+    """The ids between which two lineages fork: the newest that both hold, and the last that both may hold.
 
-    None when they are not seen to share anything.
+    None if they share no known id.
     """
     common = sorted(left.ids & right.ids)
     low, high = 0, len(common)
@@ -280,7 +280,7 @@ def _tags(files: Files, root: Root, to_delete: ToDelete) -> list[tuple[str, Tag]
 
 
 def _claimed_snapshots(files: Files, table: TablePath) -> Mapping[str | None, dict[int, int]]:
-    """The snapshots of which savepoints are being made, by root and the savepoint's id."""
+    """The snapshots of savepoints that are being made, by root and savepoint id."""
     claimed: defaultdict[str | None, dict[int, int]] = defaultdict(dict)
     ids = numbered(files.names(table.savepoints), CLAIM_PREFIX)
     paths = [table.savepoint_claim(each) for each in ids]
@@ -301,7 +301,7 @@ def _savepoints(files: Files, table: TablePath, to_delete: ToDelete) -> list[Sav
 
 
 def _loose(savepoints: Iterable[Savepoint], table: TablePath, views: Iterable[_RootView]) -> list[Reference]:
-    """The savepoints that no tag of their snapshot stands for: they keep what their own list names."""
+    """The savepoints without a tag of their snapshot: they keep the files that their own list names."""
     tagged = {
         (name, tag.id) for view in views for name, tag in view.tags if name.startswith(SAVEPOINT_TAG_PREFIX)
     }

@@ -1,4 +1,4 @@
-"""When the tags by which main keeps what a branch stands on may go, and how they go."""
+"""Delete pins: the tags by which main keeps what a branch depends on. Tells when they may go."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ _RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)
 
 
 def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
-    """Main's tags that stood there for a branch and that nobody needs once it is gone, by name.
+    """Main's pins for a branch that are no longer needed once the branch is gone, by name.
 
-    Not while it is only retired, and may come back; nor where another branch parts from main right there, or
-    nobody knows where, and no other tag of main holds that commit for good. Raises `Corrupt`.
+    None while the branch is only retired, and may come back. A pin also stays if another branch forks from
+    main at it or at an unknown snapshot, unless another permanent tag of main holds the commit. Raises
+    `Corrupt`.
     """
     side, name = Side(files, main), _first_name(branch)
     own = re.compile(rf"paimark\.(merge|truncate)\.{re.escape(name)}\.\d+")
@@ -52,7 +53,7 @@ def _is_held_besides(main: Side, tag: Tag, pins: Collection[str]) -> bool:
 
 
 def pins_to_delete(main: Root, pins: Mapping[str, Tag]) -> ToDelete:
-    """One or more pins while their files, and the copies that guard them, are still there."""
+    """One or more pins, while their files and their guards still exist."""
     roots = (main,) if main.branch is None else (main, main.table.root())
     records = {commit_key(tag): tag for tag in pins.values()}
     ascending = sorted(records.values(), key=lambda each: each.id)
@@ -68,9 +69,9 @@ def release(
     count: FileCount | None = None,
     snapshot: int | None = None,
 ) -> Removed:
-    """Once the branch is gone: its pins go, with the files that only they kept. It can be done twice.
+    """After a branch is gone: delete its pins, with the files that only they kept. Idempotent.
 
-    `count` may have counted them before. With `snapshot`, only those of it.
+    `count`: a count of them that was made before. With `snapshot`, only the pins of it.
     """
     files, main = context.files, main_root(context.files, hold.table)
     found = released(files, main, branch).items()

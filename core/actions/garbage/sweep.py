@@ -1,7 +1,7 @@
-"""Deleting what reference counting freed: the same steps for a savepoint, a tag and expired snapshots.
+"""Deletes the files that reference counting freed, in the same steps for a savepoint, a tag and an expiry.
 
-The count is brought up to date right before the first file goes, and again while they go: `watch` says when
-and where. Data goes before manifests and these before lists, so that what is left always tells what else
+The count is updated right before the first file goes, and again meanwhile: `watch` decides when and where.
+Data is deleted before manifests and these before lists, so that the remaining files always tell what else
 must go.
 """
 
@@ -26,7 +26,7 @@ from core.storage.parallel import IN_FLIGHT
 from core.table.layout import TablePath
 from core.table.manifests.files import StoredFile
 
-# Files deleted between two looks at the clock; a pool is worth starting for as many.
+# Files deleted between two looks at the clock; a thread pool is worth starting for so many.
 _AT_ONCE = 32
 
 DATA_GONE = "the data files are gone"
@@ -36,7 +36,7 @@ LISTS_GONE = "the manifest lists are gone"
 
 @dataclass(frozen=True)
 class Removed:
-    """How many files went, and their bytes as far as known."""
+    """How many files were deleted, and their bytes as far as known."""
 
     files: int = 0
     size: int = 0
@@ -55,11 +55,12 @@ def remove(
 ) -> Removed:
     """Delete every file that only the references to delete keep. Idempotent.
 
-    `part` tells it from the other removals of a change that has several. `count` may have counted them
-    before; it serves as long as it counted all that leaves.
+    `part` distinguishes the removal from others of the same change. `count` is a count that was made before;
+    it is used if it covers all references to delete.
 
-    Raises `Refused` when the references can't be read, and `TakenOver`. A recovery then keeps all files that
-    are left, and ends the change: what is damaged is damaged for good, and the table must not be held by it.
+    Raises `Refused` when the references can't be read, and `TakenOver`. A recovery does not raise `Refused`:
+    it keeps the remaining files and ends the change, because the damage is permanent and must not block the
+    table.
     """
     try:
         return _remove(context, hold, to_delete, progress, part, count)
@@ -109,16 +110,16 @@ def stranger(table: TablePath, path: str) -> str:
 
 
 class _Sweep:
-    """One kind of files. Manifests are told by their lists: when they go, the data is gone."""
+    """Deletes one kind of files. Lists name the manifests: when manifests are deleted, the data is gone."""
 
     def __init__(self, files: Files, watch: Watch, kind: str, progress: Progress) -> None:
         self._files = files
         self._watch = watch
         self._kind = kind
         self._progress = progress
-        # How many files could not be deleted safely, by why.
+        # How many files could not be deleted safely, by reason.
         self.kept: Counter[str] = Counter()
-        # The paths of those that somebody came to need.
+        # The paths of files that a new reference needs.
         self._spared: set[str] = set()
 
     def run(self) -> Removed:
@@ -138,7 +139,7 @@ class _Sweep:
             for start in range(0, len(todo), _AT_ONCE):
                 self._watch.look()
                 if self._watch.freed is not before:
-                    # A reference that came since may need some of them.
+                    # A new reference may need some of them.
                     before = self._watch.freed
                     still = {each.path for each in _of_kind(before, self._kind)}
                 batch = todo[start : start + _AT_ONCE]
@@ -150,7 +151,7 @@ class _Sweep:
         return removed
 
     def _deleted(self, pool: ThreadPoolExecutor, batch: Sequence[StoredFile]) -> Removed:
-        """Many in flight, but for a handful."""
+        """Delete a batch, in parallel unless it is small."""
         delete = partial(_delete, self._files)
         paths = [each.path for each in batch]
         answers: Iterator[str | None] = (

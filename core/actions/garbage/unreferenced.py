@@ -1,7 +1,8 @@
 """Reference counting: find files reachable only from the references being deleted.
 
-Files that these hold, less files that the deciding others hold. Where a file of the first is missing,
-every manifest of every reference is read. Files are told apart by name alone, which errs towards keeping.
+They are the files of these references without the files of the deciding others. If a file of these is
+missing, every manifest of every reference is read. Files are identified by name alone, which errs towards
+keeping.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from core.table.records import commit_key
 
 __all__ = ["FileCount", "Freed"]
 
-# Seconds before it is read again: an expiry that is at work takes the snapshot away last.
+# Seconds before another attempt: a running expiry deletes the snapshot file last.
 _WAITS = (0.05, 0.2, 0.5)
 
 
 class FileCount:
-    """Count the files that deleting references frees, and keep the count up to date by reading only new ones.
+    """Counts the files that deleting references frees, and updates the count by reading only new references.
 
-    The caller may change `to_delete` to those of the same references that are still there.
+    The caller may reduce `to_delete` to those of the same references that still exist.
     """
 
     def __init__(
@@ -48,21 +49,21 @@ class FileCount:
         self._freed: Freed | None = None
 
     def is_of(self, to_delete: ToDelete) -> bool:
-        """Whether it counted all that these hold: they are the same, or what of them is still there."""
+        """Whether the count covers these references: the same ones, or those of them that still exist."""
         return _held_by(to_delete) <= self._of
 
     def freed(self) -> Freed:
-        """Every file that only the references to delete keep now, with its size; without those that are gone.
+        """Every existing file that only the references to delete keep now, with its size.
 
-        Without data, manifests of the leaving ones may be gone. Raises `Refused` when anything that may keep
-        files can't be read.
+        Without data, the manifests of the references to delete may be gone. Raises `Refused` when a reference
+        that may keep files can't be read.
         """
         return self._retried(exactly=True)
 
     def still_freed(self, among: Collection[Root] | None = None) -> Freed:
-        """Of what was freed that which nobody came to need since: who goes meanwhile frees nothing here.
+        """The freed files that no new reference needs. References that have gone meanwhile free nothing here.
 
-        With `among` only these roots are looked at. It is the same object while nobody came.
+        With `among` only these roots are examined. It returns the same object if none is new.
         """
         return self._retried(exactly=False, among=among)
 
@@ -73,7 +74,7 @@ class FileCount:
             except Corrupt as error:
                 raise self._untold(error.message) from error
             except FileMissing as error:
-                # It may have gone with a reference that another process expired since it was listed.
+                # Another process may have expired the reference after it was listed.
                 if wait is None:
                     raise self._untold(error.message) from error
                 time.sleep(wait)
@@ -103,7 +104,8 @@ class FileCount:
         try:
             return self._made(references, everything=everything)
         except Incomplete:
-            # What is missing may have told that a file went long ago: no neighbour decides any more.
+            # The missing file may have told that a file was deleted long ago, so neighbours can't decide any
+            # more.
             references = surviving(
                 self._files, self._table, self.to_delete, everything=True, progress=self._progress
             )

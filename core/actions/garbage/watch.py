@@ -1,10 +1,10 @@
-"""Watching for references that come to need files which are being deleted.
+"""Watches for new references to files that are being deleted.
 
-A process that makes a tag looks for its files twice, seconds apart, so that they are all kept or the tag is
-seen to come too late. So a file goes only where somebody has just looked: at what may still come to need it,
-about once a second. Such a reference is made of one that leaves: it is a tag, a snapshot or a claim in a root
-that holds what leaves, in main or in the table directory, or it is in a branch that was not there before. The
-other roots are looked at all the same, less often: other engines and people may do anything.
+A process that makes a tag looks for its files twice, seconds apart: either all files are kept, or it sees
+that its tag came too late. So a file is deleted only if the places of new references were checked about a
+second ago. A new reference is made from a leaving one. It is a tag, a snapshot or a claim in a root that
+holds the leaving ones, in main or in the table directory, or it is in a new branch. The other roots are
+checked too, but less often, because other engines and people may do anything.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from core.table.lineage.main_branch import branch_roots, main_root
 
 _LOOK_EVERY = 1.0
 _LOOK_EVERYWHERE_EVERY = 10.0
-# How old a look may be before it is repeated, also where looking takes long.
+# The age at which a look is repeated, also if looking takes long.
 _STALE_AFTER = 3.0
 
 Names = frozenset[str]
 
 
 class Watch:
-    """Keeps a count up to date while files go; `freed` is what may go still."""
+    """Updates a count while files are deleted; `freed` has the files that may still be deleted."""
 
     def __init__(self, hold: Hold, count: FileCount) -> None:
         """Raises `Refused` when the references can't be read, and `TakenOver`."""
@@ -47,12 +47,12 @@ class Watch:
         self._near += self._empty([root for root, names in self._seen.items() if not names])
         self._savepoints = self._savepoint_names()
         self._loose = self._loose_of(self._savepoints)
-        # What went with others since it was counted may free more.
+        # References that were deleted by others since the count may free more.
         self.freed = count.freed()
         self._ended = time.monotonic()
 
     def look(self) -> None:
-        """Look again, where that is due. Raises as the constructor."""
+        """Look again, if it is due. Raises like the constructor."""
         now = time.monotonic()
         if now - self._ended < _LOOK_EVERY and now - self._began < _STALE_AFTER:
             return
@@ -61,18 +61,18 @@ class Watch:
             self._look_everywhere()
         self._look_near()
         if time.monotonic() - self._began >= _STALE_AFTER:
-            # Counting took long: others have had time to make a tag.
+            # Counting took long, so others had time to make a tag.
             self._look_near()
         self._ended = time.monotonic()
 
     def settle(self) -> None:
-        """Look again: a new reference that has gone keeps nothing. Raises as the constructor."""
+        """Count exactly: a new reference that is gone again keeps nothing. Raises like the constructor."""
         self._hold.require()
         self.freed = self._count.freed()
         self._look_near()
 
     def _look_near(self) -> None:
-        """At the roots where what leaves may be named anew."""
+        """Look at the roots in which a new reference to the leaving files can appear."""
         self._began = time.monotonic()
         new = [root for root in branch_roots(self._files, self._table) if root not in self._first]
         near = [*self._near, *new]
@@ -86,7 +86,7 @@ class Watch:
         changed = self._changed([self._table.root(), *branch_roots(self._files, self._table)])
         before, self._loose = self._loose, self._loose_of(self._savepoint_names())
         if not self._loose <= before:
-            # Only who has looked at all roots knows the savepoints without a tag.
+            # Only a look at all roots finds the savepoints without a tag.
             self.freed = self._count.still_freed()
         elif changed:
             self.freed = self._count.still_freed(changed)
@@ -99,7 +99,7 @@ class Watch:
         return changed
 
     def _names(self, roots: Iterable[Root]) -> dict[Root, Names]:
-        """Names in each root by which a new reference shows. In distant roots a commit does not."""
+        """The names in each root that show a new reference. In distant roots commits are not listed."""
         near = set(self._near)
         asked = [
             (root, directory)
@@ -120,12 +120,12 @@ class Watch:
         return frozenset(self._files.names(self._table.savepoints))
 
     def _empty(self, roots: Sequence[Root]) -> list[Root]:
-        """Roots without a snapshot: somebody may be making them."""
+        """Roots without a snapshot: another process may be making them."""
         listings = each_of(self._files.names, [root.snapshots for root in roots])
         return [root for root, names in zip(roots, listings, strict=True) if not names]
 
     def _loose_of(self, savepoints: Names) -> set[int]:
-        """The ids of the savepoints of which no root that was looked at has a tag."""
+        """The ids of the savepoints without a tag in any root that was examined."""
         tagged = (
             name.rpartition("/")[2]
             for names in self._seen.values()
