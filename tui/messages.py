@@ -13,7 +13,19 @@ class Say(Protocol):
     def __call__(self, text: str, ink: str = "") -> object: ...
 
 
-class LogLineAdded(Message):
+class ToTheApp(Message):
+    """Goes up as far as there is to go.
+
+    Textual stops a message at who sent it, and takes for that whoever's handler runs: what a pane says
+    while its screen calls it would be heard by nobody.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sender = None
+
+
+class LogLineAdded(ToTheApp):
     """A line for the log. `ink` is good, warn, bad or nothing."""
 
     def __init__(self, text: str, ink: str = "") -> None:
@@ -26,7 +38,7 @@ class StatusShown(LogLineAdded):
     """A sentence for the bottom line, and for the log."""
 
 
-class Copied(Message):
+class Copied(ToTheApp):
     """This text should go to the clipboard."""
 
     def __init__(self, text: str) -> None:

@@ -60,8 +60,8 @@ ACTION_KEYS = {
 }
 
 
-# The query pane's keys that are none of the tables'.
-_BESIDE = ("query.run", "query.history", "query.export", "sheet.")
+# A pane's own keys that are none of the tables'.
+_BESIDE = ("query.run", "query.history", "query.export", "sheet.", "branches.", "schema.", "timeline.")
 
 
 def _plans(id_: str, action: str, description: str, what: str, *, show: bool = True) -> Binding:
@@ -141,9 +141,10 @@ def is_for_rows(binding: str) -> bool:
 async def heard_elsewhere(screen: Screen[Any], pressed: str, tab: Tab) -> str:
     """Of a key that nothing with the focus hears: why it does nothing, empty where that is not known.
 
-    The query pane's own are done from the tables beside it: its statement is in view.
+    A pane's own are done from the tables beside it: it is in view, as its rows are for all other keys.
     """
-    if tab is not Tab.QUERY or not (panes := screen.query("#query")) or panes.first().has_focus_within:
+    panes = screen.query(f"#{tab.name.lower()}")
+    if not panes or panes.first().has_focus_within:
         return why_not_here(screen, pressed, tab)
     for node in panes.first().walk_children(with_self=True):
         bindings = node._bindings.copy()

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from core.config import Settings
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
@@ -19,8 +20,11 @@ from tests.actions.acting import context_on, done
 from tests.conftest import ORDERS
 from tests.faults.fault_files import Death, DiesAfter
 from tests.paimon import commit, create_table
-from tests.tui.driving import at_events, at_orders, sitting
-from tui.session import Target
+from tests.table.branches import create_branch
+from tests.tui.driving import Sitting, at_events, at_orders, sitting
+from tui.console import Console
+from tui.opening import Opening
+from tui.session import Session, Target
 from tui.widgets.key_bar import KeyBar
 
 
@@ -237,6 +241,40 @@ async def test_a_sentence_is_whole_in_eighty_columns_and_the_keys_have_one_line(
         bar.hush()
         await console.until(lambda: bar.size.height == 1)
         assert "@ jump" in console.text.splitlines()[-1]
+
+
+async def test_the_keys_of_a_tab_work_from_the_tables_beside_it(warehouse: Path) -> None:
+    """As those do that all tabs have: words typed behind one that does nothing would be keys."""
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    async with at_events(warehouse, (120, 30)) as console:
+        await console.press("j", "3")
+        await console.sees("branch main")
+        await console.press("j", "h", "h", "h")
+        await console.until(lambda: console.app.browse.tables.has_focus_within)
+        await console.press("v")
+        await console.sees("orders › fix")
+        await console.press("5")
+        await console.sees("[5 Schema", "schema 0 of")
+        await console.press("escape", "less_than_sign")
+        await console.sees("There is no older schema")
+        await console.press("7")
+        await console.sees("[7 Timeline")
+        await console.press("escape", "at", "x")
+        await console.sees(" @ x")
+
+
+async def test_what_is_unreadable_from_the_start_is_in_the_log(warehouse: Path) -> None:
+    """Also where it was read before there was a screen."""
+    (warehouse / "shop.db/events/snapshot/snapshot-1").write_text("{")
+    session = Session(Settings(str(warehouse)))
+    opening = Opening(session)
+    opening._read()
+    app = Console(session, opening, start_engine=False)
+    async with app.run_test(size=(120, 30)) as pilot:
+        console = Sitting(app, pilot)
+        await console.sees("! 1 file unreadable: L says which")
+        await console.press("L")
+        await console.sees("snapshot-1")
 
 
 async def test_a_journal_that_can_not_be_read_is_told_and_hides_no_counts(warehouse: Path) -> None:
