@@ -122,6 +122,11 @@ _HINTS = (
         hdfs="; a name service is known by the files of HADOOP_CONF_DIR alone",
     ),
     _Hint("slowdown reduce busy", "The store is overloaded: try again later"),
+    _Hint(
+        "notfound",
+        "What answers there is not the store, as a proxy before it: look whether it runs",
+        s3=", and check `--option s3.endpoint=...`",
+    ),
 )
 
 
@@ -143,6 +148,13 @@ def code_of(error: BaseException) -> str:
     """S3's own word for an error that s3fs translated; empty when there is none."""
     code: str = _answer(error).get("Error", {}).get("Code", "")
     return code
+
+
+def is_of_s3(error: BaseException) -> bool:
+    """Whether an S3 answered: by a word of its own, or where there was no room for one with its headers."""
+    headers: Mapping[str, str] = _answer(error).get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    code = code_of(error)
+    return any(name.startswith("x-amz") for name in headers) if code.isdigit() else code != ""
 
 
 def is_refusal(error: BaseException) -> bool:

@@ -202,6 +202,7 @@ class PretendingServer(LocalServer):
                     return
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
+                self.send_header("x-amz-request-id", "1")
                 self.send_header("ETag", f'"{mark}"')
                 if self.command != "PUT" and status == 200:
                     self.send_header(_MARK, server.marks.get(self._key(), ""))

@@ -16,7 +16,7 @@ from core.storage.conditions import QUICK, Conditions, Race
 from core.storage.files import DirectoryEntry, Unanswered
 from core.storage.limits import require_small
 from core.storage.remote import INTERRUPTED, RemoteFiles
-from core.storage.remote_errors import code_of, is_missing, unavailable
+from core.storage.remote_errors import code_of, is_missing, is_of_s3, unavailable
 from core.storage.s3.credentials import OF_THE_MACHINE, Credentials
 from core.storage.s3.s3_options import ATTEMPTS, Found, has_keys, options_told
 
@@ -32,7 +32,7 @@ _THROTTLED = ("SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable",
 # How long to wait after each: the client's own second try comes within one second.
 _THROTTLED_SECONDS = (0.5, 1.0, 2.0, 4.0)
 # All that is told of a request without a body that is refused.
-_WITHOUT_REASON = ("400", "403")
+_WITHOUT_REASON = ("400", "403", "404")
 # Known to keep conditions; every other endpoint is raced.
 _AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
 
@@ -107,15 +107,16 @@ class S3Files(RemoteFiles):
         try:
             return self._call("call_s3", "head_object", Bucket=bucket, Key=key)
         except OSError as error:
-            if code_of(error) not in _WITHOUT_REASON:
+            if self._is_missing(error) or code_of(error) not in _WITHOUT_REASON:
                 raise
             # The answer to a HEAD has no body: only who asks for a byte is told what is wrong.
             self._call("call_s3", "get_object", Bucket=bucket, Key=key, Range="bytes=0-0")
             raise
 
     def _is_missing(self, error: BaseException) -> bool:
-        # Without an answer of the store's it is a file of this machine, as a program that gives keys.
-        return is_missing(error) and code_of(error) != ""
+        # Without an answer of S3's it is a file of this machine, as a program that gives keys, or the word of
+        # a proxy that does not find the store.
+        return is_missing(error) and is_of_s3(error)
 
     async def _get(self, full: str) -> bytes:
         bucket, _, key = full.partition("/")
