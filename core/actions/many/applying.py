@@ -1,7 +1,7 @@
-"""Applying a change of many: one part after the other, each as if it were alone.
+"""Apply a change of many: one part after the other, each like a change of its own.
 
-A death leaves whole parts done and the rest not begun; the part that it cut is in the journal, for `recover`.
-What somebody changed since the plan is refused by that part alone: the others stand.
+If the process dies, whole parts are done and the others are not begun; the interrupted part is in the
+journal, for `recover`. If something changed since the plan, only its part is refused, and the others stay.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Apply = Callable[[Plan], Outcome]
 
 
 class PartlyDone(Refused):
-    """Some parts of a change of many were not done. `outcome` tells of those that were."""
+    """Some parts of a change of many were not done. `outcome` describes those that were."""
 
     def __init__(self, message: str, hint: str, outcome: Outcome, exit_code: int) -> None:
         super().__init__(message, hint)
@@ -33,9 +33,9 @@ class PartlyDone(Refused):
 
 
 def apply_each(context: Context, plan: Plan, progress: Progress, apply: Apply) -> Outcome:
-    """Apply the parts by `apply`. Raises `PartlyDone`, and what the first part raises where nothing was done.
+    """Apply the parts by `apply`. Raises `PartlyDone`, or the first part's error if nothing was done.
 
-    A part that is refused is passed over; whatever else goes wrong, and a cancel, ends it there.
+    A refused part is skipped; any other error, and a cancel, ends the change there.
     """
     require_allowed(context, plan)
     run = _Run(plan)
@@ -60,7 +60,7 @@ def apply_each(context: Context, plan: Plan, progress: Progress, apply: Apply) -
 
 
 class _Run:
-    """What has become of the parts so far."""
+    """The results of the parts so far."""
 
     def __init__(self, plan: Plan) -> None:
         self.id = new_token()
@@ -78,7 +78,7 @@ class _Run:
         self._errors.append((part, error))
 
     def outcome(self) -> Outcome:
-        """Raises `PartlyDone`, or the error where nothing else was done or tried."""
+        """The outcome. Raises `PartlyDone`, or the error if no other part was done or tried."""
         if not self._errors:
             return self._so_far(self._message())
         _, error = self._errors[-1]
@@ -121,7 +121,7 @@ class _Run:
 
     @property
     def _freed(self) -> dict[str, int]:
-        """What left the store with the parts; nothing for an action that frees nothing."""
+        """The files and bytes that the parts freed; empty for an action that frees nothing."""
         return {
             name: sum(int(each.result[name] or 0) for each in self.outcomes)
             for name in ("freed_files", "freed_bytes")

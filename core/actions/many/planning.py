@@ -1,6 +1,6 @@
-"""The plan of one action on many things: a plan for each, as it will be once those before it are applied.
+"""The plan of one action on many things: each part is planned as if those before it were applied.
 
-So what only the things together hold is counted, once: the last of them frees it.
+So files that only the things together hold are counted once: the last of them frees them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from core.storage.foreseen import Foreseen
 from core.table.layout import TAG_PREFIX, TablePath
 from core.table.lineage.main_branch import branch_root
 
-# Each is counted by itself.
+# The largest number of parts: each is counted separately.
 MOST = 500
 
 _NUMBER = re.compile(r"\d+")
@@ -36,7 +36,7 @@ def plan_each(
     varied: str,
     given: Mapping[str, object],
 ) -> Plan:
-    """The plan of an action on each value of the argument `varied`; the other arguments are for all.
+    """The plan of an action for each value of the argument `varied`; the other arguments apply to all.
 
     Raises `UsageError` for values that are equal, too many, or of the wrong kind.
     """
@@ -61,9 +61,9 @@ def plan_each(
 def plan_in_turn(
     context: Context, table: TablePath, makers: Sequence[MakePart]
 ) -> tuple[list[Plan], list[Refusal]]:
-    """Make the plans one after the other, each on the warehouse as those before leave it.
+    """Make the plans one after the other, each on the warehouse as the earlier ones leave it.
 
-    A part that can't be planned is a refusal.
+    A part that can't be planned becomes a refusal.
     """
     now, parts, refusals = Foreseen(context.files, (), {}), list[Plan](), list[Refusal]()
     for number, make in enumerate(makers, 1):
@@ -71,7 +71,7 @@ def plan_in_turn(
         try:
             part = make(replace(context, files=now))
         except NotFound as error:
-            # Its hint is of what will be there then.
+            # Its hint describes the foreseen state, not the present one.
             refusals.append(Refusal(error.message, "Leave it out."))
             continue
         except (Refused, Corrupt) as error:
@@ -85,7 +85,7 @@ def plan_in_turn(
 def together(
     table: TablePath, parts: Sequence[Plan], refusals: Sequence[Refusal] = (), summary: str = ""
 ) -> Plan:
-    """The plan of many: a step for each part says what it frees and what it keeps."""
+    """The plan of many, with one step per part that says what it frees and keeps."""
     freed_files = sum(each.freed_files for each in parts)
     freed_bytes = sum(each.freed_bytes for each in parts)
     what = to_do(parts, table.full_name) if parts else f"Change {table.full_name}"
@@ -112,7 +112,7 @@ def _step(part: Plan) -> Step:
 
 
 def _warnings(parts: Sequence[Plan]) -> tuple[str, ...]:
-    """A sentence that several have, but for its numbers, is told of the first, with the names of all."""
+    """Warnings; one that several parts share, apart from numbers, appears once, with all their names."""
     alike: dict[str, list[tuple[str, str]]] = {}
     for part in parts:
         for warning in part.warnings:
@@ -129,7 +129,7 @@ def _told_once(said: Sequence[tuple[str, str]], parts: int) -> str:
 
 
 def _after(now: Foreseen, context: Context, table: TablePath, part: Plan) -> Foreseen:
-    """The warehouse once the part is applied: without what it deletes by name, with the tag that it makes."""
+    """The warehouse after the part: without the files that it names to delete, with the tags it makes."""
     own = table.directory + "/"
     gone = [each.target for each in part.steps if each.verb == "delete" and each.target.startswith(own)]
     if part.kind == "delete-branch":

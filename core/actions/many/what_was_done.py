@@ -10,7 +10,7 @@ from core.table.operations import Group, read_operations
 
 
 def told_of(context: Context, table: TablePath, interrupted: JournaledChange | None) -> str:
-    """Of the change of many that was cut, in a part or between two: a sentence. Empty where there is none.
+    """A sentence on the change of many that was interrupted, in a part or between two; else empty.
 
     Raises `Corrupt`.
     """

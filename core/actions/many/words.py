@@ -1,4 +1,4 @@
-"""What the parts of a change of many are called."""
+"""The names of the parts of a change of many."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core.actions.plan import Plan
 from core.figures import counted
 
-# By kind of change: what is done, what was done, to what, and the name of one.
+# By kind of change: the verb of a plan, the verb of an outcome, the noun, and the name of one part.
 _KINDS = {
     "create-savepoint": ("Make", "Made", "savepoint", "savepoint of snapshot {snapshot}"),
     "create-tag": ("Make", "Made", "tag", "tag {name}"),
@@ -18,18 +18,18 @@ _KINDS = {
     "undo-retirement": ("Bring back", "Brought back", "branch", "branch {branch_name}"),
 }
 _OTHER = ("Make", "Made", "change", "")
-# Names shown of many.
+# The number of names shown of a long list.
 _SHOWN = 20
 
 
 def name_of(part: Plan) -> str:
-    """`tag nightly-12`, `savepoint 3`; for a kind of change without such a name its summary."""
+    """`tag nightly-12`, `savepoint 3`; the summary for a kind of change without such a name."""
     form = _KINDS.get(part.kind, _OTHER)[3]
     return form.format_map(part.arguments) if form else part.summary
 
 
 def verb_of(part: Plan) -> str:
-    """The verb of its step in the plan of many."""
+    """The verb of the part's step in the plan of many."""
     return "create" if _KINDS.get(part.kind, _OTHER)[0] in ("Make", "Bring back") else "delete"
 
 
@@ -44,18 +44,18 @@ def was_done(parts: Sequence[Plan], table: str) -> str:
 
 
 def part_done(number: int, count: int, message: str) -> str:
-    """The line on a part that is done."""
+    """The line that reports a finished part."""
     return f"{number} of {count}: {message}"
 
 
 def parts_done(line: str) -> int | None:
-    """How many parts are done, where the line is one of `part_done`."""
+    """The number of finished parts, if the line is one of `part_done`."""
     number, of, rest = line.partition(" of ")
     return int(number) if of and number.isdigit() and rest.partition(":")[0].isdigit() else None
 
 
 def listed(names: Sequence[str]) -> str:
-    """The names, as far as a sentence can hold them."""
+    """The names, as many as a sentence can hold."""
     more = len(names) - _SHOWN
     return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 

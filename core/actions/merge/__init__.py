@@ -1,4 +1,4 @@
-"""A branch is merged into main: fast-forward, appended, or key by key.
+"""Merge a branch into main: by fast-forward, by appending its rows, or key by key.
 
 Begin with `merge_branch`.
 """

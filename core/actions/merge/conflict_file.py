@@ -1,4 +1,4 @@
-"""All conflicts of a merge written to a file to choose in, as they come: any number, few in memory."""
+"""Write all conflicts of a merge to a file in which a person chooses; streamed, so that any number fits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from core.table.layout import TablePath
 
 _TOLD_EVERY = 10_000
 
-# What was chosen for a key, by it and a digest of its rows.
+# The choice for a key, by the key and a digest of its rows.
 Chosen = Mapping[tuple[bytes, bytes], Choose]
 
 
@@ -49,11 +49,11 @@ def write_conflicts(
     chosen_in: str | None = None,
     replacing: bool = False,
 ) -> tuple[int, int]:
-    """Write every conflict of a merge of branch `name` to a file; how many, and how many are decided.
+    """Write every conflict of a merge of branch `name` to a file; return how many there are and are decided.
 
-    Those have what the file `chosen_in` chose, of the same key with the same rows. Raises `Refused` for a
-    file that is there already unless `replacing`, `NotFound`, `Unavailable`, what the engine says of a
-    failure; then there is no file.
+    Decided are those for which the file `chosen_in` chose, for the same key with the same rows. Raises
+    `Refused` if the file exists and is not `replacing`, `NotFound`, `Unavailable`, and the engine's error; no
+    file is left then.
     """
     if not replacing and os.path.lexists(path):
         raise _is_there(path)
@@ -68,10 +68,10 @@ def write_conflicts(
 
 
 def open_conflicts(context: Context, table: TablePath, name: str, path: str, progress: Progress) -> None:
-    """Have all conflicts of a merge of branch `name` in a file: in the one that is there, if that is of them.
+    """Make sure that a file has all conflicts of a merge of branch `name`; a current file stays.
 
-    One of what was before a side moved is written anew, with what it chose for keys whose rows are the same.
-    Raises as `write_conflicts`, and `Refused` for a file of something else.
+    If a side moved since the file was written, it is written again, with its choices for keys whose rows are
+    the same. Raises as `write_conflicts`, and `Refused` for a file of another table or branch.
     """
     chosen_in = None
     if os.path.lexists(path):
@@ -84,7 +84,7 @@ def open_conflicts(context: Context, table: TablePath, name: str, path: str, pro
 
 
 def rewrite_choices(path: str, choices: Sequence[Choose]) -> None:
-    """Write what is chosen for each key of a file, in their order. Raises `Unavailable`."""
+    """Replace the choices of a file, given in the order of its keys. Raises `Unavailable`."""
     file = ConflictFile(path)
     with _new_file(path, replacing=True) as out:
         out.write(encoded(file.header))
@@ -95,13 +95,13 @@ def rewrite_choices(path: str, choices: Sequence[Choose]) -> None:
 
 @contextmanager
 def _new_file(path: str, *, replacing: bool) -> Iterator[BinaryIO]:
-    """A file that gets its name when it is whole, and else leaves nothing."""
+    """A file that gets its name when it is complete; after an error no file is left."""
     temporary = Path(path).with_name(f".{Path(path).name}.{uuid.uuid4().hex}")
     try:
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
             yield out
         if not replacing:
-            # Of many at once one makes it; what is renamed over it is that one's own.
+            # Of several processes only one creates the file, so the rename replaces its own file.
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         os.replace(temporary, path)
     except FileExistsError as error:
@@ -144,7 +144,7 @@ def _chosen(path: str) -> Chosen:
 
 
 def _rows(line: KeyLine) -> bytes:
-    """A digest of its rows, however they are written."""
+    """A digest of the rows, independent of how they are written."""
     rows = [msgspec.json.decode(bytes(row) or b"null") for row in (line.base, line.main, line.branch)]
     return hashlib.sha256(msgspec.json.encode(rows, order="sorted")).digest()
 

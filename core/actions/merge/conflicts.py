@@ -1,4 +1,4 @@
-"""The keys that both sides of a merge changed, to different rows: looked at, and nothing is written."""
+"""Find the keys that both sides of a merge changed to different rows. Nothing is written."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ from core.table.definition.column_types import ColumnType
 from core.table.layout import TablePath
 from core.table.records import TableSchema
 
-# So many of them are shown; all are counted.
+# This many are shown; all are counted.
 SHOWN = 1000
-# A longer text is cut: what is looked at must fit into memory, whatever a table holds.
+# A longer text is cut: the shown conflicts must fit into memory, whatever the table holds.
 LONGEST = 1000
 NO_ROW = "(no row)"
 SIDES = ("base", "main", "branch")
-# What a line holds after the key's own columns.
+# The columns of a line after those of the key.
 LINE_COLUMNS = ("column", *SIDES)
 _TEXTS = ("CHAR", "VARCHAR", "STRING")
 _BYTES = ("BINARY", "VARBINARY", "BYTES")
 
 Row = dict[str, msgspec.Raw]
-# A number is one only where JSON has a whole one. Texts are not clean yet.
+# A cell is a number only if its JSON is a whole number. Texts are not cleaned yet.
 ConflictLine = tuple[str | int, ...]
 
 
 class Conflict(msgspec.Struct, frozen=True):
-    """A key with its row where the branch parted from main, in main and in the branch; None for no row.
+    """A key with its rows at the base, in main and in the branch; None for no row.
 
-    A row is the JSON of each value by its column, exact but for texts over `LONGEST`, which end in `…`.
-    `columns` are those in which main's and the branch's row differ, or the one that there is from the base;
-    `both` those of them that both sides changed.
+    A row maps columns to their values as JSON, exact except texts over `LONGEST`, which end in `…`. `columns`
+    are those in which main's and the branch's row differ; if one side has no row, those in which the other
+    side's row differs from the base. `both` are those of `columns` that both sides changed.
     """
 
     key: Row
@@ -53,7 +53,7 @@ class Conflict(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, line: KeyLine) -> Conflict:
-        """As a file of conflicts has it, texts of any length."""
+        """The conflict of a line in a file of conflicts, with texts of any length."""
         rows = (
             None if (raw := bytes(each) or b"null") == b"null" else msgspec.json.decode(raw, type=Row)
             for each in (line.base, line.main, line.branch)
@@ -62,7 +62,7 @@ class Conflict(msgspec.Struct, frozen=True):
 
     @property
     def lines(self) -> list[ConflictLine]:
-        """One a column that differs; one without a column where the rows have none but the key."""
+        """One line per differing column; a single line without a column if the rows have only the key."""
         key = [*map(_shown, self.key.values())]
         return [
             (*key, column, *(_cell(row, column) for row in self.rows)) for column in self.columns or ("",)
@@ -70,12 +70,12 @@ class Conflict(msgspec.Struct, frozen=True):
 
     @property
     def rows(self) -> tuple[Row | None, ...]:
-        """In the order of `SIDES`."""
+        """The rows in the order of `SIDES`."""
         return (self.base, self.main, self.branch)
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """Every value by a name: those that differ for each side, then those that do not. Not clean yet."""
+        """Every value with a name: first differing ones per side, then equal ones. Not cleaned yet."""
         whole = next(row for row in self.rows if row is not None)
         differing = [
             (f"{column} in {side}", str(_cell(row, column)))
@@ -96,7 +96,7 @@ class Conflicts(msgspec.Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """How many there are, and how many of them are here."""
+        """How many conflicts there are, and how many of them are in `first`."""
         if not self.count:
             return "no conflicts"
         said = counted(self.count, "key") + " in conflict"
@@ -110,7 +110,7 @@ class Conflicts(msgspec.Struct, frozen=True):
 def find_conflicts(context: Context, table: TablePath, name: str, progress: Progress) -> Conflicts:
     """The conflicts that a merge of branch `name` into main would have now.
 
-    Raises `NotFound`, `Refused` where the two can't be compared, and what the engine says of a failure.
+    Raises `NotFound`, `Refused` if the two can't be compared, and the engine's error.
     """
     survey = survey_merge(context.files, table, name)
     schema = survey.target.schema
@@ -135,7 +135,7 @@ def find_conflicts(context: Context, table: TablePath, name: str, progress: Prog
 
 
 def compare(context: Context, survey: Survey) -> tuple[Mapping[str, Version], Resolved] | None:
-    """What is compared to find conflicts, and how; None where there can be none. Raises `Refused`."""
+    """The versions to compare for conflicts, and the queries; None if there can be none. Raises `Refused`."""
     if survey.kind != "keyed":
         return None
     raise_first((*survey.schema_refusals, *rewriting(context, survey)[1]))
@@ -153,7 +153,7 @@ def _type_name(kind: object) -> str:
 
 
 def _bounded(kind: str, value: str) -> str:
-    """The SQL of a value in the answer. Of nested types their JSON."""
+    """The SQL of a value in the answer; nested types become JSON."""
     if kind in _TEXTS:
         return f"left({value}, {LONGEST + 1})"
     if kind in _BYTES:
@@ -201,7 +201,7 @@ def _cell(row: Row | None, column: str) -> str | int:
 
 
 def _shown(value: msgspec.Raw) -> str | int:
-    """A text as it is, all else as JSON writes it."""
+    """A text without its quotes, a whole number as `int`, all else as its JSON."""
     text = bytes(value).decode()
     if text.startswith('"'):
         return str(msgspec.json.decode(value))

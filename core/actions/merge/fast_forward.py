@@ -1,7 +1,7 @@
 """Main goes on along the branch: its later snapshots, tags and schemas are appended to main's, byte for byte.
 
-Every step can be done twice. Before main has the first of the snapshots all can be taken back; from then on
-each more is a state that the branch had, and it is finished.
+Every step is idempotent. Before main has the first of the snapshots, everything can be taken back; after it,
+every further snapshot is a state that the branch had, and the fast-forward is finished.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.table.records import Snapshot, is_apart, is_same_commit
 
 
 def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[str]]:
-    """The branch's tags from after the base that main lacks; and those main has at another snapshot."""
+    """The branch's tags after the base that main lacks, and the names that main has at another snapshot."""
     main, branch = Side(files, survey.start.root), Side(files, survey.branch.root)
     later = {name: tag for name, tag in branch.tags.items() if tag.id > survey.base.id}
     clashes = [name for name in later if name in main.tags and main.tags[name].id != later[name].id]
@@ -30,7 +30,7 @@ def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[st
 
 
 def write_schemas(files: Files, survey: Survey, progress: Progress) -> list[str]:
-    """The branch's schemas that main follows to; the paths that were created. Raises `Refused`."""
+    """Copy the branch's schemas that main follows to; return the created paths. Raises `Refused`."""
     written = []
     for number, data in survey.new_schemas:
         path = survey.start.root.schema(number)
@@ -43,7 +43,7 @@ def write_schemas(files: Files, survey: Survey, progress: Progress) -> list[str]
 
 
 def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head: int) -> None:
-    """Take them back while they are the newest and nothing was committed since snapshot `head`."""
+    """Take the schemas back if they are the newest and nothing was committed after snapshot `head`."""
     if any(number > head for number in Lineage(files, root).snapshot_ids()):
         return
     for number, data in reversed(new):
@@ -59,10 +59,10 @@ def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head:
 
 
 def append_snapshots(context: Context, survey: Survey, progress: Progress) -> Snapshot:
-    """Append the branch's snapshots to main's; the last that main has of them now.
+    """Append the branch's snapshots to main's; return the last that main then has of them.
 
-    That is an earlier one than the branch's head when somebody committed to main in between. Raises `Refused`
-    when that was before the first, and nothing is left then.
+    It is older than the branch's head if another process committed to main in between. Raises `Refused` if
+    that happened before the first snapshot; nothing is left then.
     """
     files, main, branch = context.files, survey.start.root, survey.branch.root
     head = survey.branch.snapshot
@@ -88,10 +88,10 @@ def append_snapshots(context: Context, survey: Survey, progress: Progress) -> Sn
 
 
 def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stays: bool) -> None:
-    """After a fast-forward of which main has nothing. Idempotent.
+    """After a fast-forward that added nothing to main: take its pin back. Idempotent.
 
-    A pin that `stays`, in case main has some of it, is marked: it proves no past that both share. One of
-    another snapshot with this id is of an earlier merge.
+    If the pin `stays`, in case main has some of the snapshots, it is marked: it does not prove a common past.
+    A pin of another snapshot with this id belongs to an earlier merge.
     """
     name = merge_tag(branch, head.id)
     pin = read_if_there(files, main.tag(name))
@@ -111,14 +111,14 @@ def _may_be_of(pin: bytes, path: str, head: Snapshot) -> bool:
     try:
         return is_same_commit(Snapshot.from_json(pin, path), head)
     except Corrupt:
-        # Half-written, by whoever died.
+        # Half-written by a process that died.
         return True
 
 
 def has_appended(files: Files, source: Root, target: Root, after: int, until: int) -> Landed:
-    """Whether the target has any of the source's snapshots after `after`: the first may have expired since.
+    """Whether the target has any of the source's snapshots after `after`; the first may have expired since.
 
-    UNKNOWN where it has gone on and the first is missing: that may have been a copy, or another's.
+    UNKNOWN if the target has gone on and the first is missing: it may have been a copy, or a foreign commit.
     """
     numbers = range(after + 1, until + 1)
     copies = list(files.read_many(target.snapshot(number) for number in numbers))
@@ -130,28 +130,28 @@ def has_appended(files: Files, source: Root, target: Root, after: int, until: in
 
 
 def newest_id(files: Files, root: Root) -> int:
-    """By the files, never by the hint; 0 for none."""
+    """The newest id among the snapshot files, ignoring the hint; 0 if there is none."""
     return max(numbered(files.names(root.snapshots), SNAPSHOT_PREFIX), default=0)
 
 
 def point_at_newest(files: Files, root: Root, number: int) -> None:
-    """Raise the hint to a snapshot, unless somebody has committed after it: a hint is never lowered."""
+    """Raise the hint to a snapshot, unless a later one was committed: a hint is never lowered."""
     if newest_id(files, root) == number:
         files.replace(root.latest_hint, str(number).encode())
 
 
 def append_between(files: Files, source: Root, target: Root, after: int, until: int) -> Snapshot | None:
-    """Append a root's snapshots to another's, as far as nobody else has committed there; the last of them.
+    """Append a root's snapshots to another's until a foreign commit is there; return the last one appended.
 
-    Each is looked at again before the next: another engine may have put its own in its place. One whose id
-    the target has passed is not written again: it, or another's, has expired there.
+    Each is checked again before the next: another engine may have replaced it. A snapshot whose id the target
+    has passed is not written again: it, or a foreign one, has expired there.
     """
     last: Snapshot | None = None
     for number in range(after + 1, until + 1):
         data = files.read(source.snapshot(number))
         before, there = files.read_many([target.snapshot(number - 1), target.snapshot(number)])
         if before is None and there is None:
-            # The newest never expires.
+            # The newest snapshot never expires, so the target has passed this id.
             continue
         if files.create(target.snapshot(number), data):
             is_there = is_kept(files, target, number, data)
@@ -164,7 +164,7 @@ def append_between(files: Files, source: Root, target: Root, after: int, until: 
 
 
 def copy_tags(context: Context, survey: Survey, until: int, progress: Progress) -> None:
-    """The branch's tags of snapshots that main has now."""
+    """Copy the branch's tags of snapshots that main has now."""
     tags, _ = new_tags(context.files, survey)
     for name, tag in tags.items():
         if tag.id <= until:

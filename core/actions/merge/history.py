@@ -1,7 +1,7 @@
-"""`branch/merges`: what of each branch is in main, the base of its next merge. A JSON line an event.
+"""`branch/merges`: which commits of each branch main has, the base of the next merge. JSON lines of events.
 
-A rollback takes merges out of main's rows, and one to a state after them brings them back: so nothing is ever
-taken out of the file, and what counts is found by going from main's head back through the events.
+A rollback removes merges from main's rows, and a later rollback may bring them back. So no event is ever
+removed from the file. The valid events are found by going back through them from main's head.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from core.table.records import Point, Record, Snapshot
 class MergeEvent(Record, frozen=True, kw_only=True):
     """A merge or rollback, made by main's commit `main` in `root` (None: the table directory).
 
-    A merge: `branch` up to `head` is in main since, and the merge itself started from `base_head` and
-    `base_main`. A rollback: main's rows are those of its snapshot `to`, which is `then`, again.
+    After a merge, main has `branch` up to `head`; the merge itself started from `base_head` and `base_main`.
+    After a rollback, main's rows are again those of its snapshot `to`, which is `then`.
     """
 
     newest: ClassVar[int | None] = 1
@@ -39,21 +39,21 @@ class MergeEvent(Record, frozen=True, kw_only=True):
 
     @property
     def is_forward(self) -> bool:
-        """Whether main went on along the branch: its commits are the branch's."""
+        """Whether it was a fast-forward: main's commits are then the branch's."""
         return self.kind == "merge" and self.head == self.main
 
 
 def events(files: Files, table: TablePath) -> list[MergeEvent]:
-    """All of them, oldest first. Raises `Corrupt`."""
+    """All events, oldest first. Raises `Corrupt`."""
     lines = (read_if_there(files, table.merges) or b"").splitlines()
     return [MergeEvent.from_json(line, table.merges) for line in lines if line.strip()]
 
 
 class Merged(NamedTuple):
-    """Up to where a branch is in main's rows: its snapshot, and main's that has them.
+    """The last state of a branch that main's rows have: its snapshot, and main's snapshot with it.
 
-    `is_taken_back`: a rollback took merges of it out again, and this is what is left; after a fast-forward
-    both lineages hold the branch's commits for good, so their fork says nothing.
+    `is_taken_back`: a rollback removed later merges of the branch, and this state remains. After a
+    fast-forward both lineages keep the branch's commits for good, so their fork tells nothing.
     """
 
     head: Point
@@ -62,7 +62,7 @@ class Merged(NamedTuple):
 
 
 def merged(files: Files, main: Root, branch: str) -> Merged | None:
-    """How much of the branch main's rows have; None when it was never merged. Raises `Corrupt`."""
+    """How much of the branch main's rows have; None if it was never merged. Raises `Corrupt`."""
     until: int | None = None
     then: Point | None = None
     before: Merged | None = None
@@ -70,7 +70,7 @@ def merged(files: Files, main: Root, branch: str) -> Merged | None:
         if until is not None and event.main.id > until:
             if event.branch == branch and event.base_head and event.base_main:
                 if event.is_forward and then and until > event.base_main.id:
-                    # Back to one of the branch's own commits.
+                    # Main went back to one of the branch's own commits.
                     return Merged(then, then, is_taken_back=True)
                 before = Merged(event.base_head, event.base_main, is_taken_back=True)
         elif event.kind == "rollback":
@@ -82,9 +82,9 @@ def merged(files: Files, main: Root, branch: str) -> Merged | None:
 
 
 def _is_given_up(files: Files, main: Root, commit: Point) -> bool:
-    """Whether another engine rolled main back past a commit: main has what that took back again.
+    """Whether another engine rolled main back past the commit, so that its rollback is void.
 
-    One that has expired is not given up: its id was passed, and is nobody else's.
+    A commit that has expired is not given up: main passed its id, and no other commit has it.
     """
     lineage = Lineage(files, main)
     if commit.id > (lineage.latest_id() or 0):
@@ -95,7 +95,7 @@ def _is_given_up(files: Files, main: Root, commit: Point) -> bool:
 
 
 def move(files: Files, main: Root, to: Root, after: int, until: float = math.inf) -> None:
-    """Move the entries of commits after a snapshot to another root, which has those commits now."""
+    """Move the entries of commits after a snapshot to another root, which now has those commits."""
     known = events(files, main.table)
     moved = [
         msgspec.structs.replace(each, root=to.branch)
@@ -108,7 +108,7 @@ def move(files: Files, main: Root, to: Root, after: int, until: float = math.inf
 
 
 def hand_on(files: Files, source: Root, target: Root, until: float = math.inf) -> None:
-    """Copy the entries of commits up to a snapshot to another root, which has them too. Idempotent."""
+    """Copy the entries of commits up to a snapshot to another root, which also has them. Idempotent."""
     known = events(files, source.table)
     own = [each for each in known if each.root == target.branch]
     handed_on = [
@@ -123,7 +123,7 @@ def hand_on(files: Files, source: Root, target: Root, until: float = math.inf) -
 
 
 def rename(files: Files, source: Root, target: Root) -> None:
-    """A branch has another name now, whether main or merged. Idempotent."""
+    """Rename a branch in all entries, as main or as the merged branch. Idempotent."""
     known = events(files, source.table)
     renamed = [
         msgspec.structs.replace(
@@ -138,7 +138,7 @@ def rename(files: Files, source: Root, target: Root) -> None:
 
 
 def record(files: Files, table: TablePath, event: MergeEvent) -> None:
-    """Add one; twice adds nothing. For who holds the table's journal."""
+    """Add an event. Idempotent. The caller holds the table's journal."""
     known = events(files, table)
     if event in known:
         return
@@ -146,6 +146,6 @@ def record(files: Files, table: TablePath, event: MergeEvent) -> None:
 
 
 def _write(files: Files, table: TablePath, entries: list[MergeEvent]) -> None:
-    # The record's own encoding is spread over lines, for people.
+    # `Record.to_json` writes several lines, for people; here an entry is one line.
     lines = [b" ".join(each.to_json().split(b"\n")) for each in entries]
     files.replace(table.merges, b"\n".join([*lines, b""]))

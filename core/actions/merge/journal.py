@@ -1,4 +1,4 @@
-"""The state of a merge in the journal, by which it is finished or taken back, and what goes by it alone."""
+"""The state of a merge in the journal, and the change that is finished or taken back from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.table.records import Snapshot, TableSchema
 
 
 class MergeState(msgspec.Struct, frozen=True):
-    """Snapshots as written. `schema` is main's newest, `schemas` are those that it follows to, by id."""
+    """Snapshots as written. `schema` is main's newest; `schemas` are those that main follows to, by id."""
 
     kind: Kind
     branch: str
@@ -33,7 +33,7 @@ class MergeState(msgspec.Struct, frozen=True):
 
     @property
     def schema_texts(self) -> list[str]:
-        """Main's newest schema before, and the one that it follows to."""
+        """Main's newest schema before the merge, and the one that it follows to."""
         return [self.schema, *(text for _, text in self.schemas[-1:])]
 
     @property
@@ -57,7 +57,7 @@ def state_of(survey: Survey) -> MergeState:
 
 
 class RewriteByBranch(RewriteMain[MergeState]):
-    """Main gets rows of a branch and follows to its schemas: what a merge and an overwrite share."""
+    """Main gets rows of a branch and follows to its schemas: the common parts of a merge and an overwrite."""
 
     State = MergeState
 
@@ -70,7 +70,7 @@ class RewriteByBranch(RewriteMain[MergeState]):
         return snapshot_of(self.state.main)
 
     def survey(self, main: Snapshot) -> Survey:
-        """The survey that it started from, on this snapshot of main, though either has expired since."""
+        """The survey that the merge started from, on this snapshot of main; either may have expired since."""
         files, state, root = self.work.files, self.state, self.root
         branch, head = self.work.table.root(state.branch), snapshot_of(state.head)
         schema = TableSchema.from_json(files.read(root.schema(main.schema_id)), root.schemas)
@@ -86,7 +86,7 @@ class RewriteByBranch(RewriteMain[MergeState]):
         )
 
     def survey_on(self, start: RewriteBase) -> Survey:
-        """The same, on main as it is now."""
+        """The survey on main as it is now."""
         return replace(self.survey(start.head.snapshot), start=start)
 
     def target(self, start: RewriteBase) -> RewriteBase:

@@ -11,18 +11,18 @@ from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 
 def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> None:
-    """Main has the branch since its commit `made`, the newest that it has of it. Idempotent.
+    """Record that main has the branch since its commit `made`, the newest that it has of it. Idempotent.
 
-    `made` is a `Point` where nothing is known of the commit but its id. Where it has expired the next merge
-    is refused, as nobody can tell what main changed since.
+    `made` is a `Point` if only its id is known. If that commit has expired, the next merge is refused,
+    because nothing tells what main changed since.
     """
     files, root, branch = context.files, survey.start.root, survey.branch.root.label
     main, is_appended = survey.start.head.snapshot, survey.kind == "fast-forward"
     if isinstance(made, Snapshot) and not is_appended and not is_same_commit(made, main):
-        # The next merge tells by it what main changed since.
+        # From this pin the next merge finds what main changed since.
         pin = merge_tag(branch, made.id)
         [stored] = files.read_many([root.snapshot(made.id)])
-        # A tag of what has expired would only be in the way: nobody could read it.
+        # A tag of an expired snapshot would only be an obstacle: it can't be read.
         if stored is not None:
             files.create(root.tag(pin), stored)
             guard(files, root, pin)

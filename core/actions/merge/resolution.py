@@ -1,7 +1,7 @@
-"""What a person chose for the keys in conflict: a file of JSON lines, read, and held against a merge.
+"""A person's choices for the keys in conflict: a file of JSON lines, read and checked against a merge.
 
-The first line says what the file is of, each further one is a key in conflict with its rows and what is
-chosen for it, and the last one counts them, so that a file that was cut off is known.
+The first line describes the file. Each further line is a key in conflict, with its rows and the choice for
+it. The last line counts the keys, so that a truncated file is detected.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from core.table.layout import Root
 from core.table.records import DECODE_ERRORS, Snapshot
 
 VERSION = 1
-# Their choices go to Spark as one message.
+# All choices go to Spark in one message.
 MOST_KEYS = 1_000_000
-# Whose row, or cell, main gets. Nothing: nobody chose yet.
+# The side whose row, or cell, main gets. An empty choice means undecided.
 WORDS: Final = ("main", "branch", "base")
 BY_CELL = "column by column"
 _NO_ROW, _LEFT_OUT = b"null", msgspec.Raw(b"")
@@ -44,7 +44,7 @@ Choose = str | dict[str, str]
 
 
 class At(msgspec.Struct, frozen=True):
-    """A snapshot: its id, and the name of its delta manifest list, which tells it from a later one."""
+    """A snapshot: its id, and its delta manifest list, which tells it from a later one with this id."""
 
     id: int
     commit: str
@@ -55,7 +55,7 @@ class At(msgspec.Struct, frozen=True):
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """The first line. `columns` are the types by name, as the schema has them."""
+    """The first line. `columns` maps names to types, as in the schema."""
 
     paimark: Literal["conflicts"] = "conflicts"
     version: int = VERSION
@@ -69,9 +69,9 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeyLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A key in conflict. Main's and the branch's row differ in `columns`; of those both changed `both`.
+    """A key in conflict. Main's and the branch's row differ in `columns`; both sides changed those in `both`.
 
-    A row is null where there is none. A script may leave out all but `key` and `choose`.
+    A missing row is null. A script may leave out all fields but `key` and `choose`.
     """
 
     key: dict[str, msgspec.Raw]
@@ -84,28 +84,29 @@ class KeyLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def is_whole(self) -> bool:
-        """Whether one side has no row, so that no cell of it can be chosen."""
+        """Whether one side has no row, so that no single cell can be chosen."""
         return any(bytes(row) == _NO_ROW for row in (self.main, self.branch))
 
     @property
     def undecided(self) -> bool:
-        """Nobody chose, or not for all the cells that both sides changed."""
+        """Whether there is no choice, or none for some cell that both sides changed."""
         if isinstance(self.choose, str):
             return not self.choose
         return not self.choose.keys() >= {*self.both}
 
 
 class EndLine(msgspec.Struct, frozen=True):
-    """The last line: how many keys there are."""
+    """The last line: the number of keys."""
 
     end: int
 
 
 @dataclass(frozen=True)
 class Resolution:
-    """A file of choices. `texts` is a JSON object a key for Spark; `undecided` keys are not among them.
+    """A file of choices. `texts` has a JSON object per decided key, for Spark; `undecided` counts others.
 
-    `digest` is of the file's bytes. `counts` says how many keys went to which of `WORDS`, or `BY_CELL`.
+    `digest` is of the file's bytes. `counts` is the number of keys by their choice: one of `WORDS`, or
+    `BY_CELL`.
     """
 
     path: str
@@ -122,7 +123,7 @@ class Resolution:
 
     @property
     def description(self) -> str:
-        """How many keys went which way: `2 as in main, 1 as in branch fix, 3 column by column`."""
+        """The number of keys by choice: `2 as in main, 1 as in branch fix, 3 column by column`."""
         names = {"main": "as in main", "branch": f"as in branch {self.header.branch}", "base": "as in base"}
         parts = [f"{count:,} {names.get(word, word)}" for word, count in self.counts.items() if count]
         return ", ".join(parts)
@@ -133,7 +134,7 @@ _ends: Final = msgspec.json.Decoder(EndLine)
 
 
 class ConflictFile:
-    """A file of conflicts, read line by line. Raises `NotFound`, and `Refused` for what is none."""
+    """A file of conflicts, read line by line. Raises `NotFound`, and `Refused` for another kind of file."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -141,7 +142,7 @@ class ConflictFile:
         self._digest = hashlib.sha256()
 
     def lines(self) -> Iterator[tuple[int, KeyLine]]:
-        """Each key with where its line begins. Raises `Refused` for a file that is not whole."""
+        """Each key with the offset of its line. Raises `Refused` for an incomplete file."""
         path, end, count = self.path, None, 0
         self._digest = hashlib.sha256()
         for number, (at, line) in enumerate(_read(path), 1):
@@ -161,12 +162,12 @@ class ConflictFile:
 
     @property
     def digest(self) -> str:
-        """Of the bytes that `lines` has read to the end."""
+        """The digest of the bytes that `lines` has read to the end."""
         return self._digest.hexdigest()
 
 
 def read_resolution(path: str) -> Resolution:
-    """Raises `NotFound` for no such file, `Refused` for one that can't be what somebody chose."""
+    """Read a file of choices. Raises `NotFound` if there is none, `Refused` if it is no valid one."""
     file = ConflictFile(path)
     header = file.header
     seen, texts = set[bytes](), list[str]()
@@ -189,10 +190,10 @@ def read_resolution(path: str) -> Resolution:
 
 
 def resolved(survey: Survey, path: str, digest: str | None) -> tuple[Survey, Resolution]:
-    """A merge with what a person chose for it. `digest` is what that had before, None for the first time.
+    """A merge with a person's choices for it. `digest` is the file's earlier one, None for the first time.
 
-    Raises `NotFound`, and `Refused` for a file of something else, or one that changed since. Whether the
-    merge `moved` since is not looked at.
+    Raises `NotFound`, and `Refused` for a file of another table or branch, or one that changed since. Does
+    not check whether the merge has `moved` since.
     """
     if survey.kind != "keyed":
         branch = survey.branch.root.label
@@ -207,7 +208,7 @@ def resolved(survey: Survey, path: str, digest: str | None) -> tuple[Survey, Res
 
 
 def key_text(line: KeyLine, header: Header) -> bytes:
-    """The key as JSON, the same however the file writes it."""
+    """The key as JSON in one canonical form."""
     values = (b"%s:%s" % (msgspec.json.encode(name), _plain(line.key[name])) for name in header.keys)
     return b"{%s}" % b",".join(values)
 
@@ -222,7 +223,7 @@ def require_same(survey: Survey, path: str, header: Header) -> None:
 
 
 def moved(files: Files, survey: Survey, path: str, header: Header) -> list[Refusal]:
-    """Why the conflicts may be others now than when the file was written; empty where they are not."""
+    """Why the conflicts may differ from those when the file was written; empty if they don't."""
     table, schema = survey.start.root.table, survey.target.schema
     then_and_now = {
         f"branch {header.branch}": (header.head, At.of(survey.branch.snapshot)),
@@ -240,7 +241,7 @@ def moved(files: Files, survey: Survey, path: str, header: Header) -> list[Refus
 
 
 def _states(files: Files, main: Root, snapshot: Snapshot) -> list[At]:
-    """The snapshot, and those of main whose rows an undo gave it again."""
+    """The snapshot, and main's earlier snapshots whose rows an undo restored in it."""
     states = [At.of(snapshot)]
     for event in reversed(events(files, main.table)):
         made = At(event.main.id, event.main.delta_manifest_list)
@@ -250,7 +251,7 @@ def _states(files: Files, main: Root, snapshot: Snapshot) -> list[At]:
 
 
 def _read(path: str) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file, each with where it begins."""
+    """The lines of a file, each with its offset."""
     try:
         with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             at = 0
@@ -314,7 +315,7 @@ def _require_words(path: str, header: Header, line: KeyLine) -> None:
 
 
 def _text_of(header: Header, line: KeyLine) -> str:
-    """For Spark, with columns by their places: a name may be any text."""
+    """The choice as JSON for Spark, with columns by their places, because a name may be any text."""
     places = {name: f"c{place}" for place, name in enumerate(header.columns)}
     key = {places[name]: msgspec.Raw(_plain(line.key[name])) for name in header.keys}
     if isinstance(line.choose, str):
@@ -324,6 +325,6 @@ def _text_of(header: Header, line: KeyLine) -> str:
 
 
 def _plain(value: msgspec.Raw) -> bytes:
-    """A text without needless escapes, all else as it is."""
+    """The JSON of a text without needless escapes; all else unchanged."""
     raw = bytes(value)
     return msgspec.json.encode(msgspec.json.decode(raw)) if raw.startswith(b'"') else raw

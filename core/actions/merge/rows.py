@@ -1,4 +1,4 @@
-"""The rows that a merge of two sides that both moved gives main, and why it may give none."""
+"""The rows that main gets from a merge of two sides that both moved, and the reasons for none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.table.definition.kind_signs import merge_engine
 from core.table.manifests.files import size_of
 from core.table.records import is_same_commit
 
-# Why choices can't be followed, by what `Resolved.wrong` finds.
+# Why choices can't be applied, by the reasons that `Resolved.wrong` finds.
 _MISFITS = {
     "missing": "lacks {keys} in conflict",
     "none": "chooses for {keys} not in conflict",
@@ -38,8 +38,8 @@ _DECIMALS = ("DECIMAL", "DEC", "NUMERIC")
 def merged_rows(
     context: Context, survey: Survey, choice: str, progress: Progress, resolution: Resolution | None = None
 ) -> QueryRows:
-    """The rows that main gets. Raises `Refused` for conflicts that nobody decided, for a resolution that does
-    not fit them, and for removed rows that no key matches."""
+    """The rows that main gets. Raises `Refused` for undecided conflicts, for a resolution that does not fit
+    them, and for removed rows that no key matches."""
     versions = versions_of(survey)
     if survey.kind == "append":
         unkeyed = merge_sql.Unkeyed(where_changed(context.files, survey))
@@ -108,7 +108,7 @@ def keyed_queries(
 
 
 def resolved_queries(context: Context, survey: Survey, versions: Mapping[str, Version]) -> merge_sql.Resolved:
-    """The same, where a person chooses. Raises `FileMissing` and `Corrupt`."""
+    """The queries for a merge with a person's choices. Raises `FileMissing` and `Corrupt`."""
     fields = survey.target.schema.fields
     decimals = frozenset(each.name for each in fields if ColumnType.of(str(each.type)).name in _DECIMALS)
     return merge_sql.Resolved(**_shape(context, survey, versions), decimals=decimals)
@@ -126,7 +126,7 @@ def _shape(context: Context, survey: Survey, versions: Mapping[str, Version]) ->
 
 
 def versions_of(survey: Survey) -> dict[str, Version]:
-    """The versions that a merge compares, under their names in its queries."""
+    """The versions that a merge compares, by their names in its queries."""
     branch, main = survey.branch.root, survey.start.root
     versions = {
         merge_sql.BASE: version_of(branch, survey.base),

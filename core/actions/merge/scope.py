@@ -1,7 +1,7 @@
-"""Where a branch differs from its base at all: rows of other partitions need no comparing.
+"""Find the partitions in which a branch differs from its base: rows of others need no comparison.
 
-The manifests tell. A partition of which both have the same files holds the same rows in both; only rows that
-the branch changed are merged, so that main's are read there only, too.
+The manifests show it. If base and branch have the same files in a partition, they have the same rows there.
+Only rows that the branch changed are merged, so main's rows are read only in those partitions, too.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from core.table.definition.column_types import ColumnType
 from core.table.manifests.files import data_manifests, live_facts
 from core.table.manifests.partitions import RowTexts
 
-# A condition with more values than this spares little, and costs to plan.
+# A condition with more values saves little, and takes long to plan.
 _MOST_VALUES = 500
-# Of a longer list Spark makes a set, by which no file is passed over: its ends are said, too.
+# Spark makes a set of a longer list and skips no file by it, so the bounds are added.
 _LISTED_VALUES = 10
-# The types whose literals mean in SQL what the manifests say.
+# The types whose SQL literals mean the same as the values in the manifests.
 _NUMBERS = ("TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT")
 _TEXTS = ("VARCHAR", "STRING")
 _DATE = "DATE"
 
 
 def where_changed(files: Files, survey: Survey) -> str:
-    """A WHERE clause that every row of a changed partition passes, a space before it; empty without one.
+    """A WHERE clause, after a space, that every row of a changed partition passes; empty if there is none.
 
     Raises `FileMissing` and `Corrupt`.
     """
@@ -53,7 +53,7 @@ def where_changed(files: Files, survey: Survey) -> str:
 
 
 def _is_one_of(column: str, kind: str, values: Sequence[str]) -> str:
-    # Spark's order: of texts that of their code points, and of days too where years have four digits.
+    # Spark's order: texts by code points. Days sort like texts only if their years have four digits.
     values = sorted(values, key=int if kind in _NUMBERS else str)
     listed = [_literal(each, kind) for each in values]
     condition = f"{column} IN ({', '.join(listed)})"

@@ -10,22 +10,22 @@ from core.spark.protocol import COMMON, PARTITIONS
 
 BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
 MAIN_BASE, MAIN = "__paimark_main_base", "__paimark_main"
-# A view of one text column, `line`: what was chosen for a key, as `Resolved` has it.
+# A view of one text column, `line`: the choice for a key, as `Resolved` describes it.
 CHOICES = "__paimark_choices"
 _FIRST_CONFLICTS = 5
-# Moments to the microsecond, wherever they are written; nulls are there.
+# Timestamps as text with microseconds; null fields are kept.
 _MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 _JSON = (
     f"map('timestampFormat', {literal(_MOMENT + 'XXX')}, 'timestampNTZFormat', {literal(_MOMENT)}, "
     "'timeZone', 'UTC', 'ignoreNullFields', 'false')"
 )
-# What SQL makes of a column's value, given its name and where it stands.
+# Makes the SQL of a column's value, given the column's name and the SQL that reads it.
 AsText = Callable[[str, str], str]
 
 
 @dataclass(frozen=True)
 class Unkeyed:
-    """The merge of rows without a key, as often as they came: a table without one may hold a row twice.
+    """The merge of rows without a key. It counts duplicates: a table without a key may hold a row twice.
 
     `where` is a clause that every row passes that the branch added or removed.
     """
@@ -52,13 +52,13 @@ class Unkeyed:
 
 @dataclass(frozen=True)
 class Keyed:
-    """The merge of rows with a key. `branch_wins` None: there are to be no conflicts.
+    """The merge of rows with a key. `branch_wins` None: conflicts are not expected.
 
-    A key is changed on a side when its rows at base and head differ, or only one of them is there. It is in
-    conflict when both sides changed it and not to the same. `main_base` is `BASE` where both have the same.
-    `where` is a clause that every row passes of a partition that the branch changed.
+    A side changed a key if its rows at base and head differ, or only one of them exists. A key is in conflict
+    if both sides changed it, and not to the same row. `main_base` is `BASE` if both sides have the same base.
+    `where` is a clause that every row of a partition passes that the branch changed.
 
-    Each version is read once, and a key's rows of all of them meet in one place.
+    Each version is read once, and all rows of a key are brought together.
     """
 
     keys: Sequence[str]
@@ -70,19 +70,19 @@ class Keyed:
 
     @property
     def conflicts(self) -> str:
-        """The first few keys, and in each row how many there are; no row when there are none."""
+        """The first few keys, each row with the number of all conflicts; no row if there are none."""
         return (
             f"{self._judged} SELECT to_json(k) AS key, count(*) OVER () AS conflicts FROM judged "
             f"WHERE is_conflict ORDER BY key LIMIT {_FIRST_CONFLICTS}"
         )
 
     def every_conflict(self, shown: AsText, limit: int | None = None) -> str:
-        """A row a conflict, by key: `key`, `base`, `main` and `branch`, `differing` and `both`.
+        """One row per conflict, by key: `key`, `base`, `main` and `branch`, `differing` and `both`.
 
         The first four are JSON objects of values by `c` and the column's place, null for no row. `differing`
-        are the places of the columns in which main and the branch differ; where one of them has no row, those
-        in which the other one's differs from the base. `both` are those that both sides changed, to
-        different values.
+        are the places of the columns in which main and the branch differ; if one of them has no row, those in
+        which the other one differs from the base. `both` are those that both sides changed, to different
+        values.
         """
         sides = {"base": "base", "main": "main", "branch": "head"}
         rows = [f"{self._packed(row, self.columns, shown)} AS {name}" for name, row in sides.items()]
@@ -94,7 +94,7 @@ class Keyed:
         )
 
     def _places(self, holds: Callable[[str], str]) -> str:
-        """The places of the columns for which a condition holds."""
+        """The places of the columns for which a condition is true."""
         flags = [f"IF({holds(name)}, {place}, NULL)" for place, name in enumerate(self.columns)]
         return f"array_compact(array({', '.join(flags)}))"
 
@@ -127,20 +127,20 @@ class Keyed:
 
     @property
     def common(self) -> str:
-        """Each key with main's row after the merge, null for none, and whether that comes of the branch."""
+        """Each key with main's row after the merge (null for none), and whether that row is the branch's."""
         return (
             f"{self._judged} SELECT k, IF({self._comes}, head, main) AS r, {self._comes} AS comes FROM judged"
         )
 
     @property
     def partitions(self) -> str:
-        """The partitions that change; a row for a table without any, when anything does."""
+        """The partitions that change. For a table without partitions: one row if anything changes."""
         named = [f"k.{quoted(each)} AS {quoted(each)}" for each in self.partition_keys]
         return f"SELECT DISTINCT {', '.join(named) or '1 AS one'} FROM {COMMON} WHERE comes"
 
     @property
     def rows(self) -> str:
-        """Every row of the partitions that change, called `PARTITIONS`, as they are after the merge."""
+        """Every row, after the merge, of the partitions that change (the view `PARTITIONS`)."""
         named = ", ".join(f"r.{quoted(each)} AS {quoted(each)}" for each in self.columns)
         same = " AND ".join(f"k.{quoted(each)} <=> p.{quoted(each)}" for each in self.partition_keys)
         touched = f" LEFT SEMI JOIN {PARTITIONS} p ON {same}" if same else ""
@@ -148,7 +148,7 @@ class Keyed:
 
     @property
     def _comes(self) -> str:
-        """Whether the branch's row, or that it has none, becomes main's."""
+        """Whether main takes the branch's row, or its lack of a row."""
         return "is_changed" if self.branch_wins else "is_changed AND NOT is_conflict"
 
     @property
@@ -171,7 +171,7 @@ class Keyed:
         )
 
     def _row(self, view: str) -> str:
-        """A key has one at most: two that only Spark takes for equal, as 0.0 and -0.0, stop the merge."""
+        """The row of a key in a version. Two keys that only Spark takes for equal, as 0.0 and -0.0, fail."""
         of_it = f"FILTER (WHERE version = {self._views.index(view)})"
         twice = "raise_error('Two rows have a key that Spark takes for the same')"
         return f"IF(count(*) {of_it} > 1, {twice}, max(r) {of_it})"
@@ -183,11 +183,11 @@ class Keyed:
 
 @dataclass(frozen=True)
 class Resolved(Keyed):
-    """The same, where a person chose for each key in conflict; `CHOICES` holds that, a JSON object a key.
+    """The merge with a person's choices for the keys in conflict; `CHOICES` has one JSON object per key.
 
-    `k` is the key by columns' places, as `every_conflict` writes it. `s` is main, branch or base: that
-    side's row becomes main's, or none. Else `m` names one of these by columns' places: so the cells are
-    chosen, and each cell that is not has what the one side that changed it made of it, else main's.
+    `k` is the key by columns' places, as `every_conflict` writes it. `s` is main, branch or base: main takes
+    that side's row, or its lack of one. Else `m` maps columns' places to one of these words, which chooses
+    cells. A cell without a choice gets the value of the only side that changed it, else main's.
     """
 
     decimals: Collection[str] = ()
@@ -210,11 +210,11 @@ class Resolved(Keyed):
 
     @property
     def wrong(self) -> str:
-        """Why choices can't be followed: in each row a reason, how many `keys` it is of and the `first`.
+        """Why choices can't be applied: each row has a reason, the number of its `keys`, and the `first`.
 
-        The reasons are `missing` for a key in conflict that nobody chose for, `none` for a key that is not in
-        conflict, `whole` where cells were chosen of a row that a side lacks, `undecided` where a cell was
-        not that both changed, `same` for a cell that does not differ, `base` where the base has no row.
+        Reasons: `missing`, a key in conflict without a choice; `none`, a key that is not in conflict;
+        `whole`, cells chosen although a side has no row; `undecided`, no choice for a cell that both sides
+        changed; `same`, a choice for a cell that does not differ; `base`, base chosen although it has no row.
         """
         others = [each for each in self.columns if each not in self.keys]
         open_cells = [f"({self._is_both(each)} AND {self._chosen(each)} IS NULL)" for each in others]
@@ -249,7 +249,7 @@ class Resolved(Keyed):
 
     @property
     def _identity(self) -> str:
-        """The key in texts, as a choice has it."""
+        """The key as texts, in the form of a choice."""
         return f"from_json({self._packed('k', self.keys, exactly(self.decimals))}, '{self._key_shape}')"
 
     @property
@@ -274,7 +274,7 @@ class Resolved(Keyed):
 
 
 def exactly(decimals: Collection[str]) -> AsText:
-    """Values as a file of conflicts has them: decimals as texts, as what reads it may round a number."""
+    """Values for a file of conflicts: decimals as texts, because a reader of the file may round numbers."""
     return lambda column, value: f"CAST({value} AS STRING)" if column in decimals else value
 
 

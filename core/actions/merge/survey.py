@@ -1,4 +1,4 @@
-"""Survey a merge: main, the branch, how much of it main has already, how their definitions differ."""
+"""Survey a merge: main, the branch, how much of it main already has, how their definitions differ."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Kind = Literal["nothing", "fast-forward", "append", "keyed"]
 
 @dataclass(frozen=True)
 class Survey:
-    """`base` is the branch's state that main has already, `main_base` main's that has it.
+    """`base` is the branch's state that main already has; `main_base` is main's state that has it.
 
-    `new_schemas` are those of the branch that main lacks and follows to, by id, as main is to hold them.
-    `choices` is the digest of what a person chose for conflicts, where there is that.
+    `new_schemas` are the branch's schemas that main lacks and follows to, by id, with the bytes for main.
+    `choices` is the digest of a person's choices for conflicts, if there are any.
     """
 
     start: RewriteBase
@@ -61,7 +61,7 @@ class Survey:
 
     @property
     def target(self) -> RewriteBase:
-        """Main with the schema that the merged rows are written by."""
+        """Main with the schema in which the merged rows are written."""
         if not self.new_schemas:
             return self.start
         number, data = self.new_schemas[-1]
@@ -70,9 +70,9 @@ class Survey:
 
 
 def survey_merge(files: Files, table: TablePath, name: str, *, whole: bool = False) -> Survey:
-    """`whole`: all rows of the branch are to be written, whatever main has of them.
+    """Survey a merge of branch `name`. `whole`: write all rows of the branch, whatever main has of them.
 
-    Raises `NotFound` for no such branch, `Refused` where nothing tells what main has of it, `Corrupt`."""
+    Raises `NotFound` for no such branch, `Refused` if nothing tells what main has of it, `Corrupt`."""
     start = start_of(files, table)
     root = branch_root(files, table, name)
     if root == start.root:
@@ -88,11 +88,11 @@ def survey_merge(files: Files, table: TablePath, name: str, *, whole: bool = Fal
 
 
 def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot, Root]:
-    """The branch's state that main has, main's with it, and the root to read the latter from."""
+    """The branch's state that main has, main's state with it, and the root from which to read the latter."""
     table, name = main.root.table, branch.root.label
     known = merged(files, main.root, name)
     if known is not None and known.head.is_lost:
-        # Tags of main that protect the branch would make its lineage look longer than it is.
+        # Main's tags that protect the branch would make main's lineage look longer than it is.
         raise Refused(
             f"How far branch {name} is merged into main of {table.full_name} can't be told: a merge was "
             f"interrupted, and snapshot {known.main.id} of main expired before it was recovered",
@@ -104,7 +104,7 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
     if known is not None:
         at_head, at_main = branch.record(known.head.id), main.record(known.main.id)
         if at_head is None and known.head == known.main and _went_on(branch, known, fork):
-            # Main went on along the branch, and pinned what it has of it.
+            # A fast-forward pinned the branch's snapshot in main.
             at_head = at_main
         if at_head is None:
             raise Refused(
@@ -128,29 +128,29 @@ def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot,
 
 
 def _is_another(main: Side, branch: Side, known: Merged, fork: Fork) -> bool:
-    """Whether what was merged was another branch of this name, which has been deleted since."""
+    """Whether the merged branch was another one of this name, which has been deleted since."""
     if not fork.is_proven or fork.snapshot_id is None:
         return False
     if not known.is_taken_back and fork.snapshot_id >= known.main.id:
-        # It was made of main when that had the merge already.
+        # This branch was made from main when main had the merge already.
         return True
     if known.is_taken_back and _parts_later(branch, known, fork):
-        # It was made of what main had before the merge was taken back, and keeps the tag of that.
+        # This branch was made from main before the merge was taken back, and has the tag of that snapshot.
         first = min(branch.known_ids)
         return first == fork.snapshot_id and any(tag.id == first for tag in branch.tags.values())
-    # Main went on along the other, so both would have the same snapshots up to the newest of this.
+    # After a fast-forward along the other branch, both would have the same snapshots up to this one's newest.
     went_along = known.head == known.main and (branch.latest_id or 0) < known.head.id
     common = main.known_ids & branch.known_ids
     return went_along and any(number > fork.snapshot_id for number in common)
 
 
 def _parts_later(branch: Side, known: Merged, fork: Fork) -> bool:
-    """Whether it has all from the fork on, and nothing of where it parted when it was merged."""
+    """Whether the branch has everything from the fork on, but not the snapshot that was merged."""
     return known.head.id not in branch.known_ids and (fork.snapshot_id or 0) > known.head.id
 
 
 def _went_on(branch: Side, known: Merged, fork: Fork) -> bool:
-    """Whether it lacks what was merged for having expired it since, as far as can be told."""
+    """Whether the branch seems to have expired the merged snapshot since."""
     is_later = (branch.latest_id or 0) > known.head.id
     return is_later and not (known.is_taken_back and _parts_later(branch, known, fork))
 
@@ -178,7 +178,7 @@ def _schemas(
     if kind != "fast-forward" and definition(newest) == definition(start.schema):
         return (), ()
     ids = theirs.schema_ids()
-    # The ids that both sides have must mean the same from the base on: then only one of them went on.
+    # Ids that both sides have must mean the same from the base on: then only one side added schemas.
     shared = {number for number in mine.schema_ids() if base.schema_id <= number <= ids[-1]}
     if kind == "fast-forward":
         shared &= {*range(base.schema_id, head.schema_id + 1), *_used(files, table, head)}
@@ -202,14 +202,14 @@ def _schemas(
 
 
 def definition(schema: TableSchema) -> dict[str, Any]:
-    """All of a schema but its time and the options that switch stock expiry off on branches."""
+    """A schema without its time, id, and the options that disable stock expiry on branches."""
     written = schema.as_written()
     options = {name: value for name, value in schema.options.items() if name not in RETENTION_OFF}
     return {**written, "options": options, "timeMillis": None, "id": None}
 
 
 def _used(files: Files, table: TablePath, head: Snapshot) -> set[int]:
-    """The schema ids of the branch's newest state; a file may bear a newer one than its snapshot."""
+    """The schema ids of the branch's newest state; a file may have a newer one than its snapshot."""
     live = live_facts(files, table, data_manifests(files, table, head))
     return {head.schema_id, *(each.schema_id for each in live)}
 

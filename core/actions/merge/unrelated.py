@@ -1,4 +1,4 @@
-"""A branch of which nothing tells where it parts from main: what to do with its rows instead of a merge."""
+"""A branch whose fork from main is unknown: what to do with its rows instead of a merge."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.table.records import Snapshot
 
 
 def no_common_past(files: Files, branch: Side) -> Refused:
-    """What refuses a merge of it. Rescued commits are such a branch: it may hold a few rows alone."""
+    """The refusal of a merge of such a branch, for example rescued commits: it may hold only a few rows."""
     table, name = branch.root.table, branch.root.label
     hint = (
         "Their common past has expired, or one was rolled back past it. See `paimark "
@@ -31,7 +31,7 @@ def no_common_past(files: Files, branch: Side) -> Refused:
 
 def _advice(files: Files, branch: Side) -> str | None:
     table, root = branch.root.table, branch.root
-    # It may be moved away meanwhile.
+    # Another process may move it away meanwhile.
     first = branch.record(branch.snapshot_ids[0]) if branch.snapshot_ids else None
     if first is None:
         return None
@@ -51,7 +51,7 @@ def _advice(files: Files, branch: Side) -> str | None:
 
 
 def _origin(files: Files, branch: Root, first: Snapshot) -> Root | None:
-    """The root that has the snapshot on which the branch's first was committed."""
+    """The root with the snapshot on which the branch's first snapshot was committed."""
     for root in all_roots(files, branch.table):
         before = Side(files, root).record(first.id - 1) if root != branch else None
         if before is not None and comes_from(files, branch.table, first, before):
