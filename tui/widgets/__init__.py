@@ -1,4 +1,4 @@
-"""Lines and fields that know nothing of tables: each takes text and repaints only what changed.
+"""Lines and fields that know nothing about tables: each takes text, and repaints only changed lines.
 
-Begin with `lines`. The rows of everything are in `grid`.
+Begin with `lines`. `grid` shows rows.
 """

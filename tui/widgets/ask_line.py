@@ -1,4 +1,4 @@
-"""A line below a grid on which something is typed."""
+"""An input line below a grid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.widgets.clean_input import CleanInput
 
 
 class LineBelow(Horizontal):
-    """Begins with a sign, and goes back to the grid when it closes."""
+    """An input after a sign. When it closes, the focus goes back to the grid."""
 
     DEFAULT_CSS = """
     LineBelow { height: 1; background: $raised; }
@@ -34,14 +34,14 @@ class LineBelow(Horizontal):
         yield self.input
 
     async def open(self) -> None:
-        """Show it under the grid, or go to the one that is there already; keys go there from now on."""
+        """Show the line under the grid, or use the one that is already there, and give it the focus."""
         parent = self._grid.parent
         existing = next(iter(parent.query(type(self))), None) if parent is not None else None
         if existing is None:
             await self._grid.screen.mount(self, after=self._grid)
         self._grid.screen.set_focus((existing or self).input)
 
-    # Textual calls these as well as those of a subclass.
+    # Textual calls these handlers in addition to those of a subclass.
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
 
@@ -54,7 +54,7 @@ class LineBelow(Horizontal):
 
 
 class AskLine(LineBelow):
-    """Enter hands the text to `answer`, which says whether it will do; Escape goes back without."""
+    """Enter passes the text to `answer`, which returns whether it accepts it; Escape closes the line."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "close", "back", id="ask.close")]
 

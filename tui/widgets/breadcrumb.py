@@ -1,4 +1,4 @@
-"""Where we are, on one line: warehouse, database, table, branch, and what is special about it."""
+"""The location on one line: warehouse, database, table, branch, and the special states of the table."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ENGINE_INKS = {"Spark ready": "good", "Spark failed": "bad"}
 
 
 class Location(msgspec.Struct, frozen=True):
-    """`main` is the name of the branch that is main; `engine` a word about Spark, `jobs` how much runs.
+    """`main` names the branch that is main, `engine` is Spark's state, `jobs` the number of running jobs.
 
-    `is_interrupted`: a change of the table died half-way."""
+    `is_interrupted`: a change of the table was interrupted."""
 
     context: str
     database: str = ""
@@ -54,8 +54,8 @@ class Breadcrumb(Lines):
             left += [(_STEP, "quiet"), (clean_text(step), "title" if number == 1 else "")]
         right: list[Piece] = []
         if location.main:
-            # A main that is a branch is rare and matters: it is said louder.
-            # So long that nothing beside it is pushed off the line.
+            # A branch as main is rare and important, so it gets a warning colour.
+            # The name is cut, so that it pushes nothing else off the line.
             main = cut_middle(clean_text(location.main), max(_SHORT_MAIN, width // 5))
             right.append((f"MAIN = {main} ", "quiet" if location.main == "main" else "warn"))
         if location.is_interrupted:

@@ -1,4 +1,4 @@
-"""A line of buttons, one of them chosen; brackets and an arrow say which, not colour."""
+"""A line of buttons with a cursor. An arrow marks the button under the cursor, without need of colour."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.widgets.lines import Lines
 
 
 class Choices(Lines, can_focus=True):
-    """The first has the cursor."""
+    """The cursor starts on the first button."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         hidden("choices.left", "left,h", "step(-1)", "left"),
@@ -35,7 +35,7 @@ class Choices(Lines, can_focus=True):
         self._cursor = 0
 
     def offer(self, labels: Sequence[str]) -> None:
-        """Other buttons; the cursor goes to the first."""
+        """Replace the buttons; the cursor goes to the first."""
         if list(labels) != self._labels:
             self._labels, self._cursor = list(labels), 0
             self.update_lines()
@@ -50,12 +50,12 @@ class Choices(Lines, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         if event.chain > 1 or event.button != 1:
-            # The second of two clicks was meant for what stood here before; other buttons paste, or ask.
+            # The second click of a double click was meant for the button before; other mouse buttons paste.
             return
         end = 0
         for number, (text, _) in enumerate(self.lines(self.size.width)[0]):
             start, end = end, end + width_of(text)
-            # Between two buttons there is a piece of blanks, before each of them one more.
+            # `lines` puts a piece of blanks after each button, and a blank or an arrow before its bracket.
             if start < event.x < end and number % 2 == 0:
                 self._cursor = number // 2
                 self.action_choose()

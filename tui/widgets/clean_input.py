@@ -1,4 +1,4 @@
-"""A line to type on that shows nothing hostile: names from a table come onto it, and whatever is pasted."""
+"""An input that shows no control characters: its text may be a name from a table, or pasted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.text import clean_text
 
 
 class CleanInput(Input):
-    """What is shown is clean, character for character; the value is what was given or typed."""
+    """It shows each character cleaned; `value` keeps the text as it was set or typed."""
 
     @property
     def _value(self) -> Text:

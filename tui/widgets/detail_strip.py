@@ -1,4 +1,4 @@
-"""Everything about the row under the cursor: names and values, flowing into as many columns as fit."""
+"""All facts about the row under the cursor: names and values, in as many columns as fit."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tui.theme import Line, Piece
 from tui.widgets.lines import Lines, line_width
 
 Facts = Sequence[tuple[str, str]]
-# Room for a short name and its value; more columns than this allows are hard to read.
+# In cells, enough for a short name and its value. Narrower columns are hard to read.
 _NARROWEST = 25
-# More of a value is never in sight here: the record shows it whole.
+# In characters: the strip has no room for more of a value; the record shows all of it.
 _LONGEST = 2000
 
 
 class Detail(msgspec.Struct, frozen=True):
-    """`title` names the record, `facts` are its fields as (name, value), `position` says which row it is.
+    """`title` names the record, `facts` are its fields as (name, value), `position` is its row number.
 
-    `key` is the record's own, so that more facts are never added to those of another one.
+    `key` identifies the record, so that facts read later are never added to another record.
     """
 
     title: str = ""
@@ -48,7 +48,7 @@ class DetailStrip(Lines):
 
     def _rule(self, width: int) -> Line:
         title, position = clean_text(self.detail.title), clean_text(self.detail.position)
-        # What changes with each row stands at the left: the rest of the line need not be sent again.
+        # The parts that change with each row are at the left, so the rest of the line need not be sent again.
         pieces: list[Piece] = [("── ", "line"), (cut(title, width // 2), "title"), (" ", "")] if title else []
         if position:
             pieces += [("── ", "line"), (cut(position, width - line_width(pieces) - 5), "quiet"), (" ", "")]
@@ -56,7 +56,7 @@ class DetailStrip(Lines):
 
 
 def flow(facts: Facts, width: int, height: int) -> list[Line]:
-    """Facts side by side in columns: the first, then the short ones, then those that need several columns."""
+    """Lay out facts in columns: the first fact, then the short ones, then those that need several columns."""
     if not facts or height <= 0:
         return []
     columns = max(1, width // _NARROWEST)
@@ -85,7 +85,7 @@ def flow(facts: Facts, width: int, height: int) -> list[Line]:
 
 
 def _short_first(facts: Facts, slot: int) -> list[tuple[str, str, int]]:
-    """(name, value, cells), clean, in the order they are shown."""
+    """(name, value, width in cells) with cleaned texts, in the order of display."""
     cleaned = []
     for name, value in ((clean_text(name), clean_text(value[:_LONGEST])) for name, value in facts):
         cleaned.append((name, value, width_of(name) + width_of(value) + 1))

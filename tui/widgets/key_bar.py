@@ -1,4 +1,4 @@
-"""The bottom line: the keys of what has the focus, or for a moment what just happened."""
+"""The bottom line: the keys of the focused widget, or for some seconds a message."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tui.widgets.lines import Lines, line_width
 _SIGNS = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "": ""}
 _SHOWN_FOR = 6.0
 _READ_IN = 0.7
-# A sentence takes at most this part of the screen's lines.
+# A message takes at most one line in so many of the screen.
 _SHARE = 8
-# How the keys are written where Textual's own names are longer than they need be.
+# Short names for keys whose names in Textual are long.
 _WRITTEN = {
     "question_mark": "?",
     "slash": "/",
@@ -38,11 +38,11 @@ _WRITTEN = {
     "left_curly_bracket": "{",
     "right_curly_bracket": "}",
 }
-# What comes first, by the bindings' ids: what one does here, then what one does everywhere.
+# The order of the keys, by prefixes of the bindings' ids: those of the pane first, then the general ones.
 _FIRST = (
     "pane.",
     "tables.",
-    # Of the keys of the query pane the one that runs it; those that come before text would be first.
+    # The key that runs the query is the most important one of the query pane.
     "query.run",
     "query.",
     "dialog.",
@@ -54,7 +54,7 @@ _FIRST = (
     "command.",
     "browse.diff",
     "act.",
-    # The strip above says the key of the record.
+    # The strip above already names the key for the record.
     "grid.filter",
     "browse.record",
     "grid.",
@@ -65,17 +65,17 @@ _BEFORE_THE_REST = _FIRST.index("browse.diff")
 
 
 class KeyBar(Lines):
-    """Keys in the order of the bindings, most particular first; `?` always fits."""
+    """Shows keys in the order of their bindings, most specific first; `?` always fits."""
 
     _said: Piece | None = None
     _said_at = 0.0
     _timer: Timer | None = None
 
     def __init__(self, first: Callable[[], Sequence[str]] = tuple) -> None:
-        """`first` are ids of bindings that come before all but those of the pane itself."""
+        """`first` returns the ids of bindings that come before all but those of the pane itself."""
         super().__init__()
         self._first = first
-        # Of the keys shown: from which column to which.
+        # The columns that each shown key covers.
         self._shown: list[tuple[range, str]] = []
 
     def on_mount(self) -> None:
@@ -85,9 +85,9 @@ class KeyBar(Lines):
         self.update_lines()
 
     def say(self, text: str, ink: str = "", *, stays: bool = False) -> None:
-        """One sentence in place of the keys, until the next or `hush`, and for a few seconds at most.
+        """Show a message in place of the keys, until the next one or `hush`, and for a few seconds at most.
 
-        `stays` is for what goes on being so.
+        `stays` shows it without that limit.
         """
         self._said_at = time.monotonic()
         self._said = (f" {_SIGNS[ink]}{clean_text(text)}", ink)
@@ -105,7 +105,7 @@ class KeyBar(Lines):
         self._fit()
 
     def _fit(self) -> None:
-        """As high as the sentence needs: its end says what to do. A dialog has no line to give."""
+        """Make the bar as high as the message: its end is the hint. In a dialog the bar stays one line."""
         said, high = self._said_in(self.size.width), self.styles.height
         lines = 1 if self.screen.is_modal else max(1, min(len(said), self.app.size.height // _SHARE))
         if high is None or high.value != lines:
@@ -121,12 +121,12 @@ class KeyBar(Lines):
         return [[(f" {line}", ink)] for line in wrap(text.strip(), max(1, width - 1))]
 
     def key_pressed(self) -> None:
-        """A key hides a message that was there to read; one that came just now may be about this very key."""
+        """Hide a message after a key press, unless it is so new that it may be about this very key."""
         if self._said is not None and time.monotonic() - self._said_at > _READ_IN:
             self.hush()
 
     def key_at(self, x: int) -> str:
-        """The key that is shown at a column, by Textual's name; empty where none is."""
+        """The key that is shown at a column, by Textual's name; empty if none is."""
         return next((key for columns, key in self._shown if x in columns), "")
 
     def lines(self, width: int) -> Sequence[Line]:
@@ -158,7 +158,7 @@ class KeyBar(Lines):
 
 
 def written(key: str) -> str:
-    """A key as people write it."""
+    """Format a key for people."""
     held, plus, last = key.rpartition("+")
     return f"{held}{plus}{_WRITTEN.get(last, last)}"
 

@@ -18,7 +18,7 @@ from tui.widgets.abstract import AbstractWidget
 
 
 class Lines(Widget, metaclass=AbstractWidget):
-    """Subclasses say `lines(width)`; `update_lines` after what they show has changed."""
+    """Subclasses define `lines(width)`, and call `update_lines` after their content has changed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class Lines(Widget, metaclass=AbstractWidget):
         """The lines to show, `width` cells wide."""
 
     def update_lines(self) -> None:
-        """Lay out again, and repaint where that differs."""
+        """Lay out the lines again, and repaint if they differ."""
         width = self.size.width
         strips = self._lay_out(width) if width else self._strips
         if strips != self._strips:
@@ -59,7 +59,7 @@ class Lines(Widget, metaclass=AbstractWidget):
 
 
 def strip_of(line: Line, width: int, base: Style, styles: Mapping[str, Style]) -> Strip:
-    """Pieces side by side, cut or padded to `width` cells."""
+    """Join the pieces of a line, cut or padded to `width` cells."""
     segments: list[Segment] = []
     run, run_style, left = "", base, width
     for text, ink in (*line, (" " * width, "")):
@@ -83,7 +83,7 @@ def line_width(line: Line) -> int:
 
 
 def spread(left: Line, right: Line, width: int) -> list[Piece]:
-    """One line with `right` at its right edge; `left` gives way when both do not fit."""
+    """Join two lines into one with `right` at its right edge; `left` is cut if both do not fit."""
     room = width - line_width(right)
     pieces: list[Piece] = []
     for text, ink in left:

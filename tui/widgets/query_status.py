@@ -1,4 +1,4 @@
-"""Under the editor: how the engine is, what was read, how far it is, or what was wrong."""
+"""The lines under the editor: the engine's state, the tables read, the progress, or an error."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tui.theme import Line
 from tui.widgets.grid.scroll_lines import wrap_line
 from tui.widgets.lines import Lines
 
-# With the time, the tasks and the key that cancels it is one line beside the tables of a small terminal.
+# So wide that time, tasks and the cancel key fit on one line beside the list of tables on a small terminal.
 _BAR = 10
 _MOST_LINES = 6
 _INDENT, _NARROWEST = 2, 20
 
 
 class QueryStatus(Lines):
-    """A first line that is always there, and as many more as there is to say."""
+    """A first line that is always shown, and more lines if needed."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class QueryStatus(Lines):
         self._place: tuple[str, int] | None = None
 
     def say(self, first: Line, more: Sequence[Line] = (), place: tuple[str, int] | None = None) -> None:
-        """`place` is a text and a position in it: the line that holds that comes second, with a caret."""
+        """`place` is a text and an offset in it: the line at that offset comes second, with a caret."""
         self._first, self._more, self._place = first, more, place
         height = min(_MOST_LINES, len(self.lines(max(20, self.size.width or 80))))
         if self.styles.height is None or self.styles.height.value != height:
@@ -54,12 +54,12 @@ def bar(done: int, total: int) -> str:
 
 
 def problem(message: str, hint: str) -> list[Line]:
-    """An error's sentence, and what to do."""
+    """An error's message, and its hint."""
     lines: list[Line] = [[("✗ ", "alarm"), (clean_text(message), "bad")]]
     return [*lines, [("  ", ""), (clean_text(hint), "quiet")]] if hint else lines
 
 
 def reading(table: str, version: str, scan: str, note: str) -> Line:
-    """The version that one table of the statement was read at, how it was read, and notes."""
+    """The version at which a table of the statement was read, how it was read, and a note."""
     told = [f"{table} at {version}", scan, note]
     return [("read ", "quiet"), (clean_text(" · ".join(each for each in told if each)), "")]

@@ -1,12 +1,12 @@
-"""The lines of the editor's text: they end where a statement's do, and no sign in them becomes another."""
+"""The lines of the editor's text. They end only at line feeds and carriage returns, as in a statement."""
 
 from __future__ import annotations
 
 from textual.document._document import Document, EditResult, Location
 
-# Python ends lines at these as well, and Textual goes by that: a text in quotes would be torn in two.
+# Python's `splitlines` also ends lines at these, and Textual uses it: a quoted text would be split in two.
 _NO_LINE_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
-# For as long as lines are told apart these stand for them: no text has them, they are no characters.
+# These replace them while Textual splits lines. They are noncharacters of Unicode, which no text contains.
 _STAND_INS = "".join(chr(0xFDD0 + number) for number in range(len(_NO_LINE_ENDS)))
 _AWAY = str.maketrans(_NO_LINE_ENDS, _STAND_INS)
 _BACK = str.maketrans(_STAND_INS, _NO_LINE_ENDS)

@@ -1,4 +1,4 @@
-"""The SQL editor: Textual's text area with Spark's and Paimon's words told apart."""
+"""The SQL editor: Textual's text area with highlighting for the words of Spark and Paimon."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Highlight = tuple[int, int, str]
 
 
 def highlights(text: str) -> list[Highlight]:
-    """(start, end, ink) of what is worth a colour, in order, none overlapping."""
+    """(start, end, ink) of the text to colour, in order, none overlapping."""
     words = tokenize(text)
     travelling = _travelling(words)
     spans: list[Highlight] = []
@@ -57,7 +57,7 @@ def highlights(text: str) -> list[Highlight]:
 
 
 def statement_at(text: str, offset: int) -> tuple[str, int]:
-    """The statement around an offset, and where it starts; semicolons part them. After the last: the last."""
+    """The statement around an offset, and its start; semicolons separate them. After the last: the last."""
     ends = [token.end for token in tokenize(text) if token.text == ";" and token.kind == "symbol"]
     pieces: list[tuple[str, int]] = []
     start = 0
@@ -78,7 +78,7 @@ def _ink(token: Token) -> str:
 
 
 def _travelling(words: Sequence[Token]) -> set[int]:
-    """The places of the words that make up a time travel clause."""
+    """The indexes of the words that make up time travel clauses."""
     positions: set[int] = set()
     uppers = tuple(word.upper for word in words)
     for index in range(len(words)):
@@ -89,7 +89,7 @@ def _travelling(words: Sequence[Token]) -> set[int]:
 
 
 def _comment(text: str, start: int, end: int) -> list[Highlight]:
-    """Text between two tokens that is not blank is a comment."""
+    """The text between two tokens is a comment unless it is blank."""
     between = text[start:end]
     if not between.strip():
         return []
@@ -98,7 +98,7 @@ def _comment(text: str, start: int, end: int) -> list[Highlight]:
 
 
 class SqlEditor(TextArea):
-    """Highlights by its own tokens, and asks for what could go on at the caret; else it is a text area."""
+    """A text area that highlights by its own tokens, and asks for completions at the caret."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
@@ -120,7 +120,7 @@ class SqlEditor(TextArea):
         self.theme = "paimark"
 
     def get_line(self, line_index: int) -> Text:
-        # What is shown is clean, character for character; what runs is what was typed.
+        # The display has each character cleaned; the statement runs as it was typed.
         parts = self.document.get_line(line_index).split("\t")
         line = Text("\t".join(clean_text(part) for part in parts), end="", no_wrap=True)
         styles = inks(self.app.theme)
@@ -133,8 +133,8 @@ class SqlEditor(TextArea):
         self.document.__class__ = SqlDocument
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
-        # While an edit takes lines away Textual asks for a cursor that is still behind the last one left, and
-        # that ended the console. The edit then moves the cursor, and asks again.
+        # While an edit removes lines, Textual calls this with a cursor still behind the last remaining line,
+        # which ended the console. The edit then moves the cursor, and calls it again.
         if self.cursor_location[0] >= self.document.line_count:
             return Offset()
         return super().scroll_cursor_visible(center, animate)
@@ -147,18 +147,18 @@ class SqlEditor(TextArea):
         return self.offset_of(self.cursor_location)
 
     def put(self, start: int, text: str) -> None:
-        """Replace what lies between an offset and the caret."""
+        """Replace the text between an offset and the caret."""
         self.replace(text, self.location_of(start), self.cursor_location)
         self.move_cursor(self.location_of(start + len(text)))
 
     def set_statement(self, text: str) -> None:
-        """Replace all of it, in a way that ctrl+z takes back."""
+        """Replace all text; ctrl+z can undo that."""
         self.replace(text, (0, 0), self.document.end)
         self.move_cursor(self.document.end)
 
     @property
     def statement(self) -> tuple[str, int]:
-        """The statement that would run, and where it starts: the selection, else the one at the caret."""
+        """The statement to run, and its start: the selection, else the statement at the caret."""
         chosen = self.selected_text
         if chosen.strip():
             return chosen, self.offset_of(min(self.selection.start, self.selection.end))
@@ -170,7 +170,7 @@ class SqlEditor(TextArea):
         return sum(len(line) + 1 for line in lines[:row]) + column
 
     def point_at(self, offset: int) -> None:
-        """Put the caret where the fault is."""
+        """Put the caret on an offset, such as that of an error."""
         self.move_cursor(self.location_of(offset))
 
     def location_of(self, offset: int) -> tuple[int, int]:
@@ -185,7 +185,7 @@ class SqlEditor(TextArea):
 
 
 def _by_line(text: str) -> dict[int, list[Highlight]]:
-    """The highlights cut at the ends of lines, with columns instead of offsets."""
+    """The highlights split at the ends of lines, with columns instead of offsets."""
     by_line: dict[int, list[Highlight]] = {}
     starts = [0]
     for line in text.split("\n"):

@@ -1,4 +1,4 @@
-"""The tabs' titles on one line: number, name and, where there is room, how many."""
+"""The titles of the tabs on one line: number, name and, if there is room, a count."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from core.cells import width_of
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines, line_width
 
-# Of each tab: what stands before it, and its title in three.
+# The pieces of each tab: the gap before it, and its title in three pieces.
 _PIECES = 4
 
 
 class TabBar(Lines):
-    """Shows which tab is open: brackets say it where colour can't."""
+    """Marks the open tab: by brackets, in case colours can't be seen."""
 
     def __init__(self, names: Sequence[tuple[str, str]]) -> None:
-        """`names` are titles, each with a short one for where not all of them fit."""
+        """`names` are pairs of a title and a short title, which is used if not all titles fit."""
         super().__init__()
         self._names = names
         self._counts: dict[int, str] = {}
@@ -27,13 +27,13 @@ class TabBar(Lines):
         self.update_lines()
 
     def count(self, tab: int, text: str) -> None:
-        """Put a number beside a tab's name; empty takes it away."""
+        """Put a number beside a tab's name; an empty text removes it."""
         if self._counts.get(tab, "") != text:
             self._counts[tab] = text
             self.update_lines()
 
     def tab_at(self, x: int) -> int | None:
-        """The number of the tab whose title is at a column, counted from 0; None between two."""
+        """The index of the tab whose title is at a column, counted from 0; None between two titles."""
         end = 0
         for number, (text, _) in enumerate(self.lines(self.size.width)[0]):
             end += width_of(text)
@@ -43,7 +43,7 @@ class TabBar(Lines):
         return None
 
     def lines(self, width: int) -> Sequence[Line]:
-        # How many there are says more than a longer name does.
+        # A count is more useful than a longer name.
         best_first = [
             self._line("  ", counted=True),
             self._line("  ", counted=True, short=True),

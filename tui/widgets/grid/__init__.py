@@ -1,4 +1,4 @@
-"""A grid of any number of rows, which paints only those in sight.
+"""A grid of any number of rows that paints only the visible ones.
 
 Begin with `record_grid`; `row_order` filters and sorts, `paint` makes strips.
 """

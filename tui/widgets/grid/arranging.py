@@ -1,4 +1,4 @@
-"""A grid's rows filtered and put in order: few of them at once, many in a thread."""
+"""Filter and sort the rows of a grid: few rows at once, many rows in a thread."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tui.work.background import Slot, ThreadReport
 if TYPE_CHECKING:
     from tui.widgets.grid.filters import RowFilter
 
-# Fewer rows than this are put in order at once.
+# Up to this many rows are filtered and sorted at once.
 AT_ONCE = 2000
 
 
 class Arranging:
-    """One order at a time: the newest wins. `done` gets the rows, `failed` a sentence.
+    """Runs one request at a time: a newer one replaces it. `done` gets the rows, `failed` a sentence.
 
-    `refusal` is why the filter can't be obeyed, and what to write: no rows are shown then, rather than some
-    that nobody asked for.
+    `refusal` is the reason why the filter is invalid, and a hint: then no rows are shown, rather than rows
+    that do not match.
     """
 
     def __init__(self, done: Callable[[View], None], failed: Callable[[str], None]) -> None:
@@ -52,10 +52,10 @@ class Arranging:
         *,
         only_words: bool,
     ) -> None:
-        """`app` is asked for when a thread is needed: rows are given before there is one, too."""
+        """`app` is called only if a thread is needed: a grid can get rows before it has an app."""
         self.refusal = None
         if order.natural:
-            # The first frame needs nothing of filters.
+            # The first frame should not import the filters.
             self.drop()
             self._done(View(source))
             return

@@ -1,4 +1,4 @@
-"""A grid's columns: their order, their widths, and which of them are in sight."""
+"""A grid's columns: their order, their widths, and which of them are visible."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tui.named_keys import columns_key, key
 from tui.records.sources import GridColumn, RowSource, tuples
 from tui.widgets.grid.paint import GUTTER, cell_text, measure, visible_columns
 
-# The narrowest that a column can be made, and how much one key changes it, in cells.
+# In cells: the least width that a person can set, and the change by one key press.
 NARROWEST, STEP = 3, 4
-# The whole of a long text is the record's to show: wider than this a column is of no use in a grid.
+# In cells. A wider column is of no use in a grid: the record shows a long text whole.
 WIDEST = 400
 
 
 class ColumnLayout(msgspec.Struct, frozen=True):
-    """What a person chose of a grid's columns, by their names: it holds for other rows of the same columns.
+    """A person's choices for a grid's columns, by column name, so that they apply to other rows, too.
 
-    `order` has the names of all columns there were when one was moved, or is empty; `widths` are in cells.
+    `order` is empty until a column is moved, then it has the names of all columns; `widths` are in cells.
     """
 
     order: tuple[str, ...] = ()
@@ -30,21 +30,21 @@ class ColumnLayout(msgspec.Struct, frozen=True):
     widths: Mapping[str, int] = msgspec.field(default_factory=dict)
 
     def in_order(self, names: Sequence[str]) -> list[int]:
-        """Indexes of all these columns as they stand; those that it does not know come last."""
+        """The indexes of these columns in display order; columns that `order` lacks come last."""
         places = {name: place for place, name in enumerate(self.order)}
         return sorted(range(len(names)), key=lambda index: places.get(names[index], len(places)))
 
     def toggled(self, name: str) -> ColumnLayout:
-        """Hidden, or shown again."""
+        """The layout with the column hidden, or shown again if it was hidden."""
         return msgspec.structs.replace(self, hidden=self.hidden ^ {name})
 
     def with_width(self, name: str, width: int | None) -> ColumnLayout:
-        """`None` is the width that its values ask for."""
+        """The layout with this width of a column; `None` is the width measured from its values."""
         others = {each: cells for each, cells in self.widths.items() if each != name}
         return msgspec.structs.replace(self, widths=others if width is None else {**others, name: width})
 
     def moved(self, names: Sequence[str], name: str, to: str) -> ColumnLayout:
-        """One of these columns in the place of another, which goes on by one."""
+        """The layout with the column `name` moved to the position of the column `to`."""
         order = [names[index] for index in self.in_order(names)]
         place = order.index(to)
         order.remove(name)
@@ -53,27 +53,27 @@ class ColumnLayout(msgspec.Struct, frozen=True):
 
 
 class Columns:
-    """`pinned` columns at the left stay in sight while the others scroll.
+    """The first `pinned` columns stay visible while the others scroll.
 
-    With `cells` there is a column under the cursor, and a step goes to the next one; without, it scrolls.
+    With `cells` the cursor is on one column, and a step moves it; without, a step scrolls.
     """
 
     def __init__(self, columns: Sequence[GridColumn], pinned: int, *, cells: bool = False) -> None:
         self.pinned = pinned
         self.cells = cells
         self.layout = ColumnLayout()
-        # Of a width, so that not every row works it out again.
+        # The visible columns for one grid width, cached because each row needs them.
         self._seen: tuple[int, list[tuple[int, int]]] = (-1, [])
         self.replace(columns)
 
     def replace(self, columns: Sequence[GridColumn]) -> None:
-        """Other columns, from the first one on; a layout holds where it names any of them."""
+        """Replace the columns, and scroll to the first. The layout stays, for the columns that it names."""
         self.all = columns
         self.names = distinct([column.title for column in columns])
         self.reset()
 
     def reset(self) -> None:
-        """From the first column on, as wide as the titles."""
+        """Scroll to the first column, and forget the measured widths: columns are as wide as their titles."""
         self._measured = measure(self.all, tuples(()), 0)
         self._first = self.pinned
         self._at = 0
@@ -89,24 +89,24 @@ class Columns:
     def _arrange(self) -> None:
         self._seen = (-1, [])
         order = self.layout.in_order(self.names)
-        # Never none: a grid without columns could not be told from one without rows.
+        # At least one column: a grid without columns would look like one without rows.
         self.shown = [i for i in order if self.names[i] not in self.layout.hidden] or order[:1]
         self._first = max(self.pinned, min(self._first, len(self.shown) - 1))
         self._at = max(0, min(self._at, len(self.shown) - 1))
 
     @property
     def hidden_words(self) -> str:
-        """How many are not shown, and the key for them; empty where all are."""
+        """The number of hidden columns, and the key that lists them; empty if none is hidden."""
         hidden = len(self.all) - len(self.shown)
         return f"{counted(hidden, 'column')} hidden ({columns_key()})" if hidden else ""
 
     @property
     def under_cursor(self) -> int | None:
-        """The index of the column that the cursor is on, where there is such a cursor."""
+        """The index of the column under the cursor; None if the grid has no cursor on columns."""
         return self.shown[self._at] if self.cells and self.shown else None
 
     def measure(self, source: RowSource, now_ms: int) -> None:
-        """Widths only grow while the columns stay, so that a refresh never makes the picture jump."""
+        """Measure the widths again. They only grow while the columns stay: a refresh never moves one."""
         widths = measure(self.all, source, now_ms)
         self._measured = [max(pair) for pair in zip(widths, self._measured, strict=True)]
         self._seen = (-1, [])
@@ -115,7 +115,7 @@ class Columns:
         return self.layout.widths.get(self.names[index], self._measured[index])
 
     def in_sight(self, width: int) -> list[tuple[int, int]]:
-        """(index, cells) of the columns that a grid of this width shows, from left to right."""
+        """(index, width in cells) of the columns that a grid of this width shows, from left to right."""
         if self._seen[0] != width:
             widths = [self.width(index) for index in self.shown]
             seen = visible_columns(widths, self.pinned, self._first, width - GUTTER)
@@ -123,24 +123,24 @@ class Columns:
         return self._seen[1]
 
     def more(self, width: int) -> tuple[bool, bool]:
-        """Whether there are columns out of sight at the left, and at the right."""
+        """Whether columns are scrolled out of view at the left, and at the right."""
         seen = self.in_sight(width)
         return self._first > self.pinned, bool(seen) and seen[-1][0] != self.shown[-1]
 
     def toggle_whole(self, index: int, values: Sequence[object], now_ms: int) -> str:
-        """A column as wide as these values of it; again: as it was. A sentence on how wide it is then."""
+        """Make a column as wide as these values, or undo its set width. Returns a sentence for the status."""
         name, column = self.names[index], self.all[index]
         texts = (column.title, *(cell_text(column, value, now_ms) for value in values))
         width = None if name in self.layout.widths else min(WIDEST, max(map(width_of, texts)))
         self.set_layout(self.layout.with_width(name, width))
-        # Where it is the last one in sight it has all the room already.
+        # The last visible column already has all the remaining width, so the sentence gives its set width.
         change = key("grid.whole_column", "w")
         return f"{column.title} is {self.width(index)} wide: {change} changes it"
 
     def after(self, index: int | None) -> int | None:
-        """The column to sort by after another, None for none: the next one with a title, from the first on.
+        """The column to sort by after `index`: the next one with a title; None after the last: no sorting.
 
-        Where the cursor is on a column it is that one, and none where that is sorted by already."""
+        With a cursor on columns: the column under it, or None if the rows are already sorted by it."""
         if (chosen := self.under_cursor) is not None:
             return None if chosen == index else chosen
         titled = [each for each in self.shown if self.all[each].title]
@@ -150,7 +150,7 @@ class Columns:
     # Moving
 
     def step(self, by: int, width: int) -> bool:
-        """One column further, if there is one: by the cursor, else by scrolling."""
+        """Move the cursor by a column, or scroll if the cursor is on whole rows; whether it was possible."""
         if not self.cells:
             return self._scroll(by, width)
         at = self._at + by
@@ -170,7 +170,7 @@ class Columns:
         return True
 
     def go_to(self, index: int, width: int) -> None:
-        """Bring a column into sight, and the cursor to it; one that was hidden is shown again."""
+        """Scroll to a column, and put the cursor on it; a hidden column is shown again."""
         if index not in self.shown:
             self.set_layout(self.layout.toggled(self.names[index]))
         at = self.shown.index(index)
@@ -187,7 +187,7 @@ class Columns:
         before = self._first
         if self._is_whole(at, width):
             return
-        # As the last one that is whole: back from where it is the first.
+        # Make it the last whole column: start with it as the first, then scroll back while it is whole.
         self._scroll_to(at)
         while self._first > before:
             self._scroll_to(self._first - 1)
@@ -200,13 +200,13 @@ class Columns:
         self._seen = (-1, [])
 
     def _is_whole(self, at: int, width: int) -> bool:
-        """Whether the column at a place is in sight in its full width."""
+        """Whether the column at a position is visible in its full width."""
         seen = dict(self.in_sight(width))
         index = self.shown[at] if self.shown else None
         return index is None or seen.get(index, -1) >= self.width(index)
 
     def show_sorted(self, index: int | None, width: int) -> None:
-        """Bring the column that rows are sorted by into sight; without one go back to the first ones."""
+        """Scroll to the column that the rows are sorted by; if there is none, to the first column."""
         if index is None:
             self._scroll_to(self.pinned)
         elif index not in dict(self.in_sight(width)):

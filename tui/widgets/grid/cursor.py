@@ -1,4 +1,4 @@
-"""Where a grid's cursor is: on a record, whatever becomes of the rows around it."""
+"""A grid's cursor. It stays on its record when other rows come, go or are sorted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from tui.widgets.grid.view import View
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """`place` counts the rows shown; `held` is the key of the record there, None before there was one.
+    """`place` is the position among the shown rows; `held` is the key of the record there, None at first.
 
-    `lost`: that record went away, and the cursor is between two rows, above the one that has its place.
-    `to_end`: it goes to the last row, which is not read yet. Either way it is on no record.
+    `lost`: that record is gone, and the cursor is between two rows, above the one at its old position.
+    `to_end`: the cursor goes to the last row, which is not read yet. In both states it is on no record.
     """
 
     place: int = 0
@@ -26,7 +26,7 @@ class Cursor(msgspec.Struct, frozen=True):
         return not self.lost and not self.to_end
 
     def bar(self, place: int, *, has_focus: bool) -> str:
-        """Says where the cursor is without colour, and by its thickness whether the keys go here."""
+        """The sign before a row: it shows the cursor without colour, and by its thickness the focus."""
         if place != self.place:
             return " "
         if not self.on_record:
@@ -34,7 +34,7 @@ class Cursor(msgspec.Struct, frozen=True):
         return "▌" if has_focus else "▏"
 
     def moved(self, view: View, place: int) -> Cursor:
-        """Put on a row (clamped) by a person."""
+        """The cursor after a person moved it to a row (clamped)."""
         place = max(0, min(place, len(view) - 1))
         return Cursor(place, view.key(place) if len(view) else None)
 
@@ -42,10 +42,10 @@ class Cursor(msgspec.Struct, frozen=True):
         return self.moved(view, self.place + (rows - 1 if self.lost and rows > 0 else rows))
 
     def followed(self, view: View, *, complete: bool, asked: bool) -> Cursor:
-        """In other rows, or in another order.
+        """The cursor in other rows, or in another order.
 
-        `complete` says that no more rows are on their way; `asked`, that a person chose these rows, and takes
-        the first where the record is not among them.
+        `complete` says that all rows have been read; `asked`, that a person filtered or sorted: the cursor
+        goes to the first row then, if its record is not among the rows.
         """
         if self.to_end:
             last = self.moved(view, len(view) - 1)
@@ -56,7 +56,7 @@ class Cursor(msgspec.Struct, frozen=True):
         if place is not None:
             return Cursor(place, self.held)
         if not len(view) and view.source.find(self.held) is not None:
-            # No row matches: it is there again when the filter goes.
+            # No row matches the filter: the cursor finds its record again when the filter is removed.
             return Cursor(0, self.held)
         if asked:
             return self.moved(view, 0)

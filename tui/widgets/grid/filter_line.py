@@ -1,4 +1,4 @@
-"""The line where a filter is typed; it filters as you type."""
+"""The line on which a person types a filter; it filters with each character."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXAMPLE = "words  price>10  name=x  name~part  !without"
 
 
 class FilterLine(LineBelow):
-    """Enter keeps the filter, Escape takes it away; both go back to the rows."""
+    """Enter keeps the filter, Escape removes it; both go back to the rows."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,down", "close", "keep the filter", key_display="enter", id="filter.keep"),
@@ -25,7 +25,7 @@ class FilterLine(LineBelow):
     def __init__(
         self, grid: Widget, text: str, narrow: Callable[[str], None], example: str = _EXAMPLE
     ) -> None:
-        """`narrow` makes the grid show the rows that hold a text; `text` is the filter that it has now."""
+        """`narrow` sets the filter of the grid; `text` is its present filter."""
         super().__init__(grid, "/", example, text)
         self._narrow = narrow
 

@@ -1,7 +1,7 @@
-"""What the `/` line asks of rows: words that they hold, and conditions on columns by name.
+"""Parse the text of the `/` line: words that a row must contain, and conditions on columns by name.
 
-`price>10`, `name=x`, `name!=x`, `name~part` and plain words, several joined by blanks: a row is shown when
-all of them hold, or with `!` in front when they don't. In double quotes blanks and signs are text.
+`price>10`, `name=x`, `name!=x`, `name~part` and plain words, separated by blanks: a row is shown if all of
+them are true, or with `!` in front if not all are. In double quotes blanks and signs are text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tui.records.sources import GridColumn, RowSource
 from tui.widgets.grid.paint import cell_text
 
 Number = int | float | Decimal
-# Whether a value of a column will do; None is a missing one.
+# Whether a value of a column matches; None is a missing value.
 Test = Callable[[object], bool]
 Compare = Callable[[Any, Any], bool]
 
@@ -41,14 +41,14 @@ _COMPARE: Mapping[str, Compare] = {
 _IN_DECIMALS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _SIZE = re.compile(r"([0-9.,_]+)\s*([kmgt]?b?)", re.IGNORECASE)
 _TIME = re.compile(r"\d{1,4}(-\d{0,2}(-\d{0,2}( [\d:.]*)?)?)?")
-# How many rows are looked at to see what a column holds.
+# The number of rows that are searched for a value of a column, which tells its type.
 _SAMPLED = 200
 _MISSING = "null"
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """On the column at an index."""
+    """A test of the values in the column at an index."""
 
     column: int
     test: Test
@@ -56,7 +56,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class RowFilter:
-    """`words` are casefolded, and looked for in all cells as they are shown."""
+    """`words` are casefolded, and are searched for in the displayed text of all cells."""
 
     words: Sequence[str] = ()
     conditions: Sequence[Condition] = ()
@@ -80,14 +80,14 @@ class RowFilter:
 
 
 def plain_words(text: str) -> RowFilter:
-    """Of a text that is all words, whatever signs are in it."""
+    """The filter of a text in which signs have no meaning: it consists of words only."""
     return RowFilter(text.removeprefix("!").casefold().split(), inverse=text.startswith("!"))
 
 
 def read_filter(text: str, columns: Sequence[GridColumn], source: RowSource, now_ms: int) -> RowFilter:
-    """What a text asks of these rows. A condition whose value is still to be typed asks nothing.
+    """Parse the text of a filter for these rows. A condition without a value is ignored: it is being typed.
 
-    Raises `Refused` for a column that is not there, and for a comparison that its values can't answer.
+    Raises `Refused` for an unknown column, and for a comparison that does not fit the column's values.
     """
     words: list[str] = []
     conditions: list[Condition] = []
@@ -144,7 +144,7 @@ def _test(column: GridColumn, index: int, sign: str, typed: str, source: RowSour
 
 
 def _sample(source: RowSource, index: int) -> object:
-    """The first value there is."""
+    """The first value of a column that is not missing."""
     values = (source.row(each)[index] for each in range(min(len(source), _SAMPLED)))
     return next((value for value in values if value is not None), None)
 
@@ -160,7 +160,7 @@ def _number_test(column: GridColumn, compare: Compare, typed: str) -> Test:
     def test(value: object) -> bool:
         if not _is_number(value):
             return False
-        # 0.1 as a double is not the decimal 0.1.
+        # The double 0.1 is not equal to the decimal 0.1.
         return compare(value, rounded if isinstance(value, float) else exact)
 
     return test
@@ -183,7 +183,7 @@ def _time_test(
     typed: str,
     written: Callable[[object], str],
 ) -> Test:
-    """As far as it was typed: `>2026-05-01` is after that day, `=2026-05` within that month."""
+    """Compare only the part that was typed: `>2026-05-01` is after that day, `=2026-05` within that month."""
     begun = typed.replace("T", " ")
     if not _TIME.fullmatch(begun):
         raise Refused(

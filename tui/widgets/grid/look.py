@@ -1,4 +1,4 @@
-"""How a person looks at a grid, as it is remembered: columns by their names, and what they are sorted by."""
+"""Save and restore a person's settings of a grid: the column layout and the sorting, by column name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def look_of(grid: RecordGrid) -> GridLook:
 
 
 def put_look(grid: RecordGrid, look: GridLook) -> None:
-    """As it was; a column that is there no more is left out."""
+    """Restore the settings; columns that no longer exist are ignored."""
     grid.lay_out(ColumnLayout(look.order, frozenset(look.hidden), look.widths))
     names = grid.shown_columns.names
     if look.sort and look.sort in names:

@@ -1,4 +1,4 @@
-"""A grid's lines as strips: no Textual state in here, so that it can be measured and tested alone."""
+"""Paint a grid's lines as strips. Without Textual state, so that it can be measured and tested alone."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tui.theme import Line
 
 GAP = "  "
 GUTTER = 2
-# How many rows are looked at for the widths; in rows of many columns fewer, so that they cost no more.
+# The number of rows that are measured for the widths; fewer if there are many columns, to limit the cost.
 _SAMPLED = 200
 _SAMPLED_CELLS = 6000
-# A longer name is cut in its middle, where the values leave no more room.
+# A longer title is cut in its middle, unless the values make the column wider.
 _LONGEST_TITLE = 22
 
 
 def cell_text(column: GridColumn, value: object, now_ms: int) -> str:
-    """The text of a cell; a missing value differs from an empty text where the column says how."""
+    """The text of a cell; a missing value has the text that the column defines for it."""
     return column.nothing if value is None else format_value(column.kind, value, now_ms)
 
 
 def measure(columns: Sequence[GridColumn], source: RowSource, now_ms: int) -> list[int]:
-    """A width for each column from its title and the first and last rows."""
+    """The width of each column, measured from its title and from the first and last rows."""
     widths = [min(_LONGEST_TITLE, width_of(column.title)) for column in columns]
     count = len(source)
     most = min(_SAMPLED, _SAMPLED_CELLS // max(1, len(columns)))
@@ -47,10 +47,10 @@ def measure(columns: Sequence[GridColumn], source: RowSource, now_ms: int) -> li
 
 
 def visible_columns(widths: Sequence[int], pinned: int, first: int, room: int) -> list[tuple[int, int]]:
-    """Which columns fit in `room` cells when `first` is the leftmost that moves: (column, width) pairs.
+    """The (column, width) pairs that fit in `room` cells; `first` is the leftmost column that scrolls.
 
-    The last one takes what is left, and is cut when there is less than it wants. The pinned ones leave half
-    of the room to those that move.
+    The last one is cut if less than its width is left. The pinned columns leave half of the room to the
+    others.
     """
     shown: list[tuple[int, int]] = []
     used = 0
@@ -79,9 +79,9 @@ def paint_row(
     now_ms: int,
     cell: int | None = None,
 ) -> Strip:
-    """One row. Neighbours of one style share a segment: fewer bytes over a slow line.
+    """Paint a row. Neighbours of one style share a segment: fewer bytes over a slow line.
 
-    `cell` is the index of the column whose cell stands out.
+    `cell` is the index of the column whose cell is highlighted.
     """
     segments: list[Segment] = []
     run, run_style, used = gutter, base if base.reverse else base + styles["accent"], GUTTER
@@ -127,9 +127,9 @@ def paint_head(
     width: int,
     cell: int | None = None,
 ) -> Strip:
-    """The titles, an arrow before the sorted one, and marks where there are `more` to the left and right.
+    """Paint the titles, an arrow before the sorted one, and marks if there are `more` to the left and right.
 
-    `cell` is the index of the column whose title is underlined.
+    `cell` is the index of the column whose title is highlighted.
     """
     arrow = "▼" if descending else "▲"
     text = ("‹" if more[0] else " ").ljust(GUTTER)
@@ -158,7 +158,7 @@ def paint_head(
 
 
 def note_lines(message: str, hint: str, width: int) -> list[Line]:
-    """Why there are no rows, and what to do, wrapped and indented as rows are."""
+    """The reason why there are no rows, and a hint, wrapped and indented like rows."""
     room = max(10, width - 2 * GUTTER)
     lines = [(line, "") for line in wrap(clean_text(message), room)] if message else []
     lines += [(line, "quiet") for line in wrap(clean_text(hint), room)] if hint else []

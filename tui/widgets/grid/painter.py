@@ -1,4 +1,4 @@
-"""A grid's lines as they were painted last: kept while what they show is the same."""
+"""A cache of a grid's painted lines."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tui.widgets.grid.row_order import SortOrder
 from tui.widgets.lines import strip_of
 
 _KEPT_STRIPS = 400
-# The style of the row that has this bar.
+# The style of a row, by the bar before it.
 _BASES = {"▌": "cursor", "▏": "cursor-away"}
 
 
 class Painter:
-    """`styles` are read once a theme: `forget_styles` when that changes, `forget` when rows or columns do."""
+    """Call `forget_styles` when the theme changes, and `forget` when rows or columns change."""
 
     def __init__(self) -> None:
         self._strips: dict[tuple[int, str, int | None], Strip] = {}
@@ -62,7 +62,7 @@ class Painter:
         width: int,
         now_ms: int,
     ) -> Strip:
-        """The row shown at a place; its `values` and the sign before it are only asked for when it is new."""
+        """The strip of the row at a position; `values` (row and sign) is called only if none is cached."""
         cell = columns.under_cursor if bar == "▌" else None
         strip = self._strips.get((place, bar, cell))
         if strip is None:
@@ -83,7 +83,7 @@ class Painter:
         return strip
 
     def note(self, y: int, message: str, hint: str, width: int) -> Strip:
-        """A line of a sentence in place of rows; both empty for none."""
+        """Line `y` of the note that replaces the rows; a blank line if message and hint are empty."""
         lines = note_lines(message, hint, width)
         line = lines[y - 1] if 1 <= y <= len(lines) else ()
         return strip_of(line, width, self._styles["base"], self._styles)

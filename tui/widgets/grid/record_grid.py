@@ -1,11 +1,11 @@
 """Any number of rows, painted a screenful at a time.
 
-Textual's DataTable measures every cell of every row on the event loop; this one asks its source for the rows
-in sight and nothing else. It has no scrollbars: `tui.mouse` has what a click does.
+Textual's DataTable measures every cell of every row on the event loop; this grid asks its source only for the
+visible rows. It has no scrollbars. `tui.mouse` handles clicks.
 
-The cursor is on a record, not on a line: it goes where its record goes when rows come, go or are put in
-another order. When the record goes away the cursor is on none until it is moved, so that no key acts on a
-neighbour. A grid of `cells` has a cursor on a column as well: rows of data are wider than records.
+The cursor is on a record, not on a line: it follows its record when rows come, go or are sorted. If the
+record disappears, the cursor is on no record until it is moved, so that no key acts on a neighbour. In a grid
+with `cells` the cursor is also on a column: rows of data are wider than records.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tui.widgets.grid.painter import Painter
 from tui.widgets.grid.row_order import SortOrder
 from tui.widgets.grid.view import View
 
-# Which way the cursor would go on, had the grid not ended: what lies there is its owner's to say.
+# The edge at which the cursor would leave the grid: the owner of the grid decides what happens then.
 Edge = Literal["left", "right", "top"]
 
 _MINUTE_MS = 60_000
@@ -45,7 +45,7 @@ class RecordGrid(Widget, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = GRID
 
     class Moved(Message):
-        """The cursor is on another row, or the row under it has changed."""
+        """The cursor moved to another row, or the row under it has changed."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class RecordGrid(Widget, can_focus=True):
         at_edge: Callable[[Edge], None] = lambda edge: None,
         sign: Callable[[int], str] = lambda index: " ",
     ) -> None:
-        """`frozen` columns at the left do not scroll. `sign` is one cell before a row, of the row at an index
-        of the source. With `only_words` a filter has no conditions on columns, whatever signs are in it."""
+        """The first `frozen` columns do not scroll. `sign` returns one character to show before a row, given
+        its index in the source. With `only_words` a filter has no conditions on columns."""
         super().__init__()
         self.order = SortOrder()
         self.shown_columns = Columns(columns, frozen, cells=cells)
@@ -69,12 +69,12 @@ class RecordGrid(Widget, can_focus=True):
         self._head = 1 if head else 0
         self._top = 0
         self.view = View(tuples(()))
-        # Newer than the view's while it is put in order.
+        # The newest rows; the view still has older ones while these are filtered and sorted.
         self._given: RowSource = self.view.source
         self._total: int | None = None
         self._is_cut = False
         self._cursor = Cursor()
-        # What a person asked of the rows that are put in order now: other ones, from the first one on.
+        # About the running arrangement: a person changed the filter; the cursor goes to the first row.
         self._asked = self._to_top = False
         self._note: tuple[str, str] = ("", "")
         self._painter = Painter()
@@ -92,9 +92,8 @@ class RecordGrid(Widget, can_focus=True):
         total: int | None = None,
         is_cut: bool = False,
     ) -> None:
-        """Other rows. `note` is for no rows; `total` is how many there will be when these are not all yet.
-
-        `is_cut` says that there are more, which were not read: filter and sort can't know them."""
+        """Show other rows. `note` is shown if there are none; `total` is their number while more are read.
+        `is_cut` says that there are more rows that were not read: filter and sort do not cover them."""
         if columns is not None and list(columns) != list(self.columns):
             self.shown_columns.replace(columns)
             self._start_over()
@@ -108,7 +107,7 @@ class RecordGrid(Widget, can_focus=True):
         self.shown_columns.measure(source, self._now_ms)
 
     def keep_time(self) -> bool:
-        """Tell how old everything is as of now, once a minute has passed; whether it was time."""
+        """Update the displayed ages if a minute has passed; whether it did."""
         if time.time() * 1000 < self._now_ms + _MINUTE_MS:
             return False
         self._measure(self._given)
@@ -116,14 +115,14 @@ class RecordGrid(Widget, can_focus=True):
         return True
 
     def say(self, message: str, hint: str = "") -> None:
-        """No rows, and why. The cursor is on its record again if that comes back."""
+        """Show a message instead of rows. If its record comes back, the cursor is on it again."""
         self._note = (message, hint)
         self._given, self._total, self._is_cut = tuples(()), None, False
         self._arranging.drop()
         self._set_view(View(self._given), Cursor(0, self._cursor.held))
 
     def clear(self, message: str) -> None:
-        """Rows of something else will come: no filter, no sort, and the cursor on no record."""
+        """Prepare for other records: reset filter, sorting and cursor, and show a message."""
         self._start_over()
         self.say(message)
 
@@ -133,48 +132,48 @@ class RecordGrid(Widget, can_focus=True):
 
     @property
     def columns(self) -> Sequence[GridColumn]:
-        """All of them, as the source has them: hidden ones, too."""
+        """All columns in the order of the source, the hidden ones, too."""
         return self.shown_columns.all
 
     @property
     def source(self) -> RowSource:
-        """The rows that are shown, and those that the filter hides."""
+        """All rows: those that are shown, and those that the filter hides."""
         return self.view.source
 
     @property
     def count(self) -> int:
-        """How many rows are shown: those that the filter lets through."""
+        """The number of shown rows: those that match the filter."""
         return len(self.view)
 
     @property
     def cursor(self) -> int:
-        """Which of the rows shown the cursor is on, or would be."""
+        """The cursor's position among the shown rows, also while it is on no record."""
         return self._cursor.place
 
     @property
     def is_filtering(self) -> bool:
-        """Whether rows that a person asked for are still being found: those shown are the ones before."""
+        """Whether the rows for a new filter are still being searched; the old rows are shown meanwhile."""
         return self._asked and self._arranging.busy
 
     @property
     def index(self) -> int | None:
-        """The source's index of the row under the cursor; None where it is on no record."""
+        """The source's index of the row under the cursor; None if it is on no record."""
         on_record = self.cursor < self.count and self._cursor.on_record
         return self.view.index(self.cursor) if on_record else None
 
     @property
     def lost(self) -> Hashable | None:
-        """The key of the record that went away under the cursor, until the cursor is moved."""
+        """The key of the record that disappeared under the cursor; None after the cursor is moved."""
         return self._cursor.held if self._cursor.lost else None
 
     @property
     def going_to_end(self) -> bool:
-        """Whether the cursor will be on the last row, which is not read yet."""
+        """Whether the cursor will go to the last row, which is not read yet."""
         return self._cursor.to_end
 
     @property
     def position(self) -> str:
-        """Which row of how many it is, with the filter, and how many columns are hidden."""
+        """The row number and the number of rows, the filter, and the number of hidden columns."""
         place = None if self.index is None else self.cursor
         told = self.view.position(place, self.order, is_cut=self._is_cut)
         hidden = self.shown_columns.hidden_words
@@ -182,7 +181,7 @@ class RecordGrid(Widget, can_focus=True):
 
     @property
     def why_none(self) -> str:
-        """Why the filter lets no row through, though there are rows; else empty."""
+        """The reason why no row matches the filter; empty if some row does, or if there are no rows."""
         if self._arranging.refusal and len(self.source):
             return self._arranging.refusal[0]
         return self.view.why_none(self.order, is_cut=self._is_cut)
@@ -190,12 +189,12 @@ class RecordGrid(Widget, can_focus=True):
     # Moving
 
     def place_at(self, y: int) -> int | None:
-        """Which of the rows shown is on a line of the grid, if one is."""
+        """The position of the row on line `y` of the grid; None if no row is there."""
         place = self._top + y - self._head
         return place if y >= self._head and place < self.count else None
 
     def move_to(self, place: int) -> None:
-        """Put the cursor on a row (clamped) and bring it into sight."""
+        """Put the cursor on a row (clamped), and scroll to it."""
         self._move(self._cursor.moved(self.view, place))
 
     def action_move(self, rows: int) -> None:
@@ -224,7 +223,7 @@ class RecordGrid(Widget, can_focus=True):
         self.move_to(0)
 
     def action_last(self) -> None:
-        """To the last row; where more are still being read, to each end until the last has come."""
+        """Go to the last row; while more rows are being read, follow the end until the last has arrived."""
         self.move_to(self.count - 1)
         if self._total is not None and self._total > len(self._given):
             self._move(replace(self._cursor, to_end=True))
@@ -233,16 +232,16 @@ class RecordGrid(Widget, can_focus=True):
 
     @property
     def column(self) -> int | None:
-        """The index of the column under the cursor; None in a grid whose cursor is on whole rows."""
+        """The index of the column under the cursor; None in a grid whose cursor selects whole rows."""
         return self.shown_columns.under_cursor
 
     def lay_out(self, layout: ColumnLayout) -> None:
-        """Show the columns as a person chose; `shown_columns.layout` is what was chosen last."""
+        """Apply a person's layout of the columns; `shown_columns.layout` is the present one."""
         self.shown_columns.set_layout(layout)
         self._columns_changed()
 
     def go_to_column(self, index: int) -> None:
-        """Bring a column into sight, and the cursor to it where it is on cells."""
+        """Scroll to a column, and put the cursor on it if the grid has a cursor on cells."""
         self.shown_columns.go_to(index, self.size.width)
         self._columns_changed()
 
@@ -253,7 +252,7 @@ class RecordGrid(Widget, can_focus=True):
             self._at_edge("right" if columns > 0 else "left")
 
     def action_whole_column(self) -> None:
-        """As wide as what is in sight of the column under the cursor; again: as it was."""
+        """Make the column under the cursor as wide as its visible values; the second time undo that."""
         index = self.column
         if index is not None:
             places = range(self._top, min(self.count, self._top + self._rows_in_sight))
@@ -266,7 +265,7 @@ class RecordGrid(Widget, can_focus=True):
         self.post_message(self.Moved())
 
     async def action_choose_columns(self) -> None:
-        # A dialog: what lies above widgets is the application's to open.
+        # It opens a dialog. Widgets may not import dialogs, so the application opens it.
         await self.run_action("app.choose_columns")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -282,20 +281,19 @@ class RecordGrid(Widget, can_focus=True):
         await FilterLine(self, self.order.text, self.filter).open()
 
     def filter(self, text: str, *, to_top: bool = False) -> None:
-        """Show the rows that hold these words; `!words` for those that do not.
+        """Show the rows that contain these words; with `!words` those that do not.
 
-        The cursor goes to the first of them if its record is not among them, or if `to_top` says so."""
+        The cursor goes to the first row if its record is not among them, or if `to_top` is set."""
         self.order = SortOrder(text, self.order.column, self.order.descending)
         self._asked, self._to_top = True, to_top
         self._arrange()
 
     def action_sort(self) -> None:
-        """By another column; past the last, the source's own order again."""
+        """Sort by the next column; after the last, restore the source's order."""
         self.sort_by(self.shown_columns.after(self.order.column))
 
     def sort_by(self, column: int | None, *, descending: bool | None = None) -> None:
-        """Put the rows in the order of a column: numbers and times from the greatest, where that is not said.
-
+        """Sort by a column; without `descending`: text ascending, numbers and times descending.
         None is the source's own order."""
         if descending is None:
             descending = column is not None and self.columns[column].kind not in ("text",)
@@ -344,15 +342,15 @@ class RecordGrid(Widget, can_focus=True):
         return self._painter.row(place, bar, self._values(place), self.shown_columns, width, self._now_ms)
 
     def _values(self, place: int) -> Callable[[], tuple[Sequence[object], str]]:
-        """How to get the values of a row, and its sign."""
+        """A function that reads the values of a row, and its sign."""
         index = self.view.index(place)
         return lambda: (self.source.row(index), self._sign(index))
 
     def _note_line(self, y: int) -> Strip:
-        """Below the last row: nothing; without rows: why there are none."""
+        """A line below the last row: blank; or if there are no rows, the reason for that."""
         message, hint = ("", "") if self.count else self._note
         if self.why_none:
-            # Where the keys are on a line above them, the filter is what stands there.
+            # Without focus the keys go to a line above the grid, which itself holds the filter.
             hint = unfilter_hint(in_dialog=self.screen.is_modal) if self.can_focus else ""
             message, hint = self._arranging.refusal or (self.why_none, hint)
         return self._painter.note(y, message, hint, self.size.width)
@@ -362,7 +360,7 @@ class RecordGrid(Widget, can_focus=True):
         return max(0, self.size.height - self._head)
 
     def _scroll_into_sight(self) -> bool:
-        """Whether that moved the rows."""
+        """Scroll until the cursor is visible; whether that moved the rows."""
         height = self._rows_in_sight
         if not height:
             return False
@@ -382,7 +380,7 @@ class RecordGrid(Widget, can_focus=True):
                 self.refresh(Region(0, y, self.size.width, 1))
 
     def repaint_rows(self) -> None:
-        """All of them: what they hold may be the same, and a sign before one another."""
+        """Repaint all rows, for example because signs before them changed."""
         self._painter.forget()
         self.refresh()
 

@@ -1,4 +1,4 @@
-"""Which rows a grid shows, and in what order. Pure, so that it can run in a thread for many rows."""
+"""Filter and sort the rows of a grid. Without state, so that it can run in a thread for many rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tui.widgets.grid.filters import RowFilter
 
 IsWanted = Callable[[], bool]
-# How many rows are looked at between two questions whether anybody still wants the answer.
+# The number of rows between two checks whether the result is still wanted.
 _BREATH = 4096
 
 
@@ -31,13 +31,13 @@ class SortOrder(msgspec.Struct, frozen=True):
 
     @property
     def done(self) -> str:
-        """What it does to rows, in words: filtered, sorted, both; empty for nothing."""
+        """In words, what it does to rows: filtered, sorted, or both; empty for neither."""
         done = ("filtered" * self.filters, "sorted" * (self.column is not None))
         return " and ".join(filter(None, done))
 
     @property
     def natural(self) -> bool:
-        """Every row, as the source has them."""
+        """Whether it neither filters nor sorts: every row in the source's order."""
         return not self.filters and self.column is None
 
 
@@ -49,9 +49,9 @@ def arrange(
     now_ms: int,
     wanted: IsWanted = lambda: True,
 ) -> array[int] | None:
-    """Indexes into the source of the rows that match, in the order asked; None for every row as it comes.
+    """The source's indexes of the rows that match, sorted; None for every row in the source's order.
 
-    A missing value sorts last. Returns an empty array early when `wanted` says that nobody waits any more.
+    Missing values sort last. Returns early, unsorted or with an empty array, if `wanted` returns false.
     """
     if rows.lets_all_through and order.column is None:
         return None
@@ -77,13 +77,13 @@ def _matching(
 
 def _sorted(source: RowSource, chosen: array[int], column: int, descending: bool) -> array[int]:
     keys: list[Any] = [source.row(index)[column] for index in chosen]
-    # NaN is the greatest, as in Spark: it compares with nothing, and would leave all others in disorder.
+    # NaN sorts as the greatest value, as in Spark. `sort` could not order it: all its comparisons are false.
     odd = [place for place, key in enumerate(keys) if key != key]
     present = [place for place, key in enumerate(keys) if key is not None and key == key]
     try:
         present.sort(key=keys.__getitem__, reverse=descending)
     except TypeError:
-        # Values that have no order among themselves (maps, or a mixture) are sorted as they read.
+        # Values that can't be compared with each other (maps, or mixed types) are sorted by their text.
         present.sort(key=lambda place: str(keys[place]), reverse=descending)
     present = [*odd, *present] if descending else [*present, *odd]
     missing = (place for place, key in enumerate(keys) if key is None)

@@ -1,4 +1,4 @@
-"""Styled text that may be longer than its place: the cursor keys scroll it."""
+"""Styled text that may need more lines than the widget has: the cursor keys scroll it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.widgets.lines import Lines
 
 
 class ScrollLines(Lines, can_focus=True):
-    """Shows paragraphs, wrapped; says at its last line when there is more below."""
+    """Shows wrapped paragraphs; the last line says how many more lines are below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *steps("text", "scroll", up="up,k", down="down,j"),
@@ -25,24 +25,24 @@ class ScrollLines(Lines, can_focus=True):
     ]
 
     def __init__(self, scrolled_by: Callable[[], str] | None = None) -> None:
-        """`scrolled_by` names the key by which a dialog scrolls it where it never has the keys itself."""
+        """`scrolled_by` returns the key by which a dialog scrolls it; then the widget never has the focus."""
         super().__init__()
         self.can_focus = scrolled_by is None
         self._scrolled_by = scrolled_by or (lambda: key("text.down", "j"))
         self._paragraphs: Sequence[Line] = ()
         self._top = 0
-        # Of a width, as every key would wrap all of a long text again.
+        # The wrapped lines for one width, cached so that not every key wraps a long text again.
         self._laid_out: tuple[int, list[Line]] = (-1, [])
 
     def show(self, paragraphs: Sequence[Line], *, from_end: bool = False) -> None:
-        """Other text, from its first line, or with its last line in sight."""
+        """Replace the text, and scroll to its first line, or with `from_end` to its last."""
         self._paragraphs = paragraphs
         self._laid_out = (-1, [])
         self._top = 100_000 if from_end else 0
         self.update_lines()
 
     def needed(self, width: int) -> int:
-        """How many lines all of it takes."""
+        """The number of lines that the whole text takes."""
         return len(self._wrapped(width))
 
     def action_scroll(self, lines: int) -> None:
@@ -62,7 +62,7 @@ class ScrollLines(Lines, can_focus=True):
 
     @property
     def _height(self) -> int:
-        """As it is going to be: its place may be another one already, and not be laid out yet."""
+        """The height that the styles ask for, if any: a new height may not be laid out yet."""
         styled = self.styles.height
         return self.size.height if styled is None or styled.cells is None else styled.cells
 
@@ -74,7 +74,7 @@ class ScrollLines(Lines, can_focus=True):
 
 
 def wrap_line(line: Line, width: int) -> list[Line]:
-    """The last piece of a line wraps under its own beginning; the pieces before it keep their place."""
+    """Wrap a line: its last piece continues under its own beginning; the pieces before it are not wrapped."""
     if not line:
         return [line]
     *lead, (text, ink) = line

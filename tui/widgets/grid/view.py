@@ -1,4 +1,4 @@
-"""The rows of a grid, with the filter and order that they are shown in. The two only change together."""
+"""The rows of a grid, with the result of filter and sorting. The two only change together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.widgets.grid.row_order import SortOrder
 
 
 class View(msgspec.Struct, frozen=True):
-    """`chosen` are indexes into the source; None for every row as it comes. A place counts rows shown."""
+    """`chosen` are indexes into the source; None for all rows in its order. A place counts the shown rows."""
 
     source: RowSource
     chosen: array[int] | None = None
@@ -32,7 +32,7 @@ class View(msgspec.Struct, frozen=True):
         return self.source.key(self.index(place))
 
     def position(self, place: int | None, order: SortOrder, *, is_cut: bool = False) -> str:
-        """`3 of 13` for a place, with the filter and how many rows it hides; `–` for no record.
+        """`3 of 13` for a place, with the filter and the total number of rows; `–` for no record.
 
         `is_cut` says that there are more rows than were read.
         """
@@ -46,7 +46,7 @@ class View(msgspec.Struct, frozen=True):
         return f"{number} of {total:,}" if total else ""
 
     def why_none(self, order: SortOrder, *, is_cut: bool) -> str:
-        """Why no row is shown though there are some; else empty."""
+        """The reason why no row is shown though the source has some; else empty."""
         if len(self) or not len(self.source):
             return ""
         if is_cut:
@@ -55,7 +55,7 @@ class View(msgspec.Struct, frozen=True):
         return f"No row matches /{order.text}"
 
     def place(self, key: Hashable) -> int | None:
-        """Where the record with this key is shown; None where it is not, or not any more."""
+        """The place of the record with this key; None if it is not shown."""
         index = self.source.find(key)
         if index is None or self.chosen is None:
             return index
