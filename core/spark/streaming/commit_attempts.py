@@ -95,13 +95,17 @@ def require_kept(files: Files, table: TablePath, query: str, batch: int) -> None
     last = max(done, key=lambda each: each.batch)
     root = table.root(last.branch)
     [data] = files.read_many([root.snapshot(last.snapshot)])
-    if data is None or mark_of(Snapshot.from_json(data, root.snapshot(last.snapshot))) == last.uuid:
+    if data is not None and mark_of(Snapshot.from_json(data, root.snapshot(last.snapshot))) == last.uuid:
         return
-    if not _is_named_since(files, root, last):
-        name = table.full_name
+    newest = Lineage(files, root).latest_id()
+    if data is None and (newest is None or newest >= last.snapshot):
+        # It has expired, or its branch is gone.
+        return
+    if data is None or not _is_named_since(files, root, last):
         raise Overwritten(
-            f"Batch {last.batch} of this query was snapshot {last.snapshot} of {name}, and another engine "
-            "overwrote it: its rows are not in the table",
+            f"Batch {last.batch} of this query was snapshot {last.snapshot} of {table.full_name}, and "
+            + ("the table ends before it now" if data is None else "another commit has its place")
+            + ": its rows are not in the table. Another engine overwrote it, or main was truncated",
             f"Write them from the source again, delete {last.path(table)}, and start the query.",
         )
 

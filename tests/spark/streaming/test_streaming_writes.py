@@ -352,6 +352,29 @@ def test_a_checkpoint_that_was_put_back_by_a_batch_is_noticed(shop: Path) -> Non
     assert ids(shop) == [1]
 
 
+@pytest.mark.parametrize(
+    ("others", "words"), [([], "the table ends before it now"), ([7], "another commit has its place")]
+)
+def test_a_truncation_of_what_a_query_wrote_is_noticed(shop: Path, others: list[int], words: str) -> None:
+    """Spark has told the source that those rows are written: they would be missing without a word."""
+    sink = Sink(shop)
+    for batch in range(3):
+        sink.batch(batch, [batch])
+    done(context_on(shop), "rollback", LOG, to="snapshot.2", truncate=True)
+    other_commits(shop, *others)
+    with pytest.raises(
+        PaimarkError, match=f"Batch 2 of this query was snapshot 3 .*{words}.* truncated"
+    ) as stopped:
+        sink.batch(3, [3])
+    assert ids(shop) == [0, 1, *others]
+    # As its hint says.
+    path = sink.attempts[-1].path(LOG)
+    assert path in stopped.value.hint
+    (shop / path).unlink()
+    sink.batch(3, [2, 3])
+    assert ids(shop) == sorted([0, 1, 2, 3, *others])
+
+
 def test_columns_and_output_modes_that_cannot_be_written_are_refused(shop: Path) -> None:
     sink = Sink(shop)
     source = PaimarkSource(CaseInsensitiveDict(sink.options))  # type: ignore[arg-type]  # as Spark does
