@@ -258,6 +258,7 @@ def test_values_are_never_changed_on_their_way(engine: Engine, engine_warehouse:
                 "Column day can't hold 2026-05-01 00:00:01 as it is",
             ),
             ("ratio", "-1e300D", "Column ratio can't hold -1.0E300 as it is"),
+            ("ratio", "16777217", "Column ratio can't hold 16777217 as it is"),
             ("small", "'5'", "Column small of assigned.wide is tinyint, and the query gives string"),
             ("day", "5", "Column day of assigned.wide is date, and the query gives int"),
             ("tags", "array('a')", "Column tags of assigned.wide is array<bigint>"),
