@@ -1,4 +1,4 @@
-"""One statement in, its events out: CALL, ALTER TABLE and INSERT become actions, all else goes to Spark.
+"""Run a statement, and yield its events: CALL, ALTER TABLE and INSERT become actions, Spark runs all others.
 
-Begin with `run`. What a statement's text says is read in `core.travel.statements`.
+Begin with `run`. `core.travel.statements` parses the texts.
 """

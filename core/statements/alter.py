@@ -1,4 +1,4 @@
-"""From `ALTER TABLE shop.orders ADD COLUMN note STRING` to the action that does it."""
+"""Translate `ALTER TABLE shop.orders ADD COLUMN note STRING` to its action."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.travel.statements.alters import read_alter, written
 
 
 def altering_action(statement: Statement, database: str | None = None) -> Called:
-    """The action of an ALTER TABLE; `database` is that of a table's plain name. Raises `StatementFailed`."""
+    """The action of an ALTER TABLE; `database` is the current one. Raises `StatementFailed`."""
     alter = read_alter(statement)
     with failing_at(alter.table_position):
         table, branch = named_table(alter.parts, database)

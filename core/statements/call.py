@@ -1,4 +1,4 @@
-"""From `CALL sys.delete_tag(table => 'shop.orders', name => 'v1')` to the action it names."""
+"""Translate `CALL sys.delete_tag(table => 'shop.orders', name => 'v1')` to its action."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _TABLE = Argument("table", "text", "", required=True)
 
 @dataclass(frozen=True)
 class Called:
-    """An action with what it was given: what its plan dialog starts with.
+    """An action with its arguments, to begin its plan dialog with.
 
-    `position` is where the procedure's name stands in the statement, `table_position` the table's.
+    `position` is the offset of the procedure's name in the statement, `table_position` that of the table.
     """
 
     action: Action
@@ -34,7 +34,7 @@ class Called:
 
 
 def called_action(statement: Statement, database: str | None = None) -> Called:
-    """The action of a CALL; `database` is that of a table's plain name. Raises `StatementFailed`."""
+    """The action of a CALL; `database` is the current one. Raises `StatementFailed`."""
     call = read_call(statement)
     procedures = {name.replace("-", "_"): action for name, action in ACTIONS.items()}
     action = procedures.get(call.procedure)
@@ -56,7 +56,7 @@ def called_action(statement: Statement, database: str | None = None) -> Called:
 
 
 def _given(call: ProcedureCall, parameters: Mapping[str, Argument]) -> dict[str, CallArgument]:
-    """By parameter; those that are NULL were not given."""
+    """The arguments by parameter. An argument that is NULL counts as not given."""
     names = list(parameters)
     by_name: dict[str, CallArgument] = {}
     for index, argument in enumerate(call.arguments):

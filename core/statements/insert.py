@@ -1,6 +1,6 @@
-"""INSERT INTO and INSERT OVERWRITE as something that is planned: where rows go, and what they replace.
+"""INSERT INTO and INSERT OVERWRITE as actions with a plan: where rows go, and which rows they replace.
 
-It is one commit, made in the Spark engine: no journal is held for it, as for any writer's commit.
+An INSERT is one commit, made in the Spark engine. Like any writer's commit it takes no lock and no journal.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from core.travel.statements.inserts import Insert, read_insert
 
 @dataclass(frozen=True)
 class Inserts:
-    """One INSERT statement; `database` is that of plain names."""
+    """One INSERT statement; `database` is the current one."""
 
     insert: Insert
     table: TablePath
@@ -62,7 +62,7 @@ class Inserts:
         return Action(self.name, summary, (), danger, self.plan, self.apply)
 
     def plan(self, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-        """No arguments: the statement says all."""
+        """Plan the INSERT. `arguments` is ignored: the statement has all of them."""
         insert, files = self.insert, context.files
         root, schema, head = self._seen(files)
         refusals = read_only_refusals(context) + self._refusals(root, schema)
@@ -106,7 +106,7 @@ class Inserts:
         )
 
     def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
-        """Run it. Raises `Refused` where what an overwrite replaces is not what the plan saw."""
+        """Run it. Raises `Refused` if an overwrite would replace other rows than the plan says."""
         events = self.events(context, plan, progress)
         tenths = 0
         try:
@@ -122,7 +122,7 @@ class Inserts:
             return outcome
 
     def events(self, context: Context, plan: Plan, progress: Progress) -> Generator[Event, None, Outcome]:
-        """Run it, giving what the engine tells on the way."""
+        """Run it, and yield the engine's events; return the outcome. Raises as `apply`."""
         require_allowed(context, plan)
         started, insert = context.clock(), self.insert
         root, schema, head = self._seen(context.files)
@@ -131,7 +131,7 @@ class Inserts:
             require_unmoved(self.table, plan, self._fingerprint(root, schema, head))
             pinned = head.data.decode() if head else ""
         elif _has_one_writer(schema):
-            # Two writers at once would give one key two buckets.
+            # Two writers at once could put one key into two buckets.
             pinned = head.data.decode() if head else ""
         inserting = Inserting(str(uuid.uuid4()), root.branch, pinned)
         run = Run(0, insert.sql, self.database, None, inserting)
@@ -188,7 +188,7 @@ class Inserts:
 
 
 def inserting_action(statement: Statement, database: str | None = None) -> tuple[Called, Inserts]:
-    """The action of an INSERT; `database` is that of a table's plain name. Raises `StatementFailed`."""
+    """The action of an INSERT; `database` is the current one. Raises `StatementFailed`."""
     insert = read_insert(statement)
     with failing_at(insert.table_position):
         table, branch = named_table(insert.parts, database)
@@ -201,7 +201,7 @@ def _has_one_writer(schema: TableSchema) -> bool:
 
 
 def _partition(schema: TableSchema, insert: Insert) -> dict[str, str | None]:
-    """What the head says of partition columns, as they are printed. Raises `Refused`."""
+    """The values that the head gives to partition columns, as they are printed. Raises `Refused`."""
     types = {field.name: ColumnType.of(str(field.type)) for field in schema.fields}
     keys = {key.lower(): key for key in schema.partition_keys}
     named: dict[str, str | None] = {}
@@ -222,7 +222,7 @@ def _replaced(
     head: ChosenSnapshot | None,
     partition: Mapping[str, str | None],
 ) -> list[ManifestEntry]:
-    """The files that the overwrite takes out; of partitions that rows come for, all that there are."""
+    """The files that the overwrite may remove. If the new rows decide on partitions: all files that match."""
     if head is None:
         return []
     live = live_entries(files, root.table, data_manifests(files, root.table, head.snapshot))
@@ -238,7 +238,7 @@ def _replaced(
 
 
 def _said(insert: Insert, partition: Mapping[str, str | None], where: str) -> tuple[str, str]:
-    """The replaced rows, as a sentence and as a step's target."""
+    """Describe the replaced rows, as a sentence and as a step's target."""
     if partition:
         named = ", ".join(f"{name} = {_shown(value)}" for name, value in partition.items())
         return f"Replace partition {named} of {where}", f"partition {named}"
@@ -251,7 +251,7 @@ def _said(insert: Insert, partition: Mapping[str, str | None], where: str) -> tu
 
 
 def _shown(value: str | None) -> str:
-    """Told from the text that is called so, and seen where it is empty."""
+    """A partition value for a message. Quotes show an empty text, and tell the text NULL from null."""
     if value is None:
         return "NULL"
     return repr(value) if value.strip() != value or value in ("", "NULL") else value
@@ -264,14 +264,14 @@ def _undo(root: Root, branch: str | None, head: ChosenSnapshot | None) -> str:
 
 
 def _require_kept(files: Files, root: Root, commit_user: str, snapshot_id: int) -> None:
-    """Look once more, before it is called done. Raises `Overwritten`."""
+    """Read the commit again before reporting success. Raises `Overwritten`."""
     [data] = files.read_many([root.snapshot(snapshot_id)])
     if data is not None and Snapshot.from_json(data, root.snapshot(snapshot_id)).commit_user != commit_user:
         raise overwritten(root, snapshot_id)
 
 
 def _may_come(event: Failed, context: Context, root: Root) -> Exception | None:
-    """Where the engine ended without an answer, and the store may still carry out what it sent."""
+    """The error if the engine ended without an answer and the store may still do its last write; or None."""
     if event.cause != "engine" or context.late_for <= 0:
         return None
     passed = duration(round(context.late_for * 1000))

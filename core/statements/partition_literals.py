@@ -1,6 +1,6 @@
-"""The literals of `PARTITION (day = '2026-5-1')` as the values of partitions are printed.
+"""Convert the literals of `PARTITION (day = '2026-5-1')` to partition values as they are printed.
 
-A plan tells by them what an overwrite replaces, so what Spark makes of a literal must be known for sure.
+By these a plan tells which partitions an overwrite replaces, so they must be exactly the values in Spark.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STARTS_WITH_A_DATE = re.compile(r"\s*[+-]?[0-9]{4}")
 def printed(column: NamedColumn, kind: ColumnType) -> str | None:
     """The value of a partition column as `RowTexts` prints it; None for NULL.
 
-    Raises `Refused` where the literal is none of the column's type, or its value depends on the session.
+    Raises `Refused` if the literal doesn't fit the column's type, or if its value depends on the session.
     """
     if column.unquoted is None:
         return None
@@ -39,7 +39,7 @@ def printed(column: NamedColumn, kind: ColumnType) -> str | None:
 
 
 def _printed(text: str, word: str, kind: ColumnType) -> str:
-    """`word` is what an unquoted literal begins with. Raises `ValueError` and `InvalidOperation`."""
+    """`word` is the beginning of an unquoted literal. Raises `ValueError` and `InvalidOperation`."""
     if kind.name in INTEGERS:
         number = Decimal(_SUFFIX.sub("", text.strip()))
         return _same(str(int(number)), number)

@@ -1,4 +1,4 @@
-"""One statement in, its events out: what is an action's goes to the actions, all else to the Spark engine."""
+"""Run a statement, and yield its events: actions run here, the Spark engine runs all other statements."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Agree = Callable[[Action, Plan], None]
 
 
 def refuse_destructive(action: Action, plan: Plan) -> None:
-    """Raises `Refused` where something would be removed and no person was asked."""
+    """Raises `Refused` if the plan removes something, because no person was asked."""
     if must_be_agreed_to(action, plan):
         raise Refused(
             f"{plan.summary.rstrip('.')}: nobody was asked whether to do that", "Nothing was changed."
@@ -49,7 +49,7 @@ def refuse_destructive(action: Action, plan: Plan) -> None:
 
 @dataclass(frozen=True)
 class CallMode:
-    """How a CALL is done. `agree` sees the plan first and raises to stop it; `tell` hears each step."""
+    """How to run a CALL. `agree` gets the plan first, and raises to stop it; `tell` gets each step."""
 
     agree: Agree = refuse_destructive
     tell: Progress = lambda line: None
@@ -64,9 +64,9 @@ def run_statement(
     limit: int | None = None,
     call: CallMode | None = None,
 ) -> Generator[Event]:
-    """The events of `Engine.run`. What needs no Spark is answered without starting it; a text is read first.
+    """Run a statement or its text, and yield events as `Engine.run`. Starts Spark only if it is needed.
 
-    A CALL gives one row: what its action did; with `dry_run` its plan, a row a step.
+    A CALL gives one row, the result of its action; with `dry_run` its plan, one row per step.
     """
     try:
         statement = asked if isinstance(asked, Statement) else read_statement(asked)
@@ -88,7 +88,7 @@ def run_statement(
                 settings = engine.settings
                 require_versions(open_files(settings.warehouse, settings.options), statement, database)
             except PaimarkError as error:
-                # Before half a minute of Spark's start.
+                # Reported before Spark starts, which may take half a minute.
                 yield Failed.of(error)
                 return
         yield from engine.run(statement.sql, database=database, limit=limit)
@@ -97,7 +97,7 @@ def run_statement(
 def _listed(
     engine: Engine, statement: Statement, database: str | None, limit: int | None
 ) -> Iterator[Event] | None:
-    """The events of a plain selection of a system table; None for what Spark is waited for."""
+    """The events of a plain selection of a system table; None for a statement that needs Spark."""
     listing = read_listing(statement)
     zone = start_zone(engine.settings) if listing is not None and listing.has_times else "UTC"
     if listing is None or zone is None:
@@ -121,31 +121,31 @@ def _told(
 def action_called(statement: Statement, database: str | None = None) -> Called | None:
     """The action of a CALL, an ALTER TABLE or an INSERT OVERWRITE, for a caller that shows its plan first.
 
-    None for any other statement. Raises `StatementFailed` for one that can't be done as written.
+    None for any other statement. Raises `StatementFailed` for an invalid one.
     """
-    # INSERT INTO takes nothing away, and runs as a query does.
+    # INSERT INTO removes nothing, so it runs like a query, without a dialog.
     is_shown = is_action(statement) and statement.kind != "insert"
     return _called(statement, database)[0] if is_shown else None
 
 
 def is_action(statement: Statement) -> bool:
-    """Whether an action does it, with a plan that says what, refuses and asks."""
+    """Whether an action does it, with a plan, refusals and a question."""
     return statement.kind in ("call", "alter", "insert", "overwrite")
 
 
 def is_never_done(statement: Statement) -> bool:
-    """Whether it would take rows away, as DELETE and DROP TABLE do, and nothing here does it.
+    """Whether it would remove rows, like DELETE and DROP TABLE, and is not supported.
 
-    What begins with no known word is not among them: most often it is misspelt, and Spark says where.
+    False for a statement with an unknown first word: usually it is misspelt, and Spark reports where.
     """
     return statement.removes_rows and statement.kind != "other" and not is_action(statement)
 
 
 def _called(statement: Statement, database: str | None) -> tuple[Called, Inserts | None]:
-    """What does a statement, and where that is an INSERT, the INSERT."""
+    """The action of a statement, and for an INSERT also the INSERT."""
     match statement.kind:
         case "alter":
-            # What these need takes a while to load, and the console's first frame does without.
+            # Imported here: loading these takes a while, and the console's first frame doesn't need them.
             from core.statements.alter import altering_action
 
             return altering_action(statement, database), None

@@ -1,4 +1,4 @@
-"""Sentences of the actions, which speak of the command line, in the words of another surface."""
+"""Translate messages of actions, which mention command-line options, to the words of SQL or Python."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from core.actions.registry import ACTIONS
 from core.quoting import literal
 from core.travel.statements.calls import SCHEMA
 
-# By their command-line options.
+# The arguments of all actions, by their command-line options.
 _ARGUMENTS = {
     argument.name.replace("_", "-"): argument for action in ACTIONS.values() for argument in action.arguments
 }
 _FLAGS = "|".join(name for name, argument in _ARGUMENTS.items() if argument.kind == "flag")
-# In a sentence, where only some words behind an option can be its value; and in a command.
+# An option in a sentence, where only some words after it can be its value; below, the patterns of a command.
 _OPTION = re.compile(
     r"--([a-z][a-z-]*)(?: ((?:main|branch|(?:not-)?committed|[A-Z]+|[0-9]+|[a-z]+\.[0-9]+)\b))?"
 )
@@ -30,7 +30,7 @@ _LEFT_OUT = re.compile(r"\b([Ll]eave|[Ww]ithout) --([a-z][a-z-]*)")
 
 @dataclass(frozen=True)
 class Words:
-    """How actions are called. `call` takes an action, its table (empty where none is said) and arguments."""
+    """The words of one surface. `call` takes an action, its table (empty if it has none) and arguments."""
 
     call: Callable[[str, str, list[str]], str]
     given: str
@@ -38,9 +38,9 @@ class Words:
     text: Callable[[str], str]
 
     def said(self, sentence: str) -> str:
-        """`Give it as --id.` becomes `Give it as id => ...`; whole commands become a call.
+        """Translate a sentence: `Give it as --id.` to `Give it as id => ...`; whole commands to calls.
 
-        What is no argument of an action (`--yes`, `paimark doctor`) stays as it is.
+        Words that are not an action or its argument (`--yes`, `paimark doctor`) stay unchanged.
         """
         sentence = _COMMAND.sub(self._called, sentence)
         return _OPTION.sub(self._named, _LEFT_OUT.sub(_left_out, sentence))
@@ -54,7 +54,7 @@ class Words:
         return self._assigned(match[1], match[2] or "") if match[1] in _ARGUMENTS else match[0]
 
     def _assigned(self, name: str, value: str) -> str:
-        """`value` is empty where the sentence has none."""
+        """An argument with its value; `value` is empty if the sentence has none."""
         known, head = _ARGUMENTS.get(name), f"{_parameter(name)}{self.given}"
         if known is not None and known.kind == "flag":
             return f"{head}{self.true}" + (f" {value}" if value else "")
@@ -78,7 +78,7 @@ def _left_out(match: re.Match[str]) -> str:
 
 
 def _plain(word: str) -> str:
-    """What the shell makes of a word."""
+    """A word without the shell's quotes."""
     return "".join(shlex.split(word))
 
 

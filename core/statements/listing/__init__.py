@@ -1,4 +1,4 @@
-"""Plain selections of system tables, answered from metadata while Spark is not ready.
+"""Answer plain selections of system tables from metadata while Spark is not ready.
 
-`selection` reads them from a statement's words, `listed` answers them.
+`selection` parses them, `listed` answers them.
 """

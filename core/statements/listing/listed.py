@@ -1,6 +1,6 @@
-"""The answer to a plain selection of a system table: equal to Spark's, in milliseconds.
+"""Answer a plain selection of a system table in milliseconds, with the same result as Spark.
 
-Values compare as in Spark: texts by their bytes in UTF-8, a null is neither equal nor unequal to anything.
+Values compare as in Spark: texts by their bytes in UTF-8; a null is neither equal nor unequal to anything.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a selection asks of a system table, whose columns go by their places.
+    """A selection of a system table, with the table's columns as indexes.
 
-    The answer has `columns`, taken from `places`; where these are None it is the number of rows.
+    The answer has `columns`, taken from `places` of the table; if that is None, it is the number of rows.
     """
 
     use: TableUse
@@ -61,12 +61,12 @@ class Listing:
 
     @property
     def has_times(self) -> bool:
-        """Whether the answer depends on the time zone of whoever asks."""
+        """Whether the answer depends on the session's time zone."""
         return "timestamp" in self.types
 
 
 def read_listing(statement: Statement) -> Listing | None:
-    """None for what only Spark answers."""
+    """Parse a selection; None for a statement that needs Spark."""
     selection = read_selection(statement)
     if selection is None or len(selection.use.parts) > 2 or not all(map(is_safe_name, selection.use.parts)):
         return None
@@ -74,7 +74,7 @@ def read_listing(statement: Statement) -> Listing | None:
         system = system_table(selection.use.parts[-1].rpartition("$")[2])
     except NotFound:
         return None
-    # With a past of its own it takes a version, and pypaimon's eyes.
+    # A system table of a snapshot takes a version, and needs pypaimon.
     return _listing(selection, system) if system.of_snapshot is None else None
 
 
@@ -101,7 +101,7 @@ def _listing(selection: Selection, system: SystemTable) -> Listing | None:
 
 
 def _chosen(item: Item, system: SystemTable, known: Mapping[str, int]) -> Iterator[tuple[Column, int]]:
-    """The columns of the answer, and where they are in the table. Raises `KeyError` for an unknown one."""
+    """The columns of the answer, and their indexes in the table. Raises `KeyError` for an unknown one."""
     if item.column == "*":
         yield from zip(system.columns, range(len(system.columns)), strict=True)
     elif item.column:
@@ -110,9 +110,9 @@ def _chosen(item: Item, system: SystemTable, known: Mapping[str, int]) -> Iterat
 
 
 def _ordered_by(order: Order, chosen: Sequence[tuple[Column, int]], known: Mapping[str, int]) -> int:
-    """Where the column is that a name behind ORDER BY means: one of the answer comes first.
+    """The index of the column that ORDER BY names; columns of the answer take precedence.
 
-    Raises `KeyError` for an unknown one, and for one of several.
+    Raises `KeyError` for an unknown or ambiguous one.
     """
     named = order.column.lower()
     places = {place for column, place in chosen if column.name.lower() == named} or {known[named]}
@@ -128,7 +128,7 @@ def _is_comparable(column: Column, condition: Condition) -> bool:
 def events(
     files: Files, listing: Listing, database: str | None, limit: int | None, zone: str
 ) -> Iterator[Event]:
-    """As the engine tells them. `zone` is the session's. Raises `StatementFailed` at the table's position."""
+    """Yield the engine's events for it. `zone` is the session's. Raises `StatementFailed` with a position."""
     with failing_at(listing.use.position):
         resolved = resolve_name(files, listing.use, database)
         assert resolved is not None
@@ -163,12 +163,12 @@ def _test(place: int, condition: Condition) -> Callable[[Row], bool]:
 
 
 def _sort(rows: list[Row], place: int, order: Order) -> None:
-    """In place, and stable: by the least important first."""
+    """Sort in place, and stably, so that sorting by the least important column first sorts by all."""
 
     def key(row: Row) -> tuple[bool, Any]:
         value = row[place]
         last = (value is None) is not order.nulls_first
-        # Reversed as a whole where it descends.
+        # A descending order reverses the whole key, so this part is inverted.
         return last is not order.descending, 0 if value is None else _comparable(value)
 
     rows.sort(key=key, reverse=order.descending)

@@ -1,7 +1,7 @@
-"""A statement that is a plain selection of one system table, taken apart: pure, no table is looked at.
+"""Parse a plain selection of one system table. Pure: it reads no table.
 
 `SELECT * | columns | count(*) FROM t$snapshots [WHERE column = literal AND ...] [ORDER BY ...] [LIMIT n]`;
-whatever is more than that is Spark's.
+anything else is left to Spark.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.travel.parse.tokens import Token
 from core.travel.parse.uses import Statement, TableUse
 
 _COMPARISONS = {"=": "=", "==": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
-# Words that end a column's name, where another name would be.
+# Words that are not read as the name of a column.
 _CLAUSES = ("FROM", "WHERE", "ORDER", "LIMIT", "AS")
 _MOST_DIGITS = 18
 
@@ -24,12 +24,12 @@ _T = TypeVar("_T")
 
 
 class _Another(Exception):
-    """It is another statement than those that are read here."""
+    """The statement is not a plain selection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A column of the answer: `column` of the table, under the name `title`. `*` is all of them."""
+    """A column of the answer: `column` of the table, under the name `title`. `*` means all columns."""
 
     column: str
     title: str
@@ -53,7 +53,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """`counts`: it asks for the number of rows, under the title of its only item."""
+    """`counts`: it selects the number of rows, under the title of its only item."""
 
     use: TableUse
     items: tuple[Item, ...]
@@ -64,7 +64,7 @@ class Selection:
 
 
 def read_selection(statement: Statement) -> Selection | None:
-    """None for any other statement."""
+    """Parse a plain selection; None for any other statement."""
     if statement.kind != "query" or len(statement.uses) != 1:
         return None
     use = statement.uses[0]
