@@ -33,6 +33,11 @@ POINTS = {
     "a-stock-engine-moves-main-to-a-branch-that-goes": (
         "branch goes: die after write 8, main is fast-forwarded"
     ),
+    "an-expiry-goes-on-in-a-branch-that-is-gone": (
+        "expiry of a branch: die after write 4, the branch is deleted"
+    ),
+    "an-undo-tells-of-a-branch-that-is-gone": "undo of a pointer: die after write 25, the branch is deleted",
+    "a-merge-copies-tags-of-a-branch-that-is-gone": "fast-forward: die after write 16, the branch is deleted",
     "a-moved-root-loses-what-came-late": "branch is retired: die after write 13, others commit",
 }
 STORIES = {

@@ -19,7 +19,7 @@ import msgspec
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
-from core.actions.context import Context
+from core.actions.context import Context, Remark
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
 from core.actions.garbage.deletion import counted_before, freed_steps, kept_by, what_goes
 from core.actions.garbage.references import ToDelete
@@ -34,7 +34,7 @@ from core.storage.files import Files, read_if_there
 from core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
-from core.table.records import Consumer, Snapshot
+from core.table.records import Consumer, Point, Snapshot, point_of
 from core.text import whole_number
 
 _FOREVER = 2**31 - 1
@@ -105,11 +105,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class ExpireState(msgspec.Struct, frozen=True):
-    """Snapshots of `branch` (None: the table directory) before `end` go, of which there were `count`."""
+    """Snapshots of `branch` (None: the table directory) before `end` go, of which there were `count`.
+
+    `first_kept` is the snapshot `end`.
+    """
 
     branch: str | None
     end: int
     count: int
+    first_kept: Point | None = None
 
 
 class ExpireSnapshots(Change[ExpireState]):
@@ -126,7 +130,9 @@ class ExpireSnapshots(Change[ExpireState]):
     def begin(cls, work: Work) -> Self:
         end = int(work.plan.arguments["end"] or 0)
         root = work.table.root(text_argument(work.plan.arguments, "branch"))
-        return cls(work, ExpireState(root.branch, end, _require_as_planned(work.files, root, end, work.plan)))
+        count = _require_as_planned(work.files, root, end, work.plan)
+        first_kept = point_of(Lineage(work.files, root).snapshot(end))
+        return cls(work, ExpireState(root.branch, end, count, first_kept))
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -150,6 +156,11 @@ class ExpireSnapshots(Change[ExpireState]):
 
     def finish(self, hold: Hold) -> None:
         files, root, end, progress = self.work.files, self._root, self.state.end, self.work.progress
+        if self._is_another():
+            progress(
+                Remark(f"nothing more of branch {root.label} expires: it is gone, or another one by now")
+            )
+            return
         ids = self._going
         if LISTS_GONE not in hold.steps:
             guard_tags.repair_held(files, root.table)
@@ -164,6 +175,14 @@ class ExpireSnapshots(Change[ExpireState]):
             # One after the other: a gap would tell who makes a tag that the snapshot below it is the newest.
             files.delete(root.snapshot(number))
         progress(f"deleted {counted(len(ids), 'snapshot')}")
+
+    def _is_another(self) -> bool:
+        """Whether another engine has deleted the branch since, and perhaps made another of its name."""
+        if self.state.branch is None or self.state.first_kept is None:
+            return False
+        path = self._root.snapshot(self.state.end)
+        data = read_if_there(self.work.files, path)
+        return data is None or not self.state.first_kept.is_of(Snapshot.from_json(data, path))
 
     def done(self) -> Done:
         plan, removed, state = self.work.plan, self._removed, self.state

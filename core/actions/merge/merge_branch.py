@@ -29,6 +29,7 @@ from core.actions.roots import savepoint_claim
 from core.errors import UsageError
 from core.figures import counted
 from core.table.layout import TablePath, merge_tag
+from core.table.lineage.main_branch import root_exists
 from core.table.records import Point, is_same_commit, point_of
 
 _CHOICES = ("fail", "branch", "main")
@@ -177,7 +178,7 @@ class MergeBranch(RewriteByBranch):
             if self.made is None and survey.branch.snapshot.id == survey.base.id + 1:
                 # A person says that it was committed, and there was but one to commit.
                 self.made = survey.branch.snapshot
-            if self.made is not None:
+            if self.made is not None and root_exists(self.work.files, survey.branch.root):
                 copy_tags(self.work.context, survey, self.made.id, self.work.progress)
         record_merge(self.work.context, survey, self.made or self.moved[1])
 

@@ -36,7 +36,7 @@ from core.figures import counted, moment
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_branch_name
+from core.table.lineage.main_branch import main_branch_name, root_exists
 from core.table.reading import numbered
 
 _RESTORED = "took the guards out of the table directory"
@@ -182,8 +182,11 @@ class UndoReplacement(Change[UndoState]):
             clean_table_directory(self.work.files, self.work.table, previous, self._archive)
 
     def done(self) -> Done:
-        main = state(self.work.files, self.work.table.root(self._entry.branch))
-        return undone(self.work, self._entry, _kept(self._entry, main))
+        branch = self.work.table.root(self._entry.branch)
+        kept = f"Branch {branch.label} is gone: another engine has deleted it since"
+        if root_exists(self.work.files, branch):
+            kept = _kept(self._entry, state(self.work.files, branch))
+        return undone(self.work, self._entry, kept)
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         return [Step("replace", self._entry.description, "taken back, or not, but not half")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -388,3 +389,29 @@ def test_what_main_was_rolled_back_to_meanwhile_is_not_expired(
     assert (orders / "snapshot/EARLIEST").read_text() == "3"
     assert read_rows(warehouse, "shop.orders") == then
     assert missing(context.files) == []
+
+
+def test_a_recovery_expires_nothing_of_another_branch_that_got_the_name(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Another engine deleted the one whose expiry died, and made another one."""
+    done(context, "create-branch", name="b", tag="v2")
+    for _ in range(3):
+        replace_rows(warehouse, "$branch_b")
+    plan = planned(context, "expire-snapshots", branch="b", retain_last=1)
+    died = Meanwhile(context.files, "-2", _dies)
+    with pytest.raises(SystemExit):
+        applied(context_on(warehouse, died), plan)
+    shutil.rmtree(orders / "branch/branch-b")
+    open_table(warehouse, "shop.orders").branch_manager().create_branch("b", "v2")
+    for _ in range(2):
+        replace_rows(warehouse, "$branch_b")
+    before = contents(orders / "branch/branch-b")
+    assert not planned(context, "recover").empty
+    done(context, "recover")
+    assert contents(orders / "branch/branch-b") == before
+
+
+def _dies() -> None:
+    """As a process does that is killed: nothing is taken back."""
+    raise SystemExit

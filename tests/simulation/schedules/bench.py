@@ -78,17 +78,22 @@ class Bench:
         table = StockMaintenance(self.world, Actor("expiry"), TABLE.root(branch))
         table.expire(1, retain, self.scheduler.now_ms())
 
+    def delete(self, branch: Root) -> None:
+        """A stock engine deletes what there is of a branch."""
+        world = self.world
+        world.stock_may_drop = branch
+        self.alone(lambda: self.maintenance().delete_branch(str(branch.branch)))
+        world.stock_may_drop = None
+        # What only it had is left without an owner, and what gets its name is another.
+        world.always_leaks = True
+        self.watch.made_anew(branch)
+
     def make_anew(self, branch: Root, tag: str) -> None:
         """A stock engine deletes what there is of a branch, and makes another of its name, for a job."""
+        self.delete(branch)
         world, name = self.world, str(branch.branch)
-        world.stock_may_drop = branch
-        self.alone(lambda: self.maintenance().delete_branch(name))
-        world.stock_may_drop = None
-        # What only the old one had is left without an owner.
-        world.always_leaks = True
         world.forks[name] = view.tags(world.store, TABLE.root())[tag]
         world.made_anew.add(branch)
-        self.watch.made_anew(branch)
         self.alone(lambda: self.maintenance().create_branch(name, tag))
         self.alone(lambda: self.write(name, "append", "append"))
 

@@ -116,6 +116,11 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     "a-stock-engine-moves-main-to-a-branch-that-goes": (
         ("core.actions.branches.going.put_before_removal", _mark_without_hint),
     ),
+    "an-expiry-goes-on-in-a-branch-that-is-gone": (
+        ("core.actions.garbage.expire_snapshots.ExpireSnapshots._is_another", _no),
+    ),
+    "an-undo-tells-of-a-branch-that-is-gone": (("core.actions.undo.replacement.root_exists", _yes),),
+    "a-merge-copies-tags-of-a-branch-that-is-gone": (("core.actions.merge.merge_branch.root_exists", _yes),),
     "a-branch-stands-on-a-tag-of-engines": (("core.actions.branches.create_branch.holds_for_good", _yes),),
 }
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from core.actions.plan import Plan
+from core.table.layout import Root
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Format
 from tests.simulation.judging import view
@@ -64,7 +65,7 @@ class Session(Seeded):
     def _others(self) -> list[Callable[[], object]]:
         acts = (self._acts, self._acts, self._dies, self._dies, self._undoes, self._recovers)
         stock = (self._commits, self._commits, self._alters, self._maintains, self._moves_tag)
-        return [*acts, *stock, self._makes_anew, self._cleans]
+        return [*acts, *stock, self._makes_anew, self._deletes, self._cleans]
 
     def _acts(self) -> None:
         name, arguments = self.choices.action()
@@ -105,14 +106,24 @@ class Session(Seeded):
             self.bench.alone(lambda: self.bench.maintenance().delete_tag(name))
             self.bench.alone(lambda: self.bench.maintenance().create_tag(name, to))
 
+    def _deletes(self) -> None:
+        """A stock engine deletes a branch; whoever has its name later is another."""
+        if roots := self._deletable():
+            self.bench.delete(self.random.choice(roots))
+
     def _makes_anew(self) -> None:
         """A stock engine deletes a branch, and makes another of its name; a job writes to that."""
-        world, root = self.world, TABLE.root()
-        tags = [each for each in view.tags(world.store, root) if not each.startswith("paimark.")]
-        main = view.main_root(world.store)
-        # Who deletes a branch deletes its tags: what was promised to be in it alone is not judged.
-        promised = {each for each, _ in self.bench.watch.promised}
-        roots = [each for each in view.roots(world.store) if each.branch and each not in (main, *promised)]
-        if main != root or not tags or not roots:
-            return
-        self.bench.make_anew(self.random.choice(roots), self.random.choice(tags))
+        tags = [each for each in view.tags(self.world.store, TABLE.root()) if not each.startswith("paimark.")]
+        if tags and (roots := self._deletable()):
+            self.bench.make_anew(self.random.choice(roots), self.random.choice(tags))
+
+    def _deletable(self) -> list[Root]:
+        """Branches, while stock engines can open the table.
+
+        Who deletes one deletes its tags: what was promised to be in it alone is not judged.
+        """
+        store = self.world.store
+        promised = {root for root, _ in self.bench.watch.promised}
+        if view.main_root(store) != TABLE.root():
+            return []
+        return [each for each in view.roots(store) if each.branch and each not in promised]
