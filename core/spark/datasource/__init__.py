@@ -1,4 +1,4 @@
-"""The data source `paimark` in batches: a table read through pypaimon at one snapshot.
+"""The batch reads of the data source `paimark`: they read a table at one snapshot, through pypaimon.
 
-Begin with `reader`; `core.spark.source` is what Spark is given.
+Begin with `reader`; `core.spark.source` is the class that Spark gets.
 """

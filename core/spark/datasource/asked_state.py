@@ -1,4 +1,4 @@
-"""Which state of a table the options of a batch read name: in Paimon's words, in Spark's, or by `version`."""
+"""Resolve the state of a table that the options of a batch read name: Paimon's, Spark's, or `version`."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _MODES: Mapping[str, tuple[str, ...]] = {
 
 
 def asked_by(options: Mapping[str, str]) -> Asked:
-    """The kind of thing that the options name: a branch (`main`), a version, or the table as it stands."""
+    """What the options name: the rows of main alone (branch `main`), a version, or the current table."""
     if options.get("branch") == MAIN:
         return "root"
     return "version" if any(name in options for name in (*STATES, *STARTS, "scan.mode")) else "table"
 
 
 def asked_state(files: Files, root: Root, options: Mapping[str, str]) -> Resolved | None:
-    """The state that they name, the newest where none does; None for a table without one.
+    """The state that the options name, or the newest; None for a table without a snapshot.
 
-    Raises `UsageError` for options that do not fit together, `NotFound` for a state that is not there.
+    Raises `UsageError` for options that contradict each other, `NotFound` for a missing state.
     """
     given = [name for name in (*STATES, *STARTS) if name in options]
     if len(given) > 1:
@@ -47,7 +47,7 @@ def asked_state(files: Files, root: Root, options: Mapping[str, str]) -> Resolve
         case "scan.snapshot-id":
             return resolve_version(files, root, as_snapshot(value))
         case "scan.tag-name":
-            # What is no tag is not to be taken for a snapshot's number.
+            # Fail for a missing tag: `resolve_version` would take a number for a snapshot.
             Lineage(files, root).tag(value)
             return resolve_version(files, root, value)
         case "scan.watermark":
@@ -69,12 +69,12 @@ def _require_mode(mode: str, given: list[str]) -> None:
 
 
 def as_snapshot(text: str) -> str:
-    """The version that `scan.snapshot-id` names: a number is a snapshot's, also where a tag is called so."""
+    """The version that `scan.snapshot-id` names: a number is a snapshot id, even if a tag has that name."""
     return f"snapshot.{text}" if text.isdecimal() else text
 
 
 def named_time(name: str, text: str) -> int:
-    """The value of an option that names a time, as epoch milliseconds. Raises `UsageError`."""
+    """Parse the value of an option that names a time to epoch milliseconds. Raises `UsageError`."""
     try:
         if name == "scan.timestamp-millis":
             return int(text)
@@ -84,7 +84,7 @@ def named_time(name: str, text: str) -> int:
                 f"timestampAsOf {text} has no time zone, and which one the session has is not known here",
                 f"Write it: {text}+00:00. scan.timestamp is in this machine's.",
             )
-        # Without a zone scan.timestamp is of this machine's, as in Paimon.
+        # Without a zone, scan.timestamp is in this machine's zone, as in Paimon.
         return epoch_ms(time.astimezone())
     except (ValueError, OverflowError) as error:
         raise UsageError(f"{name} is no time: {error}") from error

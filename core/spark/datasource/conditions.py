@@ -1,4 +1,4 @@
-"""Conditions as pypaimon takes them. Imports nothing of Spark: rows are also read without it."""
+"""Conditions for pypaimon. Imports nothing of Spark, because rows are also read without Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PypaimonCondition(msgspec.Struct, frozen=True):
 
 
 def predicate(builder: Any, wanted: Iterable[PypaimonCondition]) -> Any:
-    """pypaimon's predicate for all of the conditions; None for none."""
+    """pypaimon's predicate that all conditions hold; None without conditions."""
     return builder.and_predicates(
         [getattr(builder, each.method)(each.column, *each.values) for each in wanted]
     )

@@ -1,4 +1,4 @@
-"""pypaimon's columns and their types: what single values they are made of, which hold those of which."""
+"""Analyse pypaimon's columns and types: the atomic types in a type, and which types are wider than others."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ TEXTS = frozenset({"CHAR", "VARCHAR", "STRING"})
 
 
 def type_name(text: str) -> str:
-    """`CHAR` of `CHAR(3) NOT NULL`."""
+    """The name of a type: `CHAR` for `CHAR(3) NOT NULL`."""
     return ColumnType.of(text).name
 
 
 def atoms(kind: Any) -> list[str]:
-    """The types of single values in a type of pypaimon's."""
+    """The atomic types in a type of pypaimon's."""
     match type(kind).__name__:
         case "AtomicType":
             return [kind.type.upper()]
@@ -30,22 +30,22 @@ def atoms(kind: Any) -> list[str]:
 
 
 def merged_by(table: Any) -> set[str]:
-    """Names of the columns by which rows of pypaimon's `table` are merged: the key, sequence fields."""
+    """The names of the columns by which rows of pypaimon's `table` are merged: key and sequence fields."""
     in_order = table.table_schema.options.get("sequence.field", "").split(",")
     return {*table.primary_keys, *map(str.strip, in_order)}
 
 
 def written_fields(table: Any, schema_id: int) -> list[Any]:
-    """Those of the schema that files of pypaimon's `table` were written with; none where it is missing."""
+    """The fields of a schema of pypaimon's `table`, with which files were written; empty if it is missing."""
     if schema_id == table.table_schema.id:
         return list(table.table_schema.fields)
-    # Of one that is missing pypaimon says so itself.
+    # pypaimon reports a missing schema itself.
     written = table.schema_manager.get_schema(schema_id)
     return [] if written is None else list(written.fields)
 
 
 def is_wider(wanted: Any, in_file: Any) -> bool:
-    """Whether every value of type `in_file` is the same value as one of type `wanted`."""
+    """Whether type `wanted` has every value of type `in_file`, unchanged."""
     if type(wanted).__name__ != "AtomicType" or type(in_file).__name__ != "AtomicType":
         return _shape(wanted) == _shape(in_file)
     new, old = ColumnType.of(wanted.type), ColumnType.of(in_file.type)
@@ -63,7 +63,7 @@ def is_wider(wanted: Any, in_file: Any) -> bool:
 
 
 def _shape(kind: Any) -> object:
-    """A type without what is nullable in it, comparable: fields by id and name."""
+    """A comparable form of a type, without nullability. Its fields have ids and names."""
     match type(kind).__name__:
         case "AtomicType":
             return ColumnType.of(kind.type)

@@ -1,9 +1,9 @@
-"""pypaimon's way to a store: its own, and for Google and Azure the client that reads the metadata.
+"""Open pypaimon's file system: its own, or for Google and Azure the client that also reads the metadata.
 
-pypaimon knows no Azure, and reads Google as whoever Arrow's client finds, from no endpoint but Google's. On
-HDFS it would run `kinit` for a keytab each time: a program that may not be there, whose ticket takes the
-place of the user's own for all other programs. And fsspec would call a file missing that nobody has the
-ticket to look for.
+pypaimon doesn't support Azure, and reads Google with the identity that Arrow's client finds, only from
+Google's own endpoint. On HDFS it would run `kinit` for a keytab each time: that program may be missing, and
+its ticket replaces the user's own for all other programs. And fsspec would report a file as missing if there
+is no ticket to look for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from core.storage.s3.s3_options import time_limits
 
 _S3 = ("s3", "s3a", "s3n")
 _RESOLVING = CatalogOptions.RESOLVING_FILE_IO_ENABLED.key()
-# A store that is gone is given up within a minute; pypaimon's own patience is ten.
+# With these an unreachable store fails within a minute; with pypaimon's own limits it takes ten.
 _CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS = 5, 15, 4
 _OURS = ("gs", "gcs", "abfs", "abfss", "az")
 
@@ -46,17 +46,17 @@ def file_io(address: str, options: Mapping[str, str]) -> Any:
 
 
 def _hdfs(address: str, options: Mapping[str, str]) -> Any:
-    """With the keytab of the options, if there is one. Touches no storage."""
+    """The file system of HDFS, with the keytab of the options, if there is one. Touches no storage."""
     others = {name: value for name, value in options.items() if name not in (KEYTAB, PRINCIPAL)}
     opened = FileIO.get(address, Options(others))
     if type(opened).__name__ != "HdfsNativeFileIO":
-        # libhdfs, asked for by name, takes tickets alone.
+        # The options chose libhdfs, which supports only tickets.
         return FileIO.get(address, Options(dict(options)))
     return _with_own_clients(opened, options.get(PRINCIPAL), options.get(KEYTAB))
 
 
 def _with_own_clients(opened: Any, principal: str | None, keytab: str | None) -> Any:
-    """The same with another client, and another in what pyarrow reads from."""
+    """Replace the client of pypaimon's file system, and the one that pyarrow reads from."""
     from hdfs_native import Client
     from hdfs_native.fsspec import HdfsFileSystem
     from pyarrow.fs import FSSpecHandler, PyFileSystem
@@ -69,7 +69,7 @@ def _with_own_clients(opened: Any, principal: str | None, keytab: str | None) ->
                 return False
 
     settings = {**opened._hadoop_xml, **opened._config}
-    # fsspec gives one object to all who ask for the same host, whoever they are.
+    # fsspec would cache one object per host, for all users.
     own = Plain(host=opened._netloc, skip_instance_cache=True, **settings)
     own.client = opened._client = Client(
         opened._build_url(opened._scheme, opened._netloc),
@@ -83,7 +83,7 @@ def _with_own_clients(opened: Any, principal: str | None, keytab: str | None) ->
 
 
 class S3FileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no types
-    """As pypaimon's, but for the time after which a store is given up."""
+    """pypaimon's own, with shorter time limits for an unreachable store."""
 
     def _create_s3_retry_config(self) -> dict[str, Any]:
         seconds = time_limits(self.properties.to_map())
@@ -95,10 +95,10 @@ class S3FileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no types
 
 
 class FsspecFileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no types
-    """Over the file system of `core.storage`. A store's directories are in the names of its files alone."""
+    """Uses the file system of `core.storage`. Such stores have no directories, only names of files."""
 
     def __init__(self, address: str, options: Mapping[str, str]) -> None:
-        # Its own way begins with a client of its own: this is what is left of it.
+        # The base's constructor would make a client of its own; these are its other attributes.
         self.properties = Options(dict(options))
         self.logger = logging.getLogger(__name__)
         self.uri_reader_factory = UriReaderFactory(self.properties)

@@ -1,12 +1,12 @@
-"""Which of a statement's conditions may be given to pypaimon, and how.
+"""Translate a statement's conditions to those that are pushed to pypaimon.
 
-Spark applies every condition again to what comes back, so what counts here is that pypaimon never drops a
-row that Spark would keep. Left out are: floating-point columns (Spark holds that NaN equals NaN and is larger
-than all else), timestamps (a literal depends on the session), decimals of more than 28 digits (pyspark rounds
-such a literal, by Python's decimal context), some days of 1582, CHAR (ORC fills it up with spaces),
-conditions inside nested columns, negations.
-In a table with a primary key only key and partition columns count: other conditions hold after merging. A
-column whose type was changed has no condition at all: see `type_changes`.
+Spark applies every condition again to the returned rows, so pypaimon must only never drop a row that Spark
+would keep. Left out are: floating-point columns (for Spark NaN equals NaN and is greater than all numbers),
+timestamps (a literal depends on the session), decimals of more than 28 digits (pyspark rounds such a literal,
+by Python's decimal context), some days of 1582, CHAR (ORC pads it with spaces), conditions inside nested
+columns, negations.
+In a table with a primary key only conditions on key and partition columns are pushed: others hold only after
+merging. A column whose type was changed has no conditions: see `type_changes`.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _EXACT = re.compile(
     r"(\(\d+\))?( NOT NULL)?"
 )
 _TEXT = re.compile(r"(STRING|VARCHAR)(\(.*\))?( NOT NULL)?")
-# Days that the calendar of that time did not have are told here as others of these.
+# Days that the Julian calendar lacked arrive here as other days in this range.
 _UNSURE = date(1582, 10, 5), date(1582, 10, 25)
 
 
 def conditions(filters: Iterable[Filter], columns: Mapping[str, str]) -> list[PypaimonCondition]:
-    """Conditions for pypaimon. `columns` are those allowed, with their Paimon types; all must hold."""
+    """Conditions for pypaimon, all of which must hold. `columns` are the allowed ones, with Paimon types."""
     translated = (_condition(each, columns) for each in filters)
     return [each for each in translated if each is not None]
 
@@ -67,7 +67,7 @@ def _condition(each: Filter, columns: Mapping[str, str]) -> PypaimonCondition | 
         values = tuple(value for value in each.value if value is not None)
         if any(map(_is_unsure, values)):
             return None
-        # Nothing is IN a list of nulls, which Spark finds out for itself.
+        # Nothing is IN a list of nulls; Spark applies that itself.
         return PypaimonCondition("is_in", column, (list(values),)) if values else None
     if isinstance(each, StringStartsWith):
         return PypaimonCondition("startswith", column, (each.value,)) if _TEXT.fullmatch(kind) else None

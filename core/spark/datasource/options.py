@@ -1,6 +1,6 @@
-"""The options of the data source `paimark`, by what they are for; others are the store's, or refused.
+"""The options of the data source `paimark`, by use. Other options are the store's, or are refused.
 
-Spark makes their names lower case on the way.
+Spark converts the names of options to lower case.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from core.storage.known_options import SPELLED, is_known
 from core.table.names import near_names
 
 _EVERYWHERE = ("warehouse", "table", "branch")
-# Each names the state to read: see `asked_state`. A stream begins by some of them.
+# Each names the state to read: see `asked_state`. Those in STARTS also begin a stream.
 STATES = ("version", "versionAsOf", "timestampAsOf", "scan.version", "scan.tag-name", "scan.watermark")
 STARTS = ("scan.snapshot-id", "scan.timestamp", "scan.timestamp-millis")
 READ = (*_EVERYWHERE, *STATES, *STARTS, "scan.mode")
@@ -26,24 +26,24 @@ READ_STREAM = (
 )
 WRITE = (*_EVERYWHERE, "partitionOverwriteMode")
 WRITE_STREAM = (*_EVERYWHERE, "checkpointLocation", "query-id")
-# A schema is asked for before Spark says what for.
+# Spark asks for a schema before it tells the use.
 READ_ANY = (*READ, *READ_STREAM)
 _USES = {"reading": READ, "readStream": READ_STREAM, "writing": WRITE, "writeStream": WRITE_STREAM}
-# What this package tells itself.
+# Options that only this package sets.
 _INTERNAL = ("scan", "target")
 _OWN = frozenset(name.lower() for names in (*_USES.values(), _INTERNAL, ("path",)) for name in names)
 _AS_SPELLED = {name.lower(): name for name in SPELLED}
 
 
 def catalog_options(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that pypaimon and the storage are opened with. Raises `UsageError` without a table."""
+    """The options for pypaimon and the storage. Raises `UsageError` without a warehouse or table."""
     if "warehouse" not in options or "table" not in options:
         raise UsageError("The paimark source needs the options warehouse and table", "table is `db.t`.")
     return {_AS_SPELLED.get(name, name): value for name, value in options.items() if name.lower() not in _OWN}
 
 
 def require_known(options: Mapping[str, str], allowed: Iterable[str]) -> None:
-    """Raises `UsageError` naming an option that is neither `allowed` nor obeyed by a store's client."""
+    """Raises `UsageError` for an option that is neither `allowed` nor one of a store's client."""
     known = {name.lower(): name for name in allowed}
     warehouse = options.get("warehouse", "")
     for option in options:

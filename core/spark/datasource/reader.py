@@ -1,4 +1,4 @@
-"""The batch half of the data source `paimark`, reading: splits in tasks, and conditions that spare reading.
+"""The batch reader of the data source `paimark`: it divides splits into tasks, and pushes conditions.
 
 Runs in Spark's Python workers, so pypaimon is imported only where it is used.
 """
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
     from core.spark.datasource.conditions import PypaimonCondition
 
-# Fewer bytes than this are not worth a task of their own.
+# The least bytes of a task.
 _TASK_BYTES = 32 << 20
 _MOST_TASKS = 10_000
-# A byte of files that must be merged row by row, in bytes of files read as they are: in Python, and by
-# pypaimon-rust.
+# The cost of a byte in files that must be merged row by row, relative to files that need no merging: in
+# Python, and in pypaimon-rust.
 _MERGING_COSTS, _RUST_MERGING_COSTS = 16, 4
-# What pypaimon-rust reads keeps about one core busy; as many threads as a node has cores wait for each other.
+# pypaimon-rust needs about one core for a split; with a thread for each core of the node, threads contend.
 _RUST_THREADS = "TOKIO_WORKER_THREADS", "2"
 
 
@@ -51,7 +51,7 @@ class PaimarkReader(DataSourceReader):
         return _Pushing(self)
 
     def push(self, filters: list[Filter]) -> None:
-        """Note what pypaimon can be told of them."""
+        """Keep the conditions that can be pushed to pypaimon."""
         from core.spark.datasource.filters import conditions
         from core.spark.datasource.paimon import condition_columns, open_table
 
@@ -86,8 +86,9 @@ class PaimarkReader(DataSourceReader):
 class _Pushing:
     """`pushFilters` of a reader.
 
-    Where filters are not pushed, as in any Spark that nobody has set up, a reader with such a method of its
-    own is an error to Spark. It looks for that by this attribute; where they are pushed it just calls.
+    If filter pushdown is off, which is Spark's default, Spark fails for a reader that overrides the method.
+    It recognises that by this attribute, which here is the base's; if pushdown is on, it just calls the
+    object.
     """
 
     __func__ = staticmethod(DataSourceReader.pushFilters)
@@ -97,12 +98,12 @@ class _Pushing:
 
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
         self._reader.push(filters)
-        # All go back: what pypaimon is told only spares reading, Spark decides.
+        # Return all: pypaimon uses conditions only to read less, and Spark must apply them.
         return filters
 
 
 def grouped(splits: Sequence[Any], by_python: Iterable[bool] = repeat(True)) -> list[list[Any]]:
-    """Neighbours together until they are worth a task. `by_python` says of each who reads it."""
+    """Group neighbouring splits to tasks of sufficient size. `by_python`: whether Python reads each."""
     sizes = [_cost(split, slow) for split, slow in zip(splits, by_python, strict=False)]
     enough = max(_TASK_BYTES, sum(sizes) // _MOST_TASKS)
     groups: list[list[Any]] = []

@@ -1,4 +1,4 @@
-"""One table at one snapshot, as everything that reads it is told: a value that travels to the workers."""
+"""A scan: one table at one snapshot, as a value that is sent to Spark's workers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot, TableSchema
 
-# A schema of one column, for what is to be tried without a table.
+# A schema of one column, for checks without a table.
 NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": "INT"}], "highestFieldId": 0,
 "partitionKeys": [], "primaryKeys": [], "options": {}, "timeMillis": 0}"""
 
 
 class TableAddress(HidesSecrets, frozen=True):
-    """A root of a table, with what else goes to Spark's workers, as text. `branch` is None for its directory.
+    """A root of a table, which is sent to Spark's workers as text. `branch` is None for the table directory.
 
-    `options` are catalog options and may hold secrets. `schema` is the JSON of a schema of the root, by which
-    it is read or written, so that nobody looks it up again.
+    `options` are catalog options and may contain secrets. `schema` is the JSON of the schema with which the
+    root is read or written, so that the workers need not look it up.
     """
 
     warehouse: str
@@ -57,9 +57,9 @@ class TableAddress(HidesSecrets, frozen=True):
 
 
 class Beside(msgspec.Struct, frozen=True):
-    """Another state of the same table, as a `Scan` of it has it. Both hold the very files in `alike`.
+    """Another state of the same table, with fields as in `Scan`. Both states have the files named in `alike`.
 
-    Rows of those files that are in both states need not be read of either.
+    Rows of these files that are in both states need not be read from either.
     """
 
     branch: str | None
@@ -70,13 +70,13 @@ class Beside(msgspec.Struct, frozen=True):
 
 
 class Scan(TableAddress, frozen=True):
-    """A table at a snapshot, which is that record's JSON, empty for a table that has none yet.
+    """A table at a snapshot. `snapshot` is the record's JSON, empty for a table without one.
 
-    `columns` are those the statement needs, None for all: the others come back as nulls. `limit` is the most
-    rows that any one reader has to give. Without `filters` the reader gives the rows of every plan that it is
-    in: Spark tells it the conditions of one of them, and would read the others by those too. `only` are the
-    names of the data files to read, None for all of the snapshot's. `beside` is for the native readers.
-    Without `rust` Python reads all of them.
+    `columns` are those that the statement needs, None for all; the others are returned as nulls. `limit` is
+    the most rows that a reader has to return. Without `filters` the reader ignores pushed conditions, so that
+    several plans can use it: Spark pushes the conditions of only one of them. `only` are the names of the
+    data files to read, None for all of the snapshot. `beside` is for the native readers. Without `rust`,
+    pypaimon in Python reads all files.
     """
 
     snapshot: str = ""
@@ -90,7 +90,7 @@ class Scan(TableAddress, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class WarehouseAccess:
-    """Where tables are: the files, and the catalog's options that they were opened by."""
+    """A warehouse: its files, and the catalog options with which they were opened."""
 
     files: Files
     uri: str
@@ -98,15 +98,15 @@ class WarehouseAccess:
 
     @property
     def told_options(self) -> dict[str, str]:
-        """What pypaimon's clients are told."""
+        """The options for pypaimon's clients."""
         return options_for_others(self.files, self.options)
 
     def address(self, root: Root) -> tuple[str, dict[str, str], str, str, str | None]:
-        """What a `TableAddress` of the root begins with."""
+        """The first fields of a `TableAddress` of the root."""
         return self.uri, self.told_options, root.table.database, root.table.name, root.branch
 
     def scan(self, root: Root, snapshot: str, schema: str) -> Scan:
-        """Both are records' JSON."""
+        """The scan of a root. `snapshot` and `schema` are records' JSON."""
         return Scan(*self.address(root), schema, snapshot)
 
 
@@ -120,9 +120,9 @@ def make_scan(
 ) -> Scan:
     """Make the scan of a root at a snapshot (None: a table without one).
 
-    `pinned` reads take the columns the table had at the snapshot; others those it has now, as in Paimon.
-    `asked` is what the statement names; None: a version where it is pinned, else the table as it stands.
-    Raises `NotFound` when the schema is missing, `Refused` for an option that nothing here obeys.
+    `pinned` reads have the columns that the table had at the snapshot; others its current ones, as in Paimon.
+    `asked` is what the statement names; None: a version if it is pinned, otherwise the current table.
+    Raises `NotFound` if the schema is missing, `Refused` for an option that no reader here supports.
     """
     lineage = Lineage(warehouse.files, root)
     if pinned and snapshot is not None:

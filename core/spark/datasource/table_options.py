@@ -1,8 +1,8 @@
 """Decide by a table's options how a scan is read: natively, by pypaimon, or refused by name.
 
-`RULES` has what matters to a scan; its test lists the other options that stock Paimon and pypaimon know. Of
-the rules that fit an option the first counts. An outcome is of a value that matters: `scan.mode` = `latest`
-is what every scan does here.
+`RULES` has the options that affect a scan; its test lists the other options of stock Paimon and pypaimon. The
+first rule that matches an option counts. Its outcome only applies to values that matter: `scan.mode` =
+`latest` doesn't, because every scan does that here.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Literal, NamedTuple
 from core.errors import Refused
 from core.table.definition.kind_signs import merge_engine
 
-# "any": no scan is another one by it. "python": Spark's own readers don't obey it, and pypaimon does.
+# "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does.
 OptionOutcome = Literal["any", "python", "refused"]
-# The table as it stands; a version of it, which the statement names; or just the rows of one branch.
+# The current table; a version, which the statement names; or only the rows of one root.
 Asked = Literal["table", "version", "root"]
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """How a table is read. `branch` is the root's, None for the table directory."""
+    """How a table is read. `branch` is that of the root, None for the table directory."""
 
     branch: str | None
     engine: str
@@ -60,7 +60,8 @@ def _by_mode(value: str, use: Use) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """`option` may hold `*`; `engine` is the merge engine it is of. `because` and `hint` are of refusals."""
+    """`option` may contain `*`; `engine` is the merge engine it applies to. `because` and `hint` are for
+    refusals."""
 
     option: str
     outcome: OptionOutcome = "any"
@@ -99,7 +100,7 @@ def _unmerged(option: str, engine: str, matters: Matters = _always) -> Rule:
 
 
 RULES: tuple[Rule, ...] = (
-    # Which rows there are to read.
+    # Options that decide which rows are read.
     _branches("scan.fallback-branch"),
     _branches("scan.primary-branch"),
     _branches("scan.fallback-snapshot-branch"),
@@ -131,17 +132,17 @@ RULES: tuple[Rule, ...] = (
     _state("incremental-between"),
     _state("incremental-between-timestamp"),
     _state("incremental-to-auto-tag"),
-    # Here a file that is lost or broken is an error whatever they say.
+    # A missing or corrupt file is always an error here.
     Rule("scan.ignore-lost-files"),
     Rule("scan.ignore-corrupt-files"),
-    # How fast, in which order, or when a stream ends.
+    # Options of speed, order, and the end of a stream.
     Rule("scan.manifest.parallelism"),
     Rule("scan.max-splits-per-task"),
     Rule("scan.native-plan.enabled"),
     Rule("scan.plan-sort-partition"),
     Rule("scan.bounded.watermark"),
     Rule("scan.*", "refused", _always, "it is not known here what it does to a scan", _STOCK),
-    # How rows of one key become one.
+    # Options that decide how rows of one key are merged.
     Rule("merge-engine", "refused", _unless(*_ENGINES), f"merge engines are {', '.join(_ENGINES)}", _STOCK),
     Rule("sequence.snapshot-ordering", "refused", _if_true, _MERGES, _STOCK),
     _unmerged("*ignore-delete", "partial-update", _if_true),
@@ -155,7 +156,7 @@ RULES: tuple[Rule, ...] = (
     _unmerged("fields.default-aggregate-function", "partial-update"),
     _unmerged("fields.default-aggregate-function", "aggregation", _unless(*_AGGREGATES)),
     _unmerged("fields.*.ignore-retract", "aggregation", _if_true),
-    # How rows are stored.
+    # Options that decide how rows are stored.
     Rule("deletion-vectors.merge-on-read", "python", _if_true),
     Rule("data-evolution.enabled", "python", _if_true),
     Rule("data-file.thin-mode", "python", _if_true),
@@ -163,7 +164,7 @@ RULES: tuple[Rule, ...] = (
 
 
 class MatchedOption(NamedTuple):
-    """An option of a table that matters, and its rule."""
+    """An option of a table that affects the scan, and its rule."""
 
     option: str
     value: str
@@ -172,21 +173,21 @@ class MatchedOption(NamedTuple):
 
 @cache
 def rule_of(option: str, engine: str = "deduplicate") -> Rule | None:
-    """The first rule that fits, whatever the value; None for an option by which no scan is another one."""
+    """The first rule that matches, for any value; None for an option that affects no scan."""
     return next(
         (rule for rule in RULES if rule.engine in (None, engine) and fnmatchcase(option, rule.option)), None
     )
 
 
 def judged(options: Mapping[str, str], use: Use) -> MatchedOption | None:
-    """The option that decides how a table with these is read; None where none does."""
+    """The option that decides how a table with these options is read; None if none does."""
     decisive = [match for option, value in options.items() if (match := _match(option, value, use))]
     refused = [match for match in decisive if match.rule.outcome == "refused"]
     return next(iter(refused or decisive), None)
 
 
 def require_obeyed(table: str, options: Mapping[str, str], branch: str | None, asked: Asked) -> None:
-    """Raises `Refused` naming an option that says how the table is read, and that nothing here obeys."""
+    """Raises `Refused` naming an option that affects the scan, and that no reader here supports."""
     engine = merge_engine(options)
     match = judged(options, Use(branch, engine, asked))
     if match is not None and match.rule.outcome == "refused":
@@ -196,7 +197,7 @@ def require_obeyed(table: str, options: Mapping[str, str], branch: str | None, a
 
 
 def _match(option: str, value: str, use: Use) -> MatchedOption | None:
-    """None where every reader obeys it."""
+    """Match an option with its rule; None if every reader supports it."""
     rule = rule_of(option, use.engine)
     if rule is None or rule.outcome == "any" or not rule.matters(value, use):
         return None

@@ -1,4 +1,4 @@
-"""The rows of a scan in this process, without Spark: merged where the table has a primary key."""
+"""Read the rows of a scan in this process, without Spark. They are merged if the table has a primary key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOST_FILE = "An expiry or a clean-up took it; `paimark verify` says what is lost
 
 
 def arrow_schema(scan: Scan) -> pa.Schema:
-    """The columns that the scan asks for, in its order."""
+    """The columns that the scan selects, in its order."""
     schema = PyarrowFieldParser.from_paimon_schema(open_table(scan).fields)
     if scan.columns is None:
         return schema
@@ -24,10 +24,10 @@ def arrow_schema(scan: Scan) -> pa.Schema:
 
 
 def row_batches(scan: Scan, limit: int | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows in the columns of `arrow_schema`, at most `limit` of them, read as they are asked for.
+    """Yield at most `limit` rows in the columns of `arrow_schema`, reading lazily.
 
-    Raises `Refused` for what can't be read rightly, `Corrupt` for a file that is not what its manifest says,
-    `NotFound` for one that is gone, and `Unavailable`.
+    Raises `Refused` for rows that can't be read correctly, `Corrupt` for a file that differs from its
+    manifest, `NotFound` for a missing one, and `Unavailable`.
     """
     try:
         yield from _row_batches(scan, limit)
@@ -42,7 +42,7 @@ def row_batches(scan: Scan, limit: int | None = None) -> Iterator[pa.RecordBatch
 
 def _row_batches(scan: Scan, limit: int | None) -> Iterator[pa.RecordBatch]:
     schema, left = arrow_schema(scan), limit
-    # Split by split: a limit given to the reader counts rows before they are merged.
+    # Apply the limit here, split by split: the reader's limit counts rows before merging.
     for split in plan_splits(scan, ()) if scan.snapshot and left != 0 else ():
         for batch in read_splits(scan, (), [split]):
             taken = batch if left is None else batch.slice(0, min(left, batch.num_rows))

@@ -1,7 +1,7 @@
-"""From Paimon's column types to Spark's.
+"""Convert Paimon's column types to Spark's.
 
-Every column is nullable to Spark, as with its own file sources: nothing is planned on a promise that the
-files may not keep. Times finer than a microsecond lose what is finer.
+For Spark every column is nullable, as with its own file sources, so that no plan relies on a NOT NULL that
+files may violate. Times are cut off to microseconds.
 """
 
 from __future__ import annotations
@@ -66,13 +66,13 @@ def spark_columns(scan: Scan) -> StructType:
 def spark_schema(fields: Any) -> StructType:
     """The columns of a table from pypaimon's `DataField`s.
 
-    Raises `StatementFailed` naming a column whose type Spark has no word for.
+    Raises `StatementFailed` naming a column whose type Spark doesn't have.
     """
     return StructType([StructField(field.name, _spark_type(field.name, field.type)) for field in fields])
 
 
 def _spark_type(column: str, kind: Any) -> DataType:
-    # pypaimon's classes are told apart by name: importing them here would cost every Spark worker 0.5 s.
+    # pypaimon's classes are distinguished by name: importing them here would cost every Spark worker 0.5 s.
     match type(kind).__name__:
         case "AtomicType":
             return _atomic(column, kind.type.upper())

@@ -1,4 +1,4 @@
-"""Spares Spark's Python workers what they would do again before and after every task."""
+"""Save Spark's Python workers repeated work before and after every task."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 
 def leave_out_spark_jar() -> None:
-    """Import nothing from Spark's own jar, which Spark puts on its workers' path.
+    """Remove Spark's own jar from the path, where Spark puts it for its workers.
 
-    It holds no Python, and before every task Python (until 3.13) reads its six thousand names again.
+    It contains no Python, and before every task Python (until 3.13) reads its six thousand names again.
     """
     for path in [each for each in sys.path if Path(each).match("spark-core_*.jar")]:
         sys.path.remove(path)
@@ -20,7 +20,10 @@ def leave_out_spark_jar() -> None:
 
 @cache
 def settle() -> None:
-    """Once in a worker that has imported what it needs: that is not garbage, which it collects each time."""
+    """Exclude all present objects from garbage collection, which a worker does for every task.
+
+    To be called in a worker after its imports. Idempotent.
+    """
     leave_out_spark_jar()
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Splits read by pypaimon-rust, where it is installed and shown to agree.
+"""Read splits by pypaimon-rust if it is installed, and if tests show that it agrees with stock Paimon.
 
-Each module says in its first line what it holds; docs/architecture.md shows how they work together.
+The first line of each module describes it; docs/architecture.md shows how they work together.
 """

@@ -1,4 +1,4 @@
-"""Which splits of a table pypaimon-rust reads here: whether it is installed, and what `judgement` says."""
+"""Choose which splits of a table pypaimon-rust reads: those that `judgement` allows, if it is installed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from core.spark.datasource.scan import Scan
 
 
 class Choice:
-    """`table` is pypaimon's, at the scan's schema."""
+    """The choice for one scan. `table` is pypaimon's, with the scan's schema."""
 
     def __init__(self, scan: Scan, table: Any) -> None:
         self._schemas = table.schema_manager
         self._written: dict[int, Sequence[Any] | None] = {table.table_schema.id: table.fields}
         self._place = _store(scan.warehouse)
         store = store_access(scan.warehouse, scan.options)
-        # May hold secrets.
+        # May contain secrets.
         self.store_options = store.options
         self._table = TableFacts(
             store,
@@ -43,7 +43,7 @@ class Choice:
             self._why_not = why_missing() or why_not_table(self._table)
 
     def why_python(self, split: Any) -> str:
-        """Why Python reads the split; empty where pypaimon-rust does."""
+        """The reason why Python reads the split; empty if pypaimon-rust does."""
         if self._why_not:
             return self._why_not
         vectors = getattr(split, "data_deletion_files", None) or [None] * len(split.files)
@@ -52,7 +52,7 @@ class Choice:
         return why_not_split(self._table, facts)
 
     def said(self, splits: Iterable[Any]) -> str:
-        """For EXPLAIN: `by pypaimon-rust`, or how many of the splits are not, and why."""
+        """The text for EXPLAIN: `by pypaimon-rust`, or how many splits it reads, and why not the others."""
         reasons = Counter(self.why_python(split) for split in splits)
         if not reasons and self._why_not:
             reasons[self._why_not] = 1

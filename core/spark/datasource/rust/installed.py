@@ -1,4 +1,4 @@
-"""Whether pypaimon-rust is installed here. Imports neither it nor pypaimon."""
+"""Check whether pypaimon-rust is installed. Imports neither it nor pypaimon."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from importlib.metadata import PackageNotFoundError, version
 
 PACKAGE = "pypaimon-rust"
 INSTALL = "pip install 'paimark[fast]'"
-# The line that tests hold up to stock Paimon.
+# The release line that tests compare with stock Paimon.
 _LINE = ("0", "4")
 
 
 @cache
 def why_missing() -> str:
-    """Why it reads nothing in this Python; empty where it does."""
+    """The reason why it can't be used in this Python; empty if it can."""
     try:
         found = version(PACKAGE)
     except PackageNotFoundError:

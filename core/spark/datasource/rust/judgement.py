@@ -1,8 +1,8 @@
 """Decide what pypaimon-rust may read: a table as a whole, then each split of it.
 
-An answer is a reason for Python, in words that EXPLAIN shows; empty where pypaimon-rust reads. What it
-may read is held up to stock Paimon by tests, in the folder of this name and on generated tables; all else is
-Python's.
+An answer is the reason for reading by Python, in words that EXPLAIN shows; it is empty if pypaimon-rust
+reads. Tests compare all that it may read with stock Paimon, in the folder of this name and on generated
+tables. Python reads everything else.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _WHOLE = frozenset(INTEGERS)
 _BYTES = frozenset({"BINARY", "VARBINARY", "BYTES"})
 _TIMES = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ"})
 _VALUES = _WHOLE | TEXTS | _BYTES | _TIMES | {"BOOLEAN", "FLOAT", "DOUBLE", "DECIMAL"}
-# Rows are merged in the order of these.
+# Types of keys and sequence fields, by whose order rows are merged.
 _KEYS = _WHOLE | TEXTS | _BYTES | _TIMES | {"BOOLEAN", "DECIMAL"}
 _SEQUENCES = _KEYS | {"DOUBLE"}
 _PARTITIONS = _WHOLE | {"STRING", "VARCHAR", "DATE", "BOOLEAN"}
 _FINEST = 6
-# ORC fills up texts, and of times before 1678 it has no nanoseconds, which it counts in.
+# In ORC, texts are padded, and it reads times in nanoseconds, which times before 1678 exceed.
 _UNREAD_ORC = ("CHAR", "TIMESTAMP", "TIMESTAMP_LTZ")
-# What readers of keyed files call columns of their own.
+# The names of internal columns of readers of keyed files.
 _SYSTEM_NAMES = ("_KEY_", "_SEQUENCE_NUMBER", "_VALUE_KIND", "_ROW_ID", "rowkind")
 _ENGINES = ("deduplicate", "partial-update", "aggregation", "first-row")
 _AGGREGATES = ("sum", "max", "min", "last_non_null_value")
-# A sum too long for its DECIMAL is null to it and a longer number to stock Paimon; NaN is not tried.
+# A sum that exceeds its DECIMAL becomes null in it, and a longer number in stock Paimon; NaN is not tested.
 _NOT_AGGREGATED = {"sum": ("DECIMAL",), "max": ("FLOAT", "DOUBLE"), "min": ("FLOAT", "DOUBLE")}
 
 _Matters = Callable[[str], bool]
@@ -51,12 +51,12 @@ def _other_than(*values: str) -> _Matters:
     return lambda value: value.strip().lower() not in values
 
 
-# It is told of these alone: of any other option it might make something else of the same split.
+# Only these options are passed on: with others it might read other rows from the same split.
 _TOLD = (
     *("merge-engine", "sequence.field", "deletion-vectors.enabled", "read.batch-size"),
     *("fields.*.aggregate-function", "fields.default-aggregate-function"),
 )
-# What rows are made of in another way than it knows. The first that fits a name counts.
+# Options that make rows in a way that it doesn't support. The first that matches a name counts.
 _PYTHONS: tuple[tuple[str, _Matters], ...] = (
     ("merge-engine", _other_than(*_ENGINES)),
     ("fields.*.aggregate-function", _other_than(*_AGGREGATES)),
@@ -64,7 +64,7 @@ _PYTHONS: tuple[tuple[str, _Matters], ...] = (
     ("fields.*", _always),
     ("partial-update.*", _always),
     ("aggregation.*", _always),
-    # It takes the greatest all the same.
+    # It ignores this option, and always takes the greatest.
     ("sequence.field.sort-order", _other_than("ascending")),
     ("data-evolution.enabled", _is_true),
     ("row-tracking.enabled", _is_true),
@@ -75,7 +75,7 @@ _PYTHONS: tuple[tuple[str, _Matters], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TableFacts:
-    """`fields` are pypaimon's."""
+    """The facts about a table. `fields` are pypaimon's."""
 
     store: StoreAccess
     fields: Sequence[Any]
@@ -88,7 +88,7 @@ class TableFacts:
         return merge_engine(self.options)
 
     def aggregate(self, column: str) -> str:
-        """The function by which values of one key become one; empty where none does."""
+        """The function that aggregates a column's values of one key; empty if there is none."""
         if self.engine != "aggregation" or column in self.keys:
             return ""
         default = self.options.get("fields.default-aggregate-function", "")
@@ -96,16 +96,16 @@ class TableFacts:
 
     @property
     def skips_new(self) -> bool:
-        """Whether readers leave out what no compaction has looked at yet."""
+        """Whether readers leave out files that no compaction has processed."""
         return leaves_out_new_files(self.options, self.keys)
 
 
 class FileFacts(NamedTuple):
-    """Of a data file. `fields` are pypaimon's of the schema that it was written with, None: not to be had.
+    """The facts about a data file. `fields` are pypaimon's, of the schema that wrote it; None: missing.
 
-    `deletes` is how many of its rows take others back, None where nobody counted; `is_partial` where it holds
-    some of the columns, or numbers of rows, `is_elsewhere` where it lies in another store than the table,
-    `has_vector` where rows of it are deleted by a deletion vector.
+    `deletes` is how many of its rows retract, None if they weren't counted. `is_partial`: it has only some of
+    the columns, or has row ids. `is_elsewhere`: it is in another store than the table. `has_vector`: it has a
+    deletion vector.
     """
 
     name: str
@@ -122,7 +122,7 @@ class FileFacts(NamedTuple):
 
 
 class SplitFacts(NamedTuple):
-    """`is_plain` where it is of data files and nothing else."""
+    """The facts about a split. `is_plain`: it consists only of data files."""
 
     files: Sequence[FileFacts]
     is_plain: bool
@@ -130,11 +130,11 @@ class SplitFacts(NamedTuple):
 
 
 def told_options(options: Mapping[str, str]) -> dict[str, str]:
-    """Those of a table's options that pypaimon-rust is told of."""
+    """The options of a table that are passed to pypaimon-rust."""
     told = {
         name: value for name, value in options.items() if any(fnmatchcase(name, option) for option in _TOLD)
     }
-    # What it leaves out by indexes of files nothing here holds up to stock Paimon.
+    # No test compares with stock Paimon which rows it skips by file indexes.
     return told | {"file-index.read.enabled": "false"}
 
 
@@ -187,7 +187,7 @@ def _why_not_file(table: TableFacts, file: FileFacts) -> str:
     if file.is_elsewhere:
         return "files in another store"
     if file.has_vector and file.format == "orc":
-        # With a condition on it it fails.
+        # It fails for these if a condition is pushed.
         return "deletion vectors of orc files"
     if file.is_partial:
         return "files that hold some of the columns"
@@ -208,7 +208,7 @@ def _why_not_file(table: TableFacts, file: FileFacts) -> str:
 
 
 def _unread(file_format: str, kind: Any) -> str:
-    """What it reads wrongly in files of the format, or not all of: each ROW in Avro is null to it."""
+    """The type that it reads wrongly in files of the format, or empty. It reads each ROW in Avro as null."""
     if file_format == "avro":
         return "ROW" if _has_row(kind) else ""
     names = (type_name(each) for each in atoms(kind)) if file_format == "orc" else ()

@@ -1,6 +1,7 @@
-"""The rows of splits: by pypaimon-rust where it may read them, else by pypaimon in Python.
+"""Read the rows of splits: by pypaimon-rust if it may read them, otherwise by pypaimon in Python.
 
-pypaimon-rust starts threads: it is first imported where rows are read, never in a process that forks others.
+pypaimon-rust starts threads, so it is imported only where rows are read, never in a process that forks
+others.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from core.spark.datasource.rust.judgement import told_options
 
 Batches = Iterator[pa.RecordBatch]
 ByPython = Callable[[list[Any]], Batches]
-# As many as pypaimon is told to read at a time.
+# The same number as pypaimon's batches.
 _BATCH_ROWS = 8192
 _LOG = logging.getLogger("paimark")
 
@@ -36,7 +37,7 @@ class SplitReader:
         self._read: Any = None
 
     def batches(self, choice: Choice, splits: Iterable[Any]) -> Batches:
-        """Their rows, in the order of the splits."""
+        """Yield the rows in the order of the splits."""
         for reason, group in groupby(splits, choice.why_python):
             if reason:
                 yield from self._by_python(list(group))
@@ -45,7 +46,7 @@ class SplitReader:
                     yield from self._one(choice, split)
 
     def _one(self, choice: Choice, split: Any) -> Batches:
-        """By Python as well where pypaimon-rust can't begin."""
+        """Read one split; by Python if pypaimon-rust fails before its first rows."""
         told = False
         try:
             for batch in self._by_rust(choice, split):
@@ -60,7 +61,10 @@ class SplitReader:
         yield from self._by_python([split])
 
     def _fail(self, split: Any, error: Exception) -> None:
-        """Some of its rows are out, and Python has another order: fail, in its words if it does too."""
+        """Fail after some rows were returned: Python can't continue, because it has another order of rows.
+
+        Raises Python's error if it fails too, else `Unavailable`.
+        """
         for _ in self._by_python([split]):
             pass
         raise Unavailable(
@@ -98,7 +102,7 @@ class SplitReader:
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> Batches:
-    """Merged rows come a thousand at a time, and each batch costs a message to Spark. No batch is empty."""
+    """Join batches: merged rows come in small ones, and each costs a message to Spark. No batch is empty."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -112,7 +116,7 @@ def _joined(batches: Iterable[pa.RecordBatch]) -> Batches:
 
 
 def _words(condition: Any) -> dict[str, Any]:
-    """A predicate of pypaimon's in pypaimon-rust's form."""
+    """Convert a predicate of pypaimon's to pypaimon-rust's form."""
     if condition.method == "and":
         return {"method": "and", "children": [_words(each) for each in condition.literals]}
     return {"method": condition.method, "field": condition.field, "literals": list(condition.literals or ())}

@@ -1,7 +1,7 @@
-"""How pypaimon-rust is told of a store, or why Python reads there.
+"""Make the options by which pypaimon-rust reads a store, or give the reason why Python reads there.
 
-Who reads, and where, has to be told by options: where it looks for itself it may find somebody else. It obeys
-few options, and passes over all others without a word.
+Credentials and endpoints are always passed as options: what pypaimon-rust finds itself may be another
+identity or place. It supports few options, and silently ignores all others.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _S3_TAKEN = frozenset(
         *("endpoint", "region", "endpoint-region", "path-style-access", "connection-ssl-enabled"),
     }
 )
-# Its own names: others it spells in part.
+# The names that it supports; of other spellings it knows only some.
 _S3_KEYS = {"key": "s3.access-key", "secret": "s3.secret-key", "token": "s3.session.token"}
 _PATH_STYLE = "s3.path-style-access"
-# Requests are signed for some region; a store of one's own seldom has a name for it.
+# Requests are signed for a region; a self-hosted store usually has none.
 _SOME_REGION = "us-east-1"
-# Amazon's regions that have hosts of other names.
+# The Amazon regions whose hosts have other names.
 _OTHER_HOSTS = ("cn-", "us-iso", "eu-iso")
 _HDFS_OPTIONS = (
     "hdfs.",
@@ -43,14 +43,14 @@ _NAME_NODES = "hdfs.name-node"
 
 @dataclass(frozen=True, slots=True)
 class StoreAccess:
-    """`options` are what pypaimon-rust is told. With `why_python` it is told nothing, and Python reads."""
+    """`options` are those for pypaimon-rust. With `why_python` there are none, and Python reads."""
 
     why_python: str = ""
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def store_access(warehouse: str, options: Mapping[str, str]) -> StoreAccess:
-    """`options` are the catalog's, with what the metadata's client found for itself."""
+    """`options` are the catalog's, with those that the metadata's client found itself."""
     scheme, is_address, rest = warehouse.partition("://")
     if not is_address:
         return StoreAccess()
@@ -74,12 +74,12 @@ def _s3(options: Mapping[str, str]) -> StoreAccess:
     region = given.get("region") or given.get("endpoint-region") or ""
     endpoint = given.get("endpoint", "")
     style = given.get("path-style-access")
-    # As the client of the metadata has it: a store of one's own seldom answers at bucket.host.
+    # As in the metadata's client: a self-hosted store rarely answers at bucket.host.
     by_path = bool(endpoint) if style is None else style.lower() == "true"
     if not endpoint:
         if not region or region.startswith(_OTHER_HOSTS):
             return StoreAccess(f"it does not know the host of Amazon's region {region}".rstrip())
-        # It would take one from variables that no other client looks at.
+        # Without an endpoint it would use variables that no other client reads.
         endpoint = f"https://s3.{region}.amazonaws.com"
     elif "://" not in endpoint:
         is_plain = given.get("connection-ssl-enabled", "true").lower() == "false"
@@ -96,7 +96,7 @@ def _s3(options: Mapping[str, str]) -> StoreAccess:
 
 
 def _hdfs(host: str, options: Mapping[str, str]) -> StoreAccess:
-    """It reads Hadoop's own files where the environment names them, and tickets of `kinit`."""
+    """On HDFS it reads Hadoop's files, if the environment names them, and tickets of `kinit`."""
     if option := next((option for option in options if option.startswith(_HDFS_OPTIONS)), ""):
         return StoreAccess(f"it takes no {option}")
     if not host:
@@ -106,7 +106,7 @@ def _hdfs(host: str, options: Mapping[str, str]) -> StoreAccess:
     settings = _hadoop_settings()
     names = settings.get(f"dfs.ha.namenodes.{host}")
     if names is None:
-        # It would look for a host of that name for minutes.
+        # It would try to resolve a host of that name for minutes.
         return StoreAccess(f"it needs a port in the address, or Hadoop's files with the name service {host}")
     if settings.get(f"dfs.client.failover.resolve-needed.{host}", "").lower() == "true":
         return StoreAccess(f"it does not look for more hosts behind the names of {host}'s NameNodes")
@@ -119,7 +119,7 @@ def _hdfs(host: str, options: Mapping[str, str]) -> StoreAccess:
 
 
 def _hadoop_settings() -> dict[str, str]:
-    """Of the files that pypaimon-rust reads as well; none where they can't be read, as it says itself."""
+    """The settings in files that pypaimon-rust reads too; empty if they can't be read (it reports it)."""
     home = os.environ.get("HADOOP_HOME")
     directory = os.environ.get("HADOOP_CONF_DIR") or (f"{home}/etc/hadoop" if home else "")
     return site_settings([directory] if directory else [], ("core-site.xml", "hdfs-site.xml"))

@@ -1,4 +1,4 @@
-"""Where pypaimon makes other rows of the same files than stock Paimon: mended here, or refused by name.
+"""Where pypaimon reads other rows from the same files than stock Paimon: corrected, or refused by name.
 
-Each module says in its first line what it holds; docs/architecture.md shows how they work together.
+The first line of each module describes it; docs/architecture.md shows how they work together.
 """

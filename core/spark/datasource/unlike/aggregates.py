@@ -1,9 +1,9 @@
-"""Functions by which rows of an aggregation are merged, where pypaimon's are not stock Paimon's.
+"""Aggregate functions that differ between pypaimon and stock Paimon.
 
-Python holds NaN neither less nor greater than a number, and -0.0 equal to 0.0; stock Paimon has an order of
-all of them. pypaimon's `listagg` leaves out blank texts, stock Paimon's empty ones alone. Such functions
-`as_stock` puts in the place of pypaimon's. Others make nested values in another order or with other nulls: a
-column that they would merge is refused.
+In Python NaN is neither less nor greater than a number, and -0.0 equals 0.0; stock Paimon orders all of them.
+pypaimon's `listagg` leaves out blank texts, stock Paimon's only empty ones. `as_stock` replaces these
+functions of pypaimon's. Others make nested values in another order or with other nulls: a column that they
+would merge is refused.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ _UNLIKE = (
     *("nested_update", "nested_partial_update", "merge_map_with_keytime"),
     *("theta_sketch", "hll_sketch", "rbm32"),
 )
-# With `distinct`.
+# Functions that differ only with `distinct`.
 _UNLIKE_DISTINCT = ("listagg", "collect")
 
 
 @cache
 def as_stock() -> None:
-    """In this process, for all tables."""
+    """Replace the functions in this process, for all tables. Idempotent."""
     register_aggregator(
         NAME_MAX, lambda kind, name, options: _extreme(FieldMaxAgg, _Greatest, NAME_MAX, kind)
     )
@@ -50,7 +50,7 @@ def as_stock() -> None:
 def require_merged_alike(
     table: str, fields: Iterable[Any], keys: Collection[str], options: Mapping[str, str]
 ) -> None:
-    """Raises `Refused` naming one of pypaimon's `fields` that it merges as stock Paimon does not."""
+    """Raises `Refused` naming one of pypaimon's `fields` that it merges unlike stock Paimon."""
     if merge_engine(options) != "aggregation":
         return
     default = options.get("fields.default-aggregate-function", "")
@@ -86,7 +86,7 @@ class _Least(FieldMinAgg):  # type: ignore[misc]
 
 
 def _order(value: float) -> tuple[bool, float, float]:
-    """As Java compares: -0.0 before 0.0, NaN after all."""
+    """A sort key in Java's order: -0.0 before 0.0, NaN after all numbers."""
     return math.isnan(value), value, math.copysign(1, value)
 
 

@@ -1,6 +1,6 @@
-"""Rows of Avro files that hold none of the columns asked for, as those written before the columns were added.
+"""Avro files without any selected column, for example those written before the columns were added.
 
-pypaimon reads such a file as one without rows.
+pypaimon would read no rows from such a file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pypaimon.utils.arrow_utils import zero_column_batch
 
 @cache
 def count_all_rows() -> None:
-    """In this process, for all tables."""
+    """Make pypaimon count the rows of such files, in this process, for all tables. Idempotent."""
     usual = FormatAvroReader.read_arrow_batch
 
     def read_arrow_batch(reader: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Bounds of texts in statistics, where stock Paimon cuts them off wrongly.
+"""Upper bounds of texts in statistics that stock Paimon cuts off wrongly.
 
-An upper bound is cut after 16 characters, and the last of them made the next one. Java has none after U+D7FF
-and writes a question mark, which is less: pypaimon would pass over files that hold rows.
+An upper bound is cut off after 16 characters, and the last one replaced by its successor. After U+D7FF Java
+writes a question mark, which is less, so pypaimon would skip files with matching rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _Test = Callable[[Any, Any, Any], bool]
 
 @cache
 def loosen_cut_bounds() -> None:
-    """In this process, for all tables."""
+    """Make pypaimon raise such bounds, in this process, for all tables. Idempotent."""
     for tester in Predicate.testers.values():
         tester.test_by_stats = _loosened(tester.test_by_stats)
 

@@ -1,8 +1,8 @@
-"""Times before 1677 and after 2262, of which pyarrow makes others without a word.
+"""Times before 1677 and after 2262, which pyarrow silently reads as other times.
 
-It counts nanoseconds in 64 bits in ORC files, and in Parquet files where a time has 96 bits: stock Paimon
-writes those of more than six digits so, and Hive all. Footers of ORC say which times there are; of Parquet
-files the columns are read once more.
+It counts nanoseconds in 64 bits: for ORC files, and for 96-bit times in Parquet files, which stock Paimon
+writes for more than six digits, and Hive always. ORC footers give the bounds of times; Parquet columns are
+read one more time.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from core.spark.datasource.unlike.orc_footer import time_bounds
 from core.table.definition.column_types import ColumnType
 from core.table.definition.stored_columns import KEY_PREFIX
 
-# As many milliseconds as 64 bits hold in nanoseconds, less the last second: bounds are rounded.
+# The most milliseconds that fit into 64 bits as nanoseconds, less one second, because bounds are rounded.
 _MOST_MS = (1 << 63) // 1_000_000 - 1_000
 _TIMES = ("TIMESTAMP", "TIMESTAMP_LTZ")
-# Paimon's writers have 64 bits for times of no more digits.
+# Paimon's writers use 64 bits for times of at most so many digits.
 _MOST_DIGITS = 6
-# What they call files, behind a prefix. Files that a table took over have kept other names.
+# Their names of files, after a prefix. Files that a table took over have other names.
 _UUID_AND_NUMBER = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-\d+\..*", re.DOTALL)
 
-# By the option that sets it.
+# The default prefixes, by the option that sets the prefix.
 _PREFIXES = {"data-file.prefix": "data-", "changelog-file.prefix": "changelog-"}
 
 
 def require_near_times(name: str, table: Any, columns: Collection[str], splits: Iterable[Any]) -> None:
-    """Raises `Refused` naming one of the `columns`, or of those that rows are merged by, with such a time.
+    """Raises `Refused` naming one of the `columns`, or a column by which rows are merged, with such a time.
 
-    `table` is pypaimon's. Of files without such columns nothing is read. Raises `Corrupt`.
+    `table` is pypaimon's. Files without columns of times are not read. Raises `Corrupt`.
     """
     for split in splits:
         wanted = set(columns)
@@ -57,7 +57,7 @@ def _format(file: Any) -> str:
 
 
 def _held(table: Any, file: Any, wanted: Collection[str]) -> dict[str, str]:
-    """Names of the wanted columns by their names in the file, where these may hold such times."""
+    """The wanted columns that may hold such times: names in the table by names in the file."""
     if _format(file) not in _READERS:
         return {}
     names = {field.id: field.name for field in table.fields if field.name in wanted}
@@ -80,7 +80,7 @@ def _is_written_by_paimon(table: Any, name: str) -> bool:
 
 
 def _far(table: Any, file: Any, held: Mapping[str, str]) -> Iterator[str]:
-    """The names, in the table, of the columns with such times."""
+    """Yield the names in the table of the columns with such times. Raises `Corrupt`."""
     read = _READERS[_format(file)]
     try:
         with table.file_io.new_input_stream(file.file_path) as source:

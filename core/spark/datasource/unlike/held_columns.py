@@ -1,7 +1,7 @@
-"""Files that hold some of a table's columns, as data evolution writes them, after columns were renamed.
+"""Files with some of a table's columns, as data evolution writes them, after columns were renamed.
 
-Their manifests tell those columns by the names of that time. pypaimon looks for the names of now, and would
-take what older files hold for the newest values.
+Their manifests name these columns by their old names. pypaimon looks for the current names, so it would take
+the values in older files for the newest.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from core.errors import Refused
 def require_names_kept(
     table: str, fields: Iterable[Any], written: Iterable[Any], held: Iterable[str]
 ) -> None:
-    """Raises `Refused` naming one of pypaimon's `fields` that a file of the schema `written` calls otherwise.
+    """Raises `Refused` naming one of pypaimon's `fields` that has another name in a file of schema `written`.
 
-    `held` are the names of the columns that the file holds.
+    `held` are the names of the columns that the file has.
     """
     ids = {field.name: field.id for field in written}
     names = {ids[name]: name for name in held if name in ids}

@@ -1,8 +1,8 @@
-"""Times of 96 bits in Parquet files, as their writers wrote them: pyarrow makes 64 bits of them.
+"""Read 96-bit times in Parquet files as their writers wrote them; pyarrow converts them to 64 bits.
 
-Each is a number of nanoseconds and a day. pyarrow reads them in nanoseconds, which overflow, or in
+Each consists of a number of nanoseconds and a day. pyarrow reads them in nanoseconds, which overflow, or in
 microseconds, where it takes the negative number that stock Paimon writes before 1970 for a huge one. So they
-are read as bytes, by a footer that calls them bytes: the pages of the two are alike.
+are read as bytes, with a changed footer that declares them as bytes: the pages of both types are equal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pypaimon.read.reader.parquet_page_index_reader import _Compact, _encode
 
-# Of `FileMetaData`, `RowGroup`, `ColumnChunk`; of `SchemaElement` and `ColumnMetaData` (parquet.thrift).
+# Field numbers of parquet.thrift: of `FileMetaData`, `RowGroup`, `ColumnChunk`; of `SchemaElement` and
+# `ColumnMetaData`.
 _ELEMENTS, _GROUPS, _KEY_VALUES = 2, 4, 5
 _CHUNKS, _META = 1, 3
 _TYPE, _LENGTH, _STATISTICS = 1, 2, 12
@@ -26,12 +27,12 @@ _WRITTEN = np.dtype([("nanos", "<i8"), ("day", "<i4")])
 # The day 1970-01-01.
 _EPOCH_DAY = 2_440_588
 _DAY_US = 86_400_000_000
-# More days than 64 bits hold in nanoseconds, and as many microseconds.
+# More days than fit into 64 bits as nanoseconds; and the most microseconds that do.
 _MOST_DAYS, _MOST_US = 107_000, (1 << 63) // 1_000
 
 
 def names_of_int96(metadata: pq.FileMetaData) -> set[str]:
-    """The top-level columns that hold such times."""
+    """The names of the top-level columns with such times."""
     columns = map(metadata.schema.column, range(metadata.num_columns))
     paths = [column.path for column in columns if column.physical_type == "INT96"]
     names = metadata.schema.to_arrow_schema().names if paths else []
@@ -39,9 +40,9 @@ def names_of_int96(metadata: pq.FileMetaData) -> set[str]:
 
 
 def far_columns(source: Any, metadata: pq.FileMetaData, columns: Collection[str]) -> set[str]:
-    """Those of the `columns` with a time that 64 bits do not hold in nanoseconds: before 1677 or after 2262.
+    """The `columns` with a time that doesn't fit into 64 bits as nanoseconds: before 1677 or after 2262.
 
-    `source` is the file, open for reading. Raises what pyarrow does.
+    `source` is the file, open for reading. Raises pyarrow's errors.
     """
     far: set[str] = set()
     parquet = pq.ParquetFile(source, metadata=_told_as_bytes(metadata))
@@ -55,7 +56,7 @@ def far_columns(source: Any, metadata: pq.FileMetaData, columns: Collection[str]
 def _told_as_bytes(metadata: pq.FileMetaData) -> pq.FileMetaData:
     written = pa.BufferOutputStream()
     metadata.write_metadata_file(written)
-    # An empty Parquet file: the footer, its length and the end mark behind the first mark.
+    # The written file is an empty Parquet file: a mark, the footer, its length and the end mark.
     footer = _Compact(written.getvalue().to_pybytes()[4:-8]).value(_STRUCT)
     for element in _items(footer, _ELEMENTS):
         if element.get(_TYPE) == (_I32, _INT96):
@@ -66,7 +67,7 @@ def _told_as_bytes(metadata: pq.FileMetaData) -> pq.FileMetaData:
             if column[_TYPE] == (_I32, _INT96):
                 column[_TYPE] = (_I32, _BYTES)
                 column.pop(_STATISTICS, None)
-    # pyarrow's own schema would still say that they are times.
+    # pyarrow's own schema in the footer would still declare them as times.
     footer.pop(_KEY_VALUES, None)
     text = _encode(_STRUCT, footer)
     return pq.read_metadata(pa.BufferReader(b"PAR1" + text + len(text).to_bytes(4, "little") + b"PAR1"))
@@ -78,7 +79,7 @@ def _items(fields: dict[int, Any], number: int) -> list[Any]:
 
 
 def _leaves(values: Any) -> Iterator[Any]:
-    """The arrays of such times in an array, however deep, without nulls."""
+    """The arrays of such times in an array, at any depth, without nulls."""
     kind = values.type
     if pa.types.is_fixed_size_binary(kind) and kind.byte_width == _WIDTH:
         yield values.drop_null()

@@ -1,6 +1,6 @@
-"""What the footer of an ORC file says of its times: pyarrow reads those files and has no word for it.
+"""Read the bounds of times from the footer of an ORC file, which pyarrow doesn't expose.
 
-Source: `orc_proto.proto` of Apache ORC. A footer is a message of protocol buffers, compressed in chunks.
+Source: `orc_proto.proto` of Apache ORC. A footer is a protocol buffers message, compressed in chunks.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-# Of `PostScript`, `Footer`, `Type` and `ColumnStatistics`.
+# Field numbers of `PostScript`, `Footer`, `Type` and `ColumnStatistics`.
 _FOOTER_LENGTH, _COMPRESSION = 1, 2
 _TYPES, _STATISTICS = 4, 7
 _KIND, _SUBTYPES, _NAMES = 1, 2, 3
 _COUNT, _TIMES = 1, 9
 _TIME_KINDS = (9, 18)
-# Least and greatest, as seen in the writer's zone and in UTC; nanoseconds follow.
+# Minimum and maximum, in the writer's zone and in UTC; other fields have their nanoseconds.
 _BOUNDS = (1, 2, 3, 4)
 _TAIL = 256
 
 
 class TimeBounds(NamedTuple):
-    """Milliseconds since 1970 that all times of a column lie between; both None where nothing is known."""
+    """The bounds of a column's times in milliseconds since 1970; both are None if they are unknown."""
 
     low: int | None
     high: int | None
@@ -33,9 +33,9 @@ _UNKNOWN = TimeBounds(None, None)
 
 
 def time_bounds(source: Any, size: int) -> dict[str, list[TimeBounds]]:
-    """By the name of a top-level column, for each column of times in it that has values.
+    """The bounds of each column of times with values, by the name of its top-level column.
 
-    `source` is a file open for reading, of `size` bytes. Raises `ValueError` for one that is not ORC.
+    `source` is a file open for reading, of `size` bytes. Raises `ValueError` if it is not an ORC file.
     """
     try:
         return _time_bounds(_footer(source, size))
@@ -85,7 +85,7 @@ def _decompressed(chunk: bytes, compression: int) -> bytes:
 
 
 def _lz4(chunk: bytes) -> bytes:
-    """pyarrow has to be told the length, which nobody has written down."""
+    """Decompress LZ4. pyarrow needs the length of the result, which ORC doesn't store."""
     made = bytearray()
     at = 0
     while at < len(chunk):
@@ -102,7 +102,7 @@ def _lz4(chunk: bytes) -> bytes:
 
 
 def _length(chunk: bytes, at: int, length: int) -> tuple[int, int]:
-    """A length that begins with four bits, and where it ends."""
+    """Read a length that begins with four bits; return it and the offset after it."""
     more = 255 if length == 15 else 0
     while more == 255:
         more = chunk[at]
@@ -124,7 +124,7 @@ def _time_bounds(footer: bytes) -> dict[str, list[TimeBounds]]:
 
 
 def _children(kind: dict[int, list[Any]]) -> list[int]:
-    """Ids are packed, or one by one."""
+    """The ids of a type's children, which are stored packed or one by one."""
     found: list[int] = []
     for each in kind.get(_SUBTYPES, ()):
         if isinstance(each, int):
@@ -144,7 +144,7 @@ def _below(types: list[dict[int, list[Any]]], place: int) -> Iterator[int]:
 
 
 def _bounds(statistics: bytes) -> TimeBounds | None:
-    """None where there is no value."""
+    """The bounds in a column's statistics; None if the column has no value."""
     fields = _fields_of(statistics)
     if fields.get(_COUNT) == [0]:
         return None
@@ -163,7 +163,7 @@ def _fields_of(message: bytes) -> dict[int, list[Any]]:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
-    """Numbers of fields with whole numbers and bytes."""
+    """Yield the fields of a message that are whole numbers or bytes, with their field numbers."""
     at = 0
     while at < len(message):
         tag, at = _varint(message, at)
@@ -184,7 +184,7 @@ def _fields(message: bytes) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(message: bytes, at: int) -> tuple[int, int]:
-    """A whole number and where it ends."""
+    """Read a varint; return it and the offset after it."""
     number = shift = 0
     while True:
         byte = message[at]

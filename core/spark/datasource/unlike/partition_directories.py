@@ -1,7 +1,7 @@
-"""Partitions by floating-point numbers and bytes: directories are named as the writer's Java prints values.
+"""Partitions by floating-point numbers and bytes: the writer's Java prints the names of their directories.
 
-pypaimon takes 0.0 and -0.0 for one partition, writes NaN otherwise, and Java has no name for bytes that
-it would find again. Rows are never wrong by that, but a file would be called lost that is not.
+pypaimon treats 0.0 and -0.0 as one partition and writes NaN differently, and Java's name for bytes differs
+each time. That never gives wrong rows, but an existing file would be reported as lost.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _UNSURE = frozenset({"FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES"})
 
 
 def require_directories_found(name: str, table: Any, splits: Iterable[Any]) -> None:
-    """Raises `Refused` naming a partition column of such a type where files are not found.
+    """Raises `Refused` naming the partition columns of such types if a file is not found.
 
-    `table` is pypaimon's. Of other tables no store is asked.
+    `table` is pypaimon's. For tables without such columns, the store is not accessed.
     """
     kinds = {field.name: str(field.type) for field in table.fields}
     unsure = [column for column in table.partition_keys if type_name(kinds[column]) in _UNSURE]

@@ -1,8 +1,8 @@
-"""Columns whose type was changed, while files of the older type are still read.
+"""Columns whose type was changed, while files with the older type are still read.
 
-pypaimon converts such values by Arrow's rules, and stock Paimon by its own. Where the two differ the column
-is refused by its name. Conditions on such a column are Spark's alone: statistics, buckets and dictionaries of
-older files hold values of the older type.
+pypaimon converts such values by Arrow's rules, stock Paimon by its own. If the two differ, the column is
+refused by name. Conditions on such a column are not pushed to pypaimon: statistics, buckets and dictionaries
+of older files have values of the older type.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from core.errors import Refused
 from core.table.definition.column_types import ColumnType
 
-# The most digits of each, and the most characters with a sign.
+# The most digits of each type.
 _DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
 _FAMILIES = {
     **dict.fromkeys((*_DIGITS, "INTEGER"), "integer"),
@@ -23,7 +23,7 @@ _FAMILIES = {
     **dict.fromkeys(("BINARY", "VARBINARY", "BYTES"), "bytes"),
     "NUMERIC": "DECIMAL",
 }
-# Pairs of families that Arrow converts as Paimon does, or fails to convert: whatever the lengths.
+# Pairs of families that Arrow converts as Paimon does, or fails to convert, for all lengths.
 _ALIKE = frozenset(
     {
         ("integer", "integer"),
@@ -41,17 +41,17 @@ _ALIKE = frozenset(
         ("text", "DATE"),
     }
 )
-# ORC fills CHAR up with spaces, and has all times to the nanosecond.
+# ORC pads CHAR with spaces, and stores all times in nanoseconds.
 _UNLIKE_ORC = ("CHAR", "TIMESTAMP", "TIMESTAMP_LTZ")
-# Digits of a second that Arrow has a type for.
+# The fractions of a second (in digits) for which Arrow has a type.
 _FRACTIONS = (0, 3, 6, 9)
 _DATE_LENGTH, _SECONDS_LENGTH, _FALSE_LENGTH = 10, 19, 5
-# Of decimals with more of them Arrow writes some with an exponent.
+# Arrow writes some decimals with a greater scale with an exponent.
 _MOST_PLAIN_DECIMALS = 6
 
 
 def converts_alike(old: ColumnType, new: ColumnType, *, is_orc: bool = False) -> bool:
-    """Whether pypaimon makes the same value of `new` of every value of `old` as stock Paimon, or fails."""
+    """Whether pypaimon converts every value of `old` to the same value of `new` as stock Paimon, or fails."""
     if old == new:
         return True
     pair = _family(old), _family(new)
@@ -77,7 +77,7 @@ def converts_alike(old: ColumnType, new: ColumnType, *, is_orc: bool = False) ->
 
 
 def columns_of_one_type(fields: Iterable[Any], schemas: Iterable[Any]) -> set[str]:
-    """The names of pypaimon's `fields` that have the same type in all of its `schemas` that have them."""
+    """The names of pypaimon's `fields` that have the same type in all `schemas` that contain them."""
     written: dict[int, list[Any]] = {}
     for schema in schemas:
         for field in schema.fields:
@@ -90,9 +90,9 @@ def columns_of_one_type(fields: Iterable[Any], schemas: Iterable[Any]) -> set[st
 
 
 def require_convertible(table: str, fields: Iterable[Any], written: Sequence[Any], *, is_orc: bool) -> None:
-    """Raises `Refused` naming a column of `fields` that files with the columns `written` have another way.
+    """Raises `Refused` naming one of `fields` that can't be converted from the columns `written` of files.
 
-    `is_orc`: some of them are ORC files.
+    `is_orc`: some of the files are ORC files.
     """
     by_id = {field.id: field for field in written}
     for field in fields:
@@ -116,14 +116,14 @@ def _integer(kind: ColumnType) -> str:
 
 
 def _room(kind: ColumnType) -> float:
-    """How many characters or bytes fit. None at all in CHAR, which Paimon fills up with spaces."""
+    """How many characters or bytes fit; -1 for CHAR, which Paimon pads with spaces."""
     if kind.name in ("STRING", "BYTES"):
         return math.inf
     return -1 if kind.name == "CHAR" else kind.first or 1
 
 
 def _longest_text(kind: ColumnType) -> float | None:
-    """Characters that any value may take; None where Arrow writes some otherwise than Paimon."""
+    """The most characters of a value as text; None if Arrow writes some values unlike Paimon."""
     match _family(kind):
         case "integer":
             return _DIGITS[_integer(kind)] + 1
@@ -131,7 +131,7 @@ def _longest_text(kind: ColumnType) -> float | None:
             return _FALSE_LENGTH
         case "DATE":
             return _DATE_LENGTH
-        # Arrow writes all digits of its unit, also where the type has fewer.
+        # Arrow writes all digits of its unit, even if the type has fewer.
         case "TIMESTAMP" if kind.fraction in (3, 6):
             return _SECONDS_LENGTH + 1 + kind.fraction
         case "text":
@@ -139,13 +139,13 @@ def _longest_text(kind: ColumnType) -> float | None:
         case "bytes":
             return math.inf
         case "DECIMAL" if kind.decimal[1] <= _MOST_PLAIN_DECIMALS:
-            # A sign, a zero and the point.
+            # The digits, a sign, a zero and the point.
             return kind.decimal[0] + 3
     return None
 
 
 def _leaves(old: Any, new: Any) -> Iterator[tuple[ColumnType, ColumnType]]:
-    """The types of single values in two types, side by side; a pair of unlike types where the shapes part."""
+    """The pairs of atomic types in two types; a pair of different types where the shapes differ."""
     match type(old).__name__, type(new).__name__:
         case "AtomicType", "AtomicType":
             yield ColumnType.of(old.type), ColumnType.of(new.type)
@@ -165,5 +165,5 @@ def _leaves(old: Any, new: Any) -> Iterator[tuple[ColumnType, ColumnType]]:
 
 
 def type_words(kind: Any) -> str:
-    """A type of pypaimon's as Paimon writes it."""
+    """A type of pypaimon's in Paimon's notation."""
     return str(getattr(kind, "type", kind))

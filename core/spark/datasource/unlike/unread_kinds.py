@@ -1,4 +1,4 @@
-"""Types of columns that pyarrow can't read of files of some formats: refused by the column's name."""
+"""Types of columns that pyarrow can't read from files of some formats: the column is refused by name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from core.errors import Refused
 from core.spark.datasource.field_types import atoms, written_fields
 
-# What pyarrow says of a Parquet file where a VECTOR is null.
+# pyarrow's message for a Parquet file in which a VECTOR is null.
 _NULL_VECTOR = "Expected all lists to be of size"
 _HINT = "Leave it out; a stock engine reads it."
 
@@ -18,7 +18,7 @@ def require_kinds_read(name: str, table: Any, fields: Iterable[Any], splits: Ite
     variants = {field.id: field.name for field in fields if "VARIANT" in atoms(field.type)}
     files = (file for split in splits if variants for file in split.files)
     for schema_id in {file.schema_id for file in files if file.file_name.lower().endswith(".orc")}:
-        # Files from before it was added have none.
+        # Files from before the column was added don't have it.
         for field in written_fields(table, schema_id):
             if field.id in variants:
                 column = variants[field.id]
@@ -28,7 +28,7 @@ def require_kinds_read(name: str, table: Any, fields: Iterable[Any], splits: Ite
 
 
 def refuse_null_vector(table: str, fields: Iterable[Any], error: Exception) -> None:
-    """Raises `Refused` where `error` is pyarrow's of a VECTOR without a value, which it can't read."""
+    """Raises `Refused` if `error` is pyarrow's for a VECTOR that is null, which it can't read."""
     vectors = [field.name for field in fields if type(field.type).__name__ == "VectorType"]
     if vectors and _NULL_VECTOR in str(error):
         raise Refused(
