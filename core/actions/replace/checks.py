@@ -21,7 +21,7 @@ from core.table.reading import numbered
 
 
 def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
-    """The takeover as it is now. Raises `Refused`, with both states, when it is not what the plan saw."""
+    """Survey the takeover again. Raises `Refused`, with both states, when it differs from the plan's."""
     files, seen = context.files, str(plan.arguments["seen"])
     try:
         branch = branch_root(files, table, str(plan.arguments["name"]))
@@ -35,7 +35,7 @@ def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
 
 
 def require_free(context: Context, takeover: Takeover, replacement: Replacement) -> None:
-    """Raises `Refused` for what came in the way since the plan was made."""
+    """Raises `Refused` for obstacles that appeared since the plan was made."""
     refusals = claim_refusals(context, takeover.main.root)
     if replacement.drops_previous:
         refusals += loss_refusals(context.files, takeover)
@@ -53,9 +53,10 @@ def require_free(context: Context, takeover: Takeover, replacement: Replacement)
 
 
 def require_still(hold: Hold, replacement: Replacement, progress: Progress) -> None:
-    """The point of no return: main is as planned, and the branch, if it moved, went on from there.
+    """The point of no return: main is as planned, and the branch is too, or has only gone on from there.
 
-    Its jobs keep running: what they commit goes along. Raises `Refused`, with both states, and `TakenOver`.
+    Its jobs keep running, and main gets their commits too. Raises `Refused`, with both states, and
+    `TakenOver`.
     """
     context, table, between = hold.context, hold.table, sides(hold.table, replacement)
     files = context.files
@@ -78,7 +79,7 @@ def require_still(hold: Hold, replacement: Replacement, progress: Progress) -> N
 
 
 def clash_refusals(takeover: Takeover) -> list[Refusal]:
-    """Tags that would meet and are not the same."""
+    """Tags of main and the branch with one name and different snapshots."""
     if not takeover.clashes:
         return []
     reason = f"Tags of one name hold different snapshots: {', '.join(takeover.clashes)}"
@@ -86,7 +87,7 @@ def clash_refusals(takeover: Takeover) -> list[Refusal]:
 
 
 def claim_refusals(context: Context, root: Root) -> list[Refusal]:
-    """A savepoint that is being made in a root which is to move would lose its tag."""
+    """Refusals for savepoints in the making, because moving their root would lose their tags."""
     refusals = []
     for number in claimed_ids(context, root.table):
         claim = read_claim(context, root.table, number)
@@ -97,7 +98,7 @@ def claim_refusals(context: Context, root: Root) -> list[Refusal]:
 
 
 def loss_refusals(files: Files, takeover: Takeover, besides: Root | None = None) -> list[Refusal]:
-    """The savepoints that would go with a main that is dropped; `besides` is its own copy."""
+    """The savepoints that dropping main would lose; `besides` is the archive, main's own copy."""
     alone = [
         str(each)
         for each in savepoints_held_alone(files, takeover.main.root, besides)
@@ -115,13 +116,13 @@ def late_in(files: Files, archive: Root, replacement: Replacement) -> str:
     if tags := sorted({*lineage.tag_names()}.difference(replacement.main_tags)):
         return f"tag {', '.join(tags)} was made there meanwhile"
     committed = [number for number in lineage.snapshot_ids() if number > replacement.main_head]
-    # What a late commit stands on is the previous main's: without that it can't be rescued.
+    # A late commit is built on the previous main's snapshots, and can't be rescued without them.
     committed += [each.id for each in stray_commits(files, archive.table)]
     return f"snapshot {committed[-1]} was committed there meanwhile" if committed else ""
 
 
 def _has_expired(files: Files, between: Sides, replacement: Replacement) -> bool:
-    """Whether snapshots that were copied have gone since: the copies would hold nothing."""
+    """Whether copied snapshots have expired since, so that the copies have no files."""
     there = set(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
     if not there.issuperset(replacement.older):
         return True
@@ -131,7 +132,7 @@ def _has_expired(files: Files, between: Sides, replacement: Replacement) -> bool
 
 
 def _went_on(files: Files, replacement: Replacement, now: RootState) -> bool:
-    """Whether the branch still holds what was planned, and stock retention is off in its newest schema."""
+    """Whether the branch still has the planned state, and its newest schema disables stock retention."""
     path = now.root.schema(now.schema_id)
     if not is_protected(now.schema, path) or now.schema_id != replacement.branch_schema_id:
         return False

@@ -1,7 +1,7 @@
 """`replace-main-branch --layout overwrite`: main gets the branch's rows, as one new commit of its own.
 
-For tables that other engines use by their plain name: nothing moves, no id is used again, and main stays what
-it is. Taking it back is a rollback.
+For tables that other engines use by their plain name: nothing moves, no id is used again, and the same root
+stays main. A rollback takes it back.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plan of a replacement of main, as a person reads it: what changes for whom, first of all."""
+"""The plan of a replacement of main for a person. It says first of all what changes for whom."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
 from core.table.records import TableSchema
 from core.table.savepoints import SavepointManager
 
-# Writers of this project begin their commit users so.
+# The commit users of Paimark's writers begin with it.
 _OURS = "paimark"
 _SHOWN = 5
 
 
 def describe(context: Context, takeover: Takeover, archive: str | None, *, drops_previous: bool) -> Plan:
-    """`archive` is the branch that the table directory's main is kept as; None when main is a branch."""
+    """The plan. `archive` is the branch that keeps the table directory's main; None when main is a branch."""
     main, branch = takeover.main, takeover.branch
     table, name = main.root.table, branch.root.label
     refusals = unreadable_refusals(context, branch)
@@ -69,7 +69,7 @@ def _freed(context: Context, takeover: Takeover, archive: str | None) -> tuple[F
         *changelog_refusals(files, main),
         *loss_refusals(files, takeover),
     ]
-    # What the branch gets a copy of is not lost with main.
+    # The files that the branch gets copies of are not lost with main.
     kept = [main.snapshot(each) for each in takeover.older] + [main.tag(each) for each in takeover.tags]
     try:
         to_delete = root_to_delete(files, main, frozenset(kept))

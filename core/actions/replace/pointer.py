@@ -1,6 +1,6 @@
 """Replace main, step by step, by the main-branch file. Each step is idempotent.
 
-Before the main-branch file names the branch, everything is taken back; from then on it is finished.
+Before the main-branch file names the branch, everything can be taken back; after it, everything is finished.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
 
 
 class Replacement(Record, frozen=True, kw_only=True):
-    """The state of a replacement in the journal, by which it is taken back or finished.
+    """The state of a replacement in the journal, from which it is taken back or finished.
 
-    `previous` was main before, None for the table directory, which is then kept as branch `archive`.
-    Snapshots `first_older` to `last_older`, `tags` and `schema_ids` are copied to the branch;
-    `earliest_hint`, `branch_schema` and `main_schema` are what stood there before, `seen` what the plan saw
-    of both. The digests tell the copies from what somebody else puts in their place. `main_head` and
-    `main_tags` are what a previous main had that is to be dropped: what it got later nobody agreed to lose.
-    `shared` is the newest snapshot that both have.
+    `previous` was main before (None: the table directory, which is then kept as branch `archive`). Snapshots
+    `first_older` to `last_older`, `tags` and `schema_ids` are copied to the branch. `earliest_hint`,
+    `branch_schema` and `main_schema` are the earlier contents of these files; `seen` describes main and
+    branch at the plan. The digests distinguish the copies from other files at their paths. `main_head` and
+    `main_tags` belong to a main that is to be dropped: it is kept if it got more later, because nobody agreed
+    to lose that. `shared` is the newest snapshot that both have.
     """
 
     branch: str
@@ -126,7 +126,7 @@ def sides(table: TablePath, replacement: Replacement) -> Sides:
 
 
 def prepare(hold: Hold, replacement: Replacement, progress: Progress) -> None:
-    """Everything before the point of no return; it only adds. Raises `Refused` for what is in the way."""
+    """Do everything before the point of no return; it only adds files. Raises `Refused` for an obstacle."""
     files = hold.context.files
     between = sides(hold.table, replacement)
     copied = _older_names(replacement)
@@ -145,9 +145,9 @@ def prepare(hold: Hold, replacement: Replacement, progress: Progress) -> None:
 
 
 def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schema: bytes) -> None:
-    """Put an archived main back into the table directory, its schema `schema_id` as it was before.
+    """Copy an archived main back into the table directory; its schema `schema_id` gets back its old bytes.
 
-    Schemas come last and downwards: the first that stock engines see is the newest.
+    Schemas are written last, in descending order: the first one that stock engines see is the newest.
     """
     own, names = table.root(), list(root_files(files, archive))
     for part in PARTS:
@@ -161,7 +161,7 @@ def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schem
 
 
 def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
-    """When the table directory is main again: the barrier, and the tags that only guarded, leave it.
+    """After the table directory became main again: remove the barrier, and the tags that were only guards.
 
     The guard of a snapshot that main has itself stays, as main's tag: the branch keeps that snapshot.
     """
@@ -192,7 +192,9 @@ def take_back(
     progress: Progress,
     goes: Callable[[bool], bool],
 ) -> None:
-    """Remove what `prepare` added, as far as it came; `goes` is as of `take_back_copy`, for the archive."""
+    """Remove the files that `prepare` added so far; `goes` is the one of `take_back_copy`, for
+    the archive.
+    """
     between = sides(table, replacement)
     branch = between.branch
     if between.archive is not None:
@@ -203,12 +205,13 @@ def take_back(
         and _hint(files, branch) == str(replacement.first_older)
     ):
         files.replace(branch.earliest_hint, replacement.earliest_hint.encode())
-    # Nobody else writes snapshots as old; tags and schemas that are no copies are somebody's, and stay.
+    # No other writer writes such old snapshots; tags and schemas that are no copies belong to others, and
+    # stay.
     copied = _older_names(replacement)
     snapshots = part_of(copied, SNAPSHOTS)
     schemas_there = part_of(copied, SCHEMAS)
     delete_files(files, branch, [*reversed(snapshots), *_copied_tags(files, branch, replacement)])
-    # Main's schemas are never rewritten, and stay as long as it does.
+    # Main's schemas are never rewritten, and exist as long as main.
     delete_files(files, branch, list(same_files(files, between.main, branch, schemas_there)))
     schema = branch.schema(replacement.branch_schema_id)
     original = replacement.branch_schema.encode()
@@ -222,9 +225,9 @@ def take_back(
 
 
 def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] | None = None) -> None:
-    """Take out of a copy of main's snapshots what expired in the table directory since: its files have gone.
+    """Remove from a copy of main's snapshots those that expired in the table directory: their files are gone.
 
-    `copied` are those that are copies; all when None.
+    `copied` are the ids of copies; all when None.
     """
     there = numbered(files.names(main.snapshots), SNAPSHOT_PREFIX)
     kept = numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)
@@ -237,9 +240,9 @@ def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] |
 
 
 def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: Collection[str]) -> None:
-    """Take from a branch that is not main any more its copies of main's past: they would outlive its files.
+    """Remove from a branch that is no longer main its copies of main's past: they would outlive their files.
 
-    Snapshots stay where main lacks one of them, as ids must not have gaps. Idempotent.
+    The snapshots stay if main lacks one of them, because ids must not have gaps. Idempotent.
     """
     files_of_tags = [f"{TAGS}/{TAG_PREFIX}{each}" for each in tags]
     delete_files(files, branch, list(same_files(files, main, branch, files_of_tags)))
@@ -252,11 +255,12 @@ def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: 
 
 
 def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
-    """While a branch is main: leave nothing in the table directory but guards and the notice.
+    """While a branch is main: leave only guards and the notice in the table directory.
 
-    Of the previous main only what `archive` holds goes; what was written since that copy is copied first. A
-    commit that is not built on the archive's newest stays to be found. The barrier comes before snapshots go,
-    and schemas go first, so that stock engines fail rather than read an empty table.
+    Files of the previous main are deleted only if `archive` has them; files written since that copy are
+    copied first. A commit that is not built on the archive's newest stays as a stray commit. The barrier is
+    written before snapshots are deleted, and schemas are deleted first, so that stock engines fail and do not
+    read an empty table.
     """
     own = table.root()
     if archive is not None:
@@ -281,7 +285,7 @@ def clear_table_directory(files: Files, table: TablePath, main: Root, archive: R
 
 
 def clean_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
-    """Remove the half-written files of who was killed while the table directory changed."""
+    """Remove the half-written files of processes that were killed while changing the table directory."""
     own = table.root()
     names = {name.rpartition("/")[2] for name in (root_files(files, archive) if archive else {})}
     guarded = {name.rpartition("/")[2] for name in part_of(root_files(files, main), TAGS)}
@@ -297,7 +301,7 @@ def _schemas_ascending(names: list[str]) -> list[str]:
 
 
 def _own_schemas(files: Files, archive: Root, schema_id: int, schema: bytes) -> dict[str, bytes]:
-    """The schemas that retention was switched off in, with what stood there before."""
+    """The schemas in which retention was switched off, with their earlier bytes."""
     source = archive.schema(schema_id)
     changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{schema_id}": schema}
     before = decoded(schema, source).get("options") or {}
@@ -309,7 +313,7 @@ def _own_schemas(files: Files, archive: Root, schema_id: int, schema: bytes) -> 
 
 
 def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
-    """Tags, consumers, changelogs and schemas that came after the archive was written."""
+    """Copy tags, consumers, changelogs and schemas that appeared after the archive was written."""
     known, guarded = root_files(files, archive), part_of(root_files(files, main), TAGS)
     late = [
         name
@@ -323,21 +327,23 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
         path = f"{own.directory}/{name}"
         changed[name] = with_options(files.read(path), RETENTION_OFF, path)
     copy_files(files, own, archive, late, changed)
-    # A tag that its maker took back meanwhile: it looks for a copy after that, and this looks after copying.
+    # If a tag's maker takes it back, either it finds this copy afterwards, or this check after copying sees
+    # it.
     tags = part_of(late, TAGS)
     there = files.read_many(f"{own.directory}/{name}" for name in tags)
     delete_files(files, archive, [name for name, data in zip(tags, there, strict=True) if data is None])
 
 
 def _append_late(files: Files, own: Root, archive: Root) -> None:
-    """Give the archive the commits that jobs made to the table directory until the barrier stood there.
+    """Append to the archive the commits that jobs made to the table directory before the barrier was there.
 
-    That is long where the replacement died. Idempotent.
+    If the replacement's process died, that may be a long time. Idempotent.
     """
     there = numbered(files.names(own.snapshots), SNAPSHOT_PREFIX)
     kept = numbered(files.names(archive.snapshots), SNAPSHOT_PREFIX)
     late = [number for number in there if not kept or number > kept[-1]]
-    # Where all that the archive had has expired here, and is dropped there, these are what main became.
+    # If all snapshots of the archive have expired here and were dropped there, the late ones are main's
+    # sequel.
     if not late or (kept and (late[0] != kept[-1] + 1 or not _is_same_newest(files, own, archive, kept[-1]))):
         return
     last: int | None = None
@@ -347,13 +353,13 @@ def _append_late(files: Files, own: Root, archive: Root) -> None:
         if data is None or not (files.create(path, data) or files.read(path) == data):
             break
         last = number
-    # Once: each time lists the archive. Engines look past a hint that is behind.
+    # Only once, because each call lists the archive. Engines look beyond an outdated hint.
     if last is not None:
         point_at_newest(files, archive, last)
 
 
 def _is_same_newest(files: Files, own: Root, archive: Root, number: int) -> bool:
-    """Whether both have the snapshot; the table directory's has gone where this is done a second time."""
+    """Whether both have the snapshot. On a repeated run the table directory's is gone."""
     here, kept = files.read_many([own.snapshot(number), archive.snapshot(number)])
     return here is None or here == kept
 
@@ -364,13 +370,13 @@ def _archive(files: Files, main: Root, archive: Root, replacement: Replacement) 
     switched_off = with_options(
         replacement.main_schema.encode(), RETENTION_OFF, main.schema(replacement.main_schema_id)
     )
-    # The hints last, and schemas first: a root is never seen without one.
+    # Schemas first, so that a root always has one; hints last.
     for part in PARTS:
         copy_files(files, main, archive, part_of(names, part), {newest: switched_off})
 
 
 def _older_names(replacement: Replacement) -> list[str]:
-    """Files of main from before the fork that the branch lacks: newest snapshot first, leaving no gap."""
+    """Files of main before the fork that the branch lacks: newest snapshot first, so that no gap appears."""
     return [
         *(f"{SCHEMAS}/{SCHEMA_PREFIX}{each}" for each in replacement.schema_ids),
         *(f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in reversed(replacement.older)),
@@ -385,7 +391,7 @@ def _switched_off(branch: Root, replacement: Replacement) -> bytes:
 
 
 def _copied_tags(files: Files, branch: Root, replacement: Replacement) -> list[str]:
-    """The paths below the branch of its copies of main's tags, also of those that main has no more."""
+    """The paths below the branch of its copies of main's tags, including tags that main has lost."""
     digests = _digests(files, [branch.tag(name) for name in replacement.tags])
     pairs = zip(replacement.tags, replacement.tag_digests, digests, strict=True)
     return [f"{TAGS}/{TAG_PREFIX}{name}" for name, was, now in pairs if was == now]

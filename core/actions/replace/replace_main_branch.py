@@ -1,7 +1,7 @@
-"""`replace-main-branch`: a branch becomes main, and its own files stay where they are.
+"""`replace-main-branch`: a branch becomes main, and its own files stay in place.
 
-The main-branch file is what makes it main: written whole, once. Before that everything is taken back, after
-it everything is finished.
+The commit is the main-branch file, which is written once, completely. Before it everything can be taken back,
+after it everything is finished.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class ReplaceMain(Change[Replacement]):
-    """The main-branch file names the branch: that is the commit."""
+    """Replace main; the commit is the main-branch file that names the branch."""
 
     State = Replacement
 
@@ -121,7 +121,8 @@ class ReplaceMain(Change[Replacement]):
         files, between = self.work.files, self._sides
         ids = numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX)
         if between.archive is not None and ids:
-            # Nothing expires until the archive has all: other engines know the table directory for main.
+            # Other engines take the table directory for main, so its expiry is held until the archive has
+            # everything.
             hold_expiry(files, between.main, self.work.token, ids[0])
         prepare(hold, self.state, self.work.progress)
 
@@ -137,14 +138,15 @@ class ReplaceMain(Change[Replacement]):
         files, table, between, progress = self.work.files, self.work.table, self._sides, self.work.progress
         if _CLEARED not in hold.steps:
             progress(f"branch {self.state.branch} is main")
-            # What was merged into main before both parted is in the branch too.
+            # Merges into main before the fork are in the branch too.
             merge_history.hand_on(files, between.main, between.branch, self.state.shared)
             if between.archive is not None:
                 merge_history.hand_on(files, between.main, between.archive)
             if _CLEARING not in hold.steps and between.archive is not None:
-                # Until the barrier stands other engines take the table directory for main, and expire there.
+                # Until the barrier is there, other engines take the table directory for main, and expire
+                # there.
                 put_barrier(files, table, between.branch.label)
-                # Who listed the snapshots before it stood does not know of the archive.
+                # A process that listed the snapshots before does not know the archive.
                 count = len(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
                 wait_for_cleanings(self.work.context, count, progress)
                 drop_expired(files, between.main, between.archive)
@@ -169,7 +171,9 @@ class ReplaceMain(Change[Replacement]):
         self._release()
 
     def _goes(self, hold: Hold, is_less: bool) -> bool:
-        """Whether the archive goes, also where main lost some of it. Half gone, that can't be told again."""
+        """Whether to delete the archive, even if main lost some of it. A half-deleted one can't be judged
+        again.
+        """
         files, between = self.work.files, self._sides
         if between.archive is None:
             return False
@@ -184,7 +188,7 @@ class ReplaceMain(Change[Replacement]):
         return True
 
     def _release(self) -> None:
-        """Let expiry pass again. Idempotent."""
+        """Let expiry continue. Idempotent."""
         between = self._sides
         if between.archive is not None:
             for root in (between.main, between.archive):

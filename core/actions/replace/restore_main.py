@@ -1,7 +1,7 @@
-"""`recover --main NAME`: another branch becomes main where the one that the main-branch file names is gone.
+"""`recover --main NAME`: make another branch main, if the branch that the main-branch file names is gone.
 
-Another engine can delete the branch that is main. The main before it is kept whole, as a branch: it is made
-main from where it lies.
+Another engine can delete the branch that is main. The previous main still exists, as a branch, and becomes
+main without being moved.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from core.table.names import checked_name, near_or_there
 
 
 def plan(context: Context, table: TablePath, name: str) -> Plan:
-    """Raises `Refused` where the branch that is main is there, and for no such branch."""
+    """Raises `Refused` if the branch that is main exists, or there is no branch `name`."""
     branch_state = _find(context.files, table, name)
     gone = main_branch_name(context.files, table)
     return Plan(
@@ -52,7 +52,7 @@ class RestoreState(msgspec.Struct, frozen=True):
 
 
 class RestoreMain(Change[RestoreState]):
-    """The main-branch file names the branch: that is the commit."""
+    """Restore main; the commit is the main-branch file that names the branch."""
 
     State = RestoreState
 

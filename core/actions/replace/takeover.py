@@ -23,11 +23,11 @@ from core.table.savepoints import SavepointManager, tagged_savepoints
 
 @dataclass(frozen=True)
 class Takeover:
-    """Main, the branch, and what of main's past the branch lacks.
+    """Main, the branch, and the parts of main's past that the branch lacks.
 
-    `older` are the ids of main's snapshots that continue the branch's own downwards without a gap; `tags` and
-    `schema_ids` those of main's from before the fork. `clashes` are tags of one name at two snapshots;
-    `has_gap` when the branch has expired its own past, so that main's does not continue it.
+    `older` are the ids of main's snapshots directly below the branch's own, without a gap; `tags` and
+    `schema_ids` are main's from before the fork. `clashes` are tag names at two different snapshots;
+    `has_gap` is true when the branch has expired its own past, so that main's does not continue it.
     """
 
     main: RootState
@@ -54,7 +54,7 @@ def survey_takeover(files: Files, main: Root, branch: Root) -> Takeover:
     fork = find_fork(left, right)
     shared = fork.snapshot_id if fork.is_proven else None
     tags, clashes = _older_tags(left, right, shared)
-    # The newest snapshots last: what moved meanwhile shows as soon as it can.
+    # The newest snapshots are read last, so that a concurrent move is noticed.
     schema_ids = _older_schemas(left, right)
     begins = right.snapshot_ids[0] if right.snapshot_ids else 0
     return Takeover(
@@ -85,7 +85,7 @@ def unreadable_refusals(context: Context, branch: RootState) -> list[Refusal]:
 
 
 def savepoints_held_alone(files: Files, root: Root, besides: Root | None = None) -> list[int]:
-    """The ids of the savepoints whose tag no root but this one, and `besides`, holds."""
+    """The ids of the savepoints whose tag exists only in this root, and in `besides`."""
     table = root.table
     own = [each.id for each in SavepointManager(files, table).of_root(root)]
     if not own:
@@ -96,7 +96,7 @@ def savepoints_held_alone(files: Files, root: Root, besides: Root | None = None)
 
 
 def moved(table: TablePath, was: str, now: str) -> Refused:
-    """Says both states."""
+    """The refusal that names both states."""
     if was == now:
         now = "there still, with another schema or other files"
     return Refused(
@@ -106,7 +106,7 @@ def moved(table: TablePath, was: str, now: str) -> Refused:
 
 
 def _older_snapshots(main: Side, branch: Side, shared: int | None) -> range:
-    """Main's ids right below the branch's own, as far as they go without a gap."""
+    """Main's ids directly below the branch's own, down to the first gap."""
     if shared is None or not branch.snapshot_ids or branch.snapshot_ids[0] > shared + 1:
         return range(0)
     there = set(main.snapshot_ids)
@@ -130,7 +130,7 @@ def _older_tags(main: Side, branch: Side, shared: int | None) -> tuple[tuple[str
 
 
 def _older_schemas(main: Side, branch: Side) -> tuple[int, ...]:
-    """Main's schemas that the branch lacks among its own: a newer one would become the branch's newest."""
+    """Main's schemas that the branch lacks, below its newest: a newer one would become its newest."""
     ids = branch.lineage.schema_ids()
     newest = ids[-1] if ids else -1
     return tuple(each for each in main.lineage.schema_ids() if each < newest and each not in set(ids))

@@ -1,7 +1,7 @@
-"""Whether an archive holds what was copied to it and nothing else, whatever became of main since.
+"""Whether an archive has exactly the files that were copied to it, whatever happened to main since.
 
-Another engine may roll main back between the crash and the recovery, or delete tags that it made by itself:
-the archive has more than main then, and is nobody's work for all that.
+Between the crash and the recovery another engine may roll main back, or delete tags that it made by itself.
+The archive then has more than main, although nobody has worked on it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from core.table.layout import Root
 
 
 def nothing_came(files: Files, archive: Root, main: Root, replacement: Replacement) -> bool:
-    """Whether it has no later commit than main had, and no tag that neither had nor has."""
+    """Whether it has no later commit than main had, and no tag that main neither had nor has."""
     return not has_more(files, archive, replacement.main_head, main, replacement.main_tags)
 
 
 def is_whole_copy(files: Files, archive: Root, replacement: Replacement) -> bool:
-    """Whether its newest commit is the very one that main had: those before it were copied earlier.
+    """Whether its newest commit is exactly main's: the earlier ones were copied before it.
 
-    False where that was not copied yet: a job may have made a commit of such an id.
+    False if that commit was not copied yet: a job may have made a commit with that id.
     """
     head = read_if_there(files, archive.snapshot(replacement.main_head))
     return head is not None and fingerprint(head) == replacement.main_head_digest

@@ -1,4 +1,4 @@
 """Main gets other rows through Spark, as one commit.
 
-Begin with `rewrite_main`; `insert` is INSERT, whose commit holds no lock.
+Begin with `rewrite_main`.
 """

@@ -17,7 +17,7 @@ _TEXTS = ("CHAR", "VARCHAR", "STRING")
 
 
 def column_refusals(then: TableSchema, what: str, start: RewriteBase) -> list[Refusal]:
-    """Columns of `then`, the definition of `what`, that main dropped or made narrower, by name."""
+    """Refusals for columns of `then`, the definition of `what`, that main dropped or made narrower."""
     now = {field.id: field for field in start.schema.fields}
     name, refusals = start.root.table.full_name, []
     for field in then.fields:
@@ -41,7 +41,7 @@ def _key_refusals(then: TableSchema, start: RewriteBase) -> list[Refusal]:
 
 
 def holds(now: object, then: object) -> bool:
-    """Whether every value of the type it was has one of the type it is."""
+    """Whether every value of the earlier type fits the present one."""
     if not isinstance(now, str) or not isinstance(then, str):
         return _without_nullability(now) == _without_nullability(then)
     if now.removesuffix(" NOT NULL") == then.removesuffix(" NOT NULL"):

@@ -1,7 +1,7 @@
-"""Give main other rows through Spark, as one commit: base of merge, overwrite, rollback and their undo.
+"""Give main other rows through Spark, as one commit: the base of merge, overwrite, rollback and their undo.
 
-A job may commit to main faster than rows are written. Then they are written again on what it committed, and
-a savepoint keeps that, as it kept what was newest before.
+A job may commit to main while rows are written. Then they are written again on its commit, and a savepoint
+keeps that state, like the first one before.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from core.table.lineage.commits import Overwritten, overwritten
 from core.table.lineage.forks import Side
 from core.table.records import Point, Snapshot, point_of
 
-# How often rows are written again beside a job that commits to main all the time.
+# How often rows are written again while a job keeps committing to main.
 _TRIES = 20
 TRY, _SAFE = "writes its rows", "a savepoint keeps main as it was"
 _RECORDED = "what it did is recorded"
@@ -48,7 +48,7 @@ class _Safe(msgspec.Struct, frozen=True):
 
 
 class _Made(msgspec.Struct, frozen=True):
-    """The snapshot that was committed, where it is known."""
+    """The committed snapshot, if it is known."""
 
     made: dict[str, Any] | None = None
 
@@ -70,7 +70,7 @@ P = TypeVar("P", bound=Planned)
 class RewriteMain(Change[S]):
     """A change whose commit is one snapshot of main. `made` is that snapshot once it is known."""
 
-    # Whether it is a failure when the engine had nothing to write.
+    # Whether the change fails if the engine had nothing to write.
     fails_when_nothing_written = True
 
     def __init__(self, work: Work, state: S) -> None:
@@ -96,21 +96,23 @@ class RewriteMain(Change[S]):
 
     @abstractmethod
     def rows(self, start: RewriteBase) -> QueryRows | None:
-        """The rows that main gets, on this state of it; None where it has them already. Raises `Refused`."""
+        """The rows for main in this state; None if main has them already. Raises `Refused`."""
 
     def safety_comment(self) -> str | None:
-        """Why a savepoint keeps main as it was; None for a change that needs none."""
+        """The comment of the savepoint that keeps main's earlier state; None for a change that needs none."""
         return None
 
     def follow(self, start: RewriteBase) -> None:
-        """Main moved on while rows were written. Raises `Refused` where the change can't go on from there."""
+        """Called when main moved while rows were written. Raises `Refused` if the change can't go on from
+        there.
+        """
         raise Refused(
             f"main of {self.work.table.full_name} moved while its rows were written",
             "Nothing was committed: make a new plan.",
         )
 
     def target(self, start: RewriteBase) -> RewriteBase:
-        """Main with the schema that the rows are written by."""
+        """Main with the schema in which the rows are written."""
         return start
 
     def prepare(self, hold: Hold) -> None:
@@ -127,13 +129,13 @@ class RewriteMain(Change[S]):
                 self.made = head
                 return {"made": head.as_written()}
             if number == 1:
-                # From the first head on, so that a recovery can tell the result of each try.
+                # From the first head on, so that a recovery can find out the result of each try.
                 hold_expiry(work.files, start.root, work.token, head.id + 1)
             hold.note(TRY, {"head": head.as_written()})
             try:
                 made = rewrite(work.context, self.target(start), rows, hold, work.progress)
             except Overwritten:
-                # Another may have built on it: its rows would come twice.
+                # Another writer may have built on it, and its rows would then come twice.
                 raise
             except (Refused, Unavailable) as error:
                 if not self._has_moved(start) or number == _TRIES:
@@ -169,34 +171,36 @@ class RewriteMain(Change[S]):
         self._remember(hold)
         self.before = self.head(hold)
         if _RECORDED not in hold.steps:
-            # The last look before it is called done. A person who says that it was committed has looked.
+            # The last check before success is reported. A person who says that it was committed has checked.
             if self.made is not None and not self.is_assumed and self.is_overwritten(hold):
                 raise overwritten(self.root, self.made.id)
             if self.made is None:
                 self.landed(hold)
             self.record(hold)
             hold.note(_RECORDED, None if self.made is None else {"made": self.made.as_written()})
-        # From here on its commit may expire: a recovery finds all in the journal.
+        # From here on the commit may expire: a recovery finds everything in the journal.
         release_expiry(self.work.files, self.root, self.work.token)
 
     @property
     def moved(self) -> tuple[Point, Point]:
         """Main's newest snapshot before and after, once finished.
 
-        Where somebody had to say that it was committed, nothing but its id is known of the commit: the
-        point is of no snapshot then, so that nothing takes a later state of main for it.
+        If a person had to say that the commit was made, only its id is known. The point then names no
+        existing snapshot, so that a later state of main is not taken for it.
         """
         assert self.before is not None
         lost = Point(id=self.before.id + 1, delta_manifest_list="")
         return point_of(self.before), lost if self.made is None else point_of(self.made)
 
     def moved_back(self, *, branch: str = "", to: str | None = None) -> Undoable | None:
-        """The undo entry; None where the commit has expired, and so can't be main's newest state."""
+        """The undo entry; None if the commit has expired, because main's newest state can't be that commit
+        then.
+        """
         return None if self.made is None else move_of(self.work, self.root, *self.moved, branch=branch, to=to)
 
     @abstractmethod
     def record(self, hold: Hold) -> None:
-        """Write down what the commit did, for later merges and undos. Idempotent."""
+        """Record what the commit did, for later merges and undos. Idempotent."""
 
     def take_back(self, hold: Hold) -> None:
         release_expiry(self.work.files, self.root, self.work.token)
@@ -242,7 +246,7 @@ class RewriteMain(Change[S]):
         return now is None or point_of(now.snapshot) != point_of(start.head.snapshot)
 
     def _remember(self, hold: Hold) -> None:
-        """After a crash: what the journal knows."""
+        """After a crash: restore from the journal what is known."""
         for step in (_RECORDED, COMMITTED):
             noted = hold.journaled.noted(step, _Made)
             if self.made is None and noted is not None and noted.made:
@@ -254,9 +258,9 @@ class RewriteMain(Change[S]):
 def as_planned_or_gone_on(
     work: Work, find: Callable[[], P], may_go_on: Callable[[P], bool] = lambda planned: True
 ) -> P:
-    """The state now: the one that the plan saw, but that jobs may have committed to main since.
+    """Find the state again; it equals the plan's, or differs only by later commits of jobs to main.
 
-    `may_go_on` says where they may not have. Raises `Refused`.
+    `may_go_on` is false if later commits are not allowed. Raises `Refused`.
     """
     plan = work.plan
     try:
@@ -271,7 +275,7 @@ def as_planned_or_gone_on(
 
 
 def _has_only_gone_on(work: Work, now: Planned) -> bool:
-    """Whether main still holds what was newest when the plan was made, and all else is as it was."""
+    """Whether main still has its newest snapshot of the plan, and everything else is unchanged."""
     planned = work.plan.main_at
     if planned is None or now.lasting != work.plan.lasting:
         return False
@@ -280,5 +284,5 @@ def _has_only_gone_on(work: Work, now: Planned) -> bool:
 
 
 def snapshot_of(written: Mapping[str, Any]) -> Snapshot:
-    """A snapshot as a journal keeps it."""
+    """The snapshot that is written in a journal."""
     return Snapshot.from_json(msgspec.json.encode(written), "the journal")

@@ -1,8 +1,8 @@
-"""Main's rows made anew by Spark: what it starts from, what it can't do, and the one commit at its end.
+"""Rewrite main's rows through Spark: the start, what can't be rewritten, and the one commit at the end.
 
-Rows are read from versions that nothing changes any more and become one commit on the state that the plan
-saw; a commit by anybody else in between is never overwritten. Until that commit the table is as it was: what
-is left of an interrupted rewriting is files that no snapshot names, which orphan cleaning takes.
+Rows are read from immutable versions and become one commit on the state that the plan saw. A commit by
+another writer in between is never overwritten. Until the commit the table is unchanged: an interrupted
+rewrite leaves only files that no snapshot names, which orphan cleaning removes.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from core.table.records import Snapshot, TableSchema
 from core.table.savepoints import SavepointManager
 
 _KINDS: Mapping[str, type[PaimarkError]] = {
-    # Its commit is made by a process of Spark's, which may live on, and no event tells that it was not sent.
+    # A process of Spark makes the commit. It may live on, and no event proves that the commit was not sent.
     "engine": Unanswered,
     "overwritten": Overwritten,
     "start": Unavailable,
@@ -67,7 +67,7 @@ class RewriteBase:
 class QueryRows:
     """The rows of a query over versions. `partitions_sql` is for an overwrite of some partitions only.
 
-    `common_sql` is what both are made of, and `texts` are views beside the versions, as `Write` has them.
+    Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`.
     """
 
     versions: Mapping[str, Version]
@@ -79,7 +79,7 @@ class QueryRows:
 
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:
-    """Main now. Raises `Refused` for a table without a snapshot."""
+    """Main's present state. Raises `Refused` for a table without a snapshot."""
     root = main_root(files, table)
     head = choose(files, root, None)
     schema = Lineage(files, root).latest_schema()
@@ -89,17 +89,17 @@ def start_of(files: Files, table: TablePath) -> RewriteBase:
 
 
 def version_of(root: Root, snapshot: Snapshot) -> Version:
-    """The rows of a snapshot, read by the definition that the rewriting is made with."""
+    """The rows of a snapshot, read with the definition that the rewrite uses."""
     return Version(root.branch, snapshot.to_json().decode())
 
 
 def rows_of(root: Root, snapshot: Snapshot) -> QueryRows:
-    """All rows of a snapshot, to be the whole table's."""
+    """All rows of a snapshot, as the new rows of the whole table."""
     return QueryRows({"__paimark_then": version_of(root, snapshot)}, "SELECT * FROM __paimark_then", True)
 
 
 def copied_rows(of: str, count: int, size: int) -> Step:
-    """How a plan says it."""
+    """The step of a plan that copies rows."""
     return Step(
         "copy", f"the rows of {of}", f"{counted(count, 'row')} before key merging, through Spark", size
     )
@@ -118,7 +118,7 @@ def saved(files: Files, root: Root, snapshot_id: int) -> int | None:
 
 
 def keep_safe(context: Context, start: RewriteBase, comment: str, progress: Progress) -> tuple[int, bool]:
-    """The id of a savepoint that holds main as it is, and whether it is a new one."""
+    """The id of a savepoint of main's present snapshot, and whether it is a new one."""
     head = start.head
     if (there := saved(context.files, start.root, head.snapshot.id)) is not None:
         progress(f"savepoint {there} keeps snapshot {head.snapshot.id} already")
@@ -131,8 +131,8 @@ def rewrite(
 ) -> Snapshot | None:
     """Write the rows to main as one commit, and return it; None when there was nothing to write.
 
-    Raises `Refused` when main or its definition moved, and what the engine says of a failure. When the engine
-    failed and the commit landed all the same, it is returned. Raises `Overwritten`.
+    Raises `Refused` when main or its definition moved, `Overwritten`, and the engine's error. If the engine
+    failed and the commit landed nevertheless, it is returned.
     """
     token = hold.journal.token
     write = Write(
@@ -175,7 +175,7 @@ def asked(
     progress: Progress,
     texts: Mapping[str, tuple[str, ...]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The handful of rows that a query over versions gives. Raises what the engine says of a failure."""
+    """The few rows of a query over versions. Raises the engine's error."""
     ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, texts or {})
     with engine_of(context) as engine:
         return [msgspec.json.decode(row) for row in _done(engine, ask, progress).rows]
@@ -184,7 +184,7 @@ def asked(
 def streamed(
     context: Context, start: RewriteBase, versions: Mapping[str, Version], sql: str, progress: Progress
 ) -> Generator[dict[str, Any]]:
-    """The same for any number of rows, as they come. Closing it early ends the query."""
+    """The rows of a query of any size, as they arrive. Closing the generator early ends the query."""
     ask = Ask(0, start.root.table.full_name, start.schema_text, versions, sql, streams=True)
     with engine_of(context) as engine, closing(_answers(engine, ask, progress)) as answers:
         for answer in answers:
@@ -193,7 +193,7 @@ def streamed(
 
 @contextmanager
 def engine_of(context: Context) -> Iterator[Engine]:
-    """The engine that there is, or one for the time being."""
+    """The engine of the context, or a temporary one."""
     if context.engine is not None:
         yield context.engine()
         return

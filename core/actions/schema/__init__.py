@@ -1,4 +1,4 @@
-"""The columns and options of a branch, altered by an action or a statement.
+"""Alter the columns and options of a branch, by an action or a statement.
 
 Begin with `alter_branch_schema`.
 """

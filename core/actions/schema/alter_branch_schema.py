@@ -1,4 +1,4 @@
-"""`alter-branch-schema`: another definition of a table on one of its branches. Its rows stay as they are."""
+"""`alter-branch-schema`: change a table's definition on one of its branches. The rows stay as they are."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KINDS: tuple[AlterKind, ...] = get_args(AlterKind)
 
 @dataclass(frozen=True)
 class _Way:
-    """From the definition as it is to the next."""
+    """The present definition and the next one."""
 
     root: Root
     now: TableSchema
@@ -43,7 +43,7 @@ class _Way:
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `branch` (main when None), and changes by their kind, made in this order.
+    """Arguments: `branch` (main when None), and changes by their kind, applied in this order.
 
     `add` (`c INT, d INT`), `drop` (`a, b`), `rename` (`a TO b`), `widen` (`c BIGINT`), `nullable` (`c`),
     `set` (`'option' = 'value'`), `unset` (`'option'`).
@@ -77,7 +77,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class AlterState(msgspec.Struct, frozen=True):
-    """The definition to be written, and the branch that gets it (None: the table directory)."""
+    """The definition to write, and the branch that gets it (None: the table directory)."""
 
     root: str | None
     schema: str
@@ -85,7 +85,7 @@ class AlterState(msgspec.Struct, frozen=True):
 
 
 class AlterSchema(Change[AlterState]):
-    """Write the next definition: one file, which is there whole, or another engine's is."""
+    """Write the next definition. It is one file, which contains either all of it or another engine's."""
 
     State = AlterState
 
@@ -116,7 +116,7 @@ class AlterSchema(Change[AlterState]):
     def commit(self, hold: Hold) -> None:
         path = self._root.schema(self._schema.id)
         self.work.files.create(path, self.state.schema.encode())
-        # Also where it was created: another engine may have put its own in its place.
+        # Check also after creating it: another engine may have replaced it by its own.
         if not self._is_written():
             raise self._moved()
         self.work.progress(f"wrote {path}")
@@ -165,7 +165,7 @@ def _definition(context: Context, table: TablePath, branch: str | None) -> tuple
 
 
 def _made(context: Context, root: Root, now: TableSchema, changes: tuple[SchemaChange, ...]) -> Changed:
-    # An option of a table may be a store's password: schemas hold it, and nothing that is logged.
+    # A table option may be a store's password: it goes into schemas, but never into logs.
     keep_secrets("", now.options, {each.name: each.value for each in changes if each.kind == "set"})
     return changed(
         now,

@@ -1,6 +1,6 @@
-"""A table's definition with changes made to it, by the rules of Paimon's own `SchemaManager`.
+"""Apply changes to a table's definition, by the rules of Paimon's own `SchemaManager`.
 
-Ids of columns are given once and never again, so that files keep meaning what they meant.
+A column id is given only once, so that existing files keep their meaning.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from core.table.records import SchemaField, TableSchema
 from core.travel.parse.tokens import keywords
 from core.travel.statements.alters import SchemaChange
 
-# What engines add to rows of their own accord, in files and in merging.
+# The columns that engines themselves add to rows, in files and in merging.
 _SYSTEM_NAMES = frozenset({"_sequence_number", "_value_kind", "_level", "_row_id", "rowkind"})
 _SYSTEM_PREFIXES = ("_key_", "__paimark")
 _LONGEST_NAME = 200
-# Options whose value is a list of columns: by the end of the option's name.
+# Options whose value is a list of columns, by the end of the option's name.
 _NAME_COLUMNS = (".field", ".fields", "-field", "-fields", "-key", ".columns", ".sequence-group", ".keys")
-# What Paimon never changes once there are rows, and what says where and how they and their manifests lie:
-# stock Paimon lets some of it be changed, and then finds no rows.
+# Options that Paimon never changes once there are rows, and options that define where and how the files lie.
+# Stock Paimon lets some of them be changed, and then finds no rows.
 _FIXED = keywords(
     """type path branch primary-key primary-key.nullable partition bucket bucket-key bucket-function.type
     merge-engine sequence.field sequence.snapshot-ordering rowkind.field force-lookup
@@ -45,7 +45,7 @@ _FIXED_HINT = "It says how the rows lie that are there: make a new table with it
 
 @dataclass
 class _Draft:
-    """The definition as it comes to be."""
+    """The new definition while changes are applied to it."""
 
     name: str
     is_branch: bool
@@ -60,9 +60,9 @@ class _Draft:
 
 @dataclass(frozen=True)
 class Changed:
-    """`schema` is the new definition, None where nothing is to change; `clauses` one clause a change.
+    """`schema` is the new definition, None if nothing changes; `clauses` has one clause per change.
 
-    `undo` are changes, by their kind, that take these back; None where nothing brings back what they took.
+    `undo` are changes, by their kind, that take these back; None if some can't be taken back.
     """
 
     schema: TableSchema | None
@@ -73,9 +73,9 @@ class Changed:
 def changed(
     schema: TableSchema, changes: Iterable[SchemaChange], *, name: str, is_branch: bool, now_ms: int
 ) -> Changed:
-    """The definition after `schema`, with the changes made in their order; `name` is the table's.
+    """The definition after `schema`, with the changes applied in their order; `name` is the table's.
 
-    Raises `UsageError` for a change that can't be.
+    Raises `UsageError` for an impossible change.
     """
     draft = _Draft(
         name,
@@ -140,7 +140,7 @@ def _rename(draft: _Draft, change: SchemaChange) -> None:
     draft.fields[index] = msgspec.structs.replace(draft.fields[index], name=change.value)
     draft.clauses.append(f"rename column {change.name} to {change.value}")
     if unseen_reason(change.name, "a column"):
-        # Another engine gave it that name; it is not given again.
+        # Another engine gave it that name, which Paimark does not give.
         draft.undo = None
     _undone_by(draft, "rename", str(SchemaChange("rename", change.value, change.name)))
 
@@ -174,7 +174,7 @@ def _set(draft: _Draft, change: SchemaChange) -> None:
     old = draft.options.get(change.name)
     if old == change.value:
         return
-    # A branch that another engine made may be given what ours have from the start.
+    # A branch that another engine made may get the options that Paimark's have from the start.
     is_protecting = draft.is_branch and RETENTION_OFF.get(change.name) == change.value
     if not is_protecting:
         _require_free_option(draft, change.name)
@@ -194,7 +194,7 @@ def _set(draft: _Draft, change: SchemaChange) -> None:
 def _unset(draft: _Draft, change: SchemaChange) -> None:
     old = draft.options.get(change.name)
     if old is None:
-        # As in Spark: what is not set needs no taking away.
+        # As in Spark: unsetting an absent option does nothing.
         return
     _require_free_option(draft, change.name)
     del draft.options[change.name]
@@ -227,7 +227,7 @@ def _place(draft: _Draft, name: str) -> int:
 
 
 def _require_free(draft: _Draft, name: str, but: str | None = None) -> None:
-    """Raises `UsageError` for a name that no column may be given, or that one has, but for case."""
+    """Raises `UsageError` for an invalid column name, or one that a column has, ignoring case."""
     hint = "Choose another name."
     if not name.strip() or name != name.strip():
         raise UsageError("The name of a column can't be blank, or begin or end with one", hint)
@@ -241,7 +241,7 @@ def _require_free(draft: _Draft, name: str, but: str | None = None) -> None:
         raise UsageError(f"Column names like {name} are given by the engines", hint)
     for each in draft.fields:
         if each.name != but and each.name.lower() == name.lower():
-            # Spark takes names that differ in case alone for one.
+            # Spark takes names that differ only in case for the same.
             raise UsageError(f"{draft.name} has a column {each.name} already", hint)
 
 

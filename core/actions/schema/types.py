@@ -1,4 +1,4 @@
-"""Column types as Spark and Paimon write them, to Paimon's text; and which may follow which."""
+"""Translate column types of Spark and Paimon to Paimon's text, and tell which may replace which."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.table.definition.column_types import type_text
 from core.table.records import SchemaField
 
 _TYPE = re.compile(r"([A-Za-z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?")
-# Spark's names, and Paimon's own for the same.
+# The names of types in Spark and in Paimon, to Paimon's text.
 _PLAIN = {
     "BOOLEAN": "BOOLEAN",
     "TINYINT": "TINYINT",
@@ -45,7 +45,7 @@ _WIDER = (
 
 
 def paimon_type(text: str) -> str:
-    """`bigint` or `decimal(10,2)` as Paimon's schema has it. Raises `UsageError`."""
+    """`bigint` or `decimal(10,2)` in Paimon's text for schemas. Raises `UsageError`."""
     if text.upper().split("<")[0].split("(")[0].strip() in _NESTED:
         raise UsageError(f"{text} holds columns of its own, which are not added or altered here", _KNOWN)
     match = _TYPE.fullmatch(text.strip())
@@ -64,7 +64,7 @@ def paimon_type(text: str) -> str:
 
 
 def widened(field: SchemaField, wanted: str) -> str:
-    """The type of a column made `wanted`, no less nullable than it was. Raises `UsageError`."""
+    """The type of a column after widening to `wanted`; NOT NULL stays. Raises `UsageError`."""
     old = type_text(field.type)
     is_text = isinstance(field.type, str)
     required = _NOT_NULL if is_text and old.endswith(_NOT_NULL) else ""

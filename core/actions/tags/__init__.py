@@ -1,4 +1,4 @@
-"""Tags: made with the proof that they came in time, renamed and deleted.
+"""Tags: created with the proof that they came in time, renamed and deleted.
 
 Begin with `create_tag`.
 """

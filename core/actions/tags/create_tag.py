@@ -1,4 +1,4 @@
-"""`create-tag`: a stock tag, which every Paimon engine honours, with the proof that it came in time."""
+"""`create-tag`: a stock tag, which every Paimon engine respects, with the proof that it came in time."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Make the tag. Raises `Refused` when the snapshot is no longer as planned, or can't be kept any more."""
+    """Make the tag. Raises `Refused` when the snapshot differs from the plan, or can no longer be kept."""
     require_allowed(context, plan)
     started = context.clock()
     table = parse_table_name(plan.table)
@@ -124,12 +124,12 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         prune_gone(files, chosen.root)
         guard_tags.unguard(files, chosen.root, name, data)
         for pin in made[1:]:
-            # Its guard, where a branch is main: the pin lies with main.
+            # The pin's guard, if a branch is main: the pin is a tag of main.
             pinned = pin.rpartition(f"/{TAG_PREFIX}")[2]
             guard_tags.unguard(files, main_root(files, chosen.root.table), pinned, chosen.data)
 
     with undone_on_failure(chosen.root.table, take_back):
-        # It goes with the branch: main may have a tag of this name.
+        # The pin's name contains the branch: main may have a tag of the given name.
         pin_name = merge_tag(chosen.root.label, chosen.snapshot.id)
         progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
         hold_with_main(context, chosen, pin_name, needed, progress, made)
@@ -139,20 +139,20 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
 
 
 def _copies_since(files: Files, table: TablePath, name: str, data: bytes, before: set[str]) -> list[str]:
-    """Copies that a replacement of main made of a tag meanwhile: nobody asked for them."""
+    """Unwanted copies that a concurrent replacement of main made of a tag that is taken back."""
     paths = [path for path in _paths(files, table, name) if path not in before]
     copies = (data, without_time_to_live(data, name))
     return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there in copies]
 
 
 def _paths(files: Files, table: TablePath, name: str) -> list[str]:
-    """Where the tag is, in any root."""
+    """The paths of the tag in all roots."""
     paths = [root.tag(name) for root in named_roots(files, table)]
     return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there is not None]
 
 
 def _require_there(context: Context, root: Root, name: str) -> None:
-    """Raises `Refused` when somebody has deleted the tag again; its root may have been moved meanwhile."""
+    """Raises `Refused` when another process has deleted the tag; its root may have been moved meanwhile."""
     roots = [root, *all_roots(context.files, root.table)]
     if not any(context.files.exists(each.tag(name)) for each in roots):
         raise Refused(

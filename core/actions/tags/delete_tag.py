@@ -50,7 +50,7 @@ def _find(
     tag = Lineage(files, root).tag(name)
     roots = [root]
     if root.branch is not None and root == main_root(files, table):
-        # Its copy in the table directory guards it there, and would be left without it.
+        # Its guard in the table directory has to be deleted with it.
         roots.append(table.root())
     tags = tags_named(files, roots, name)
     same = {

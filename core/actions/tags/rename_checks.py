@@ -27,7 +27,7 @@ _ANOTHER = "Choose another name."
 
 
 class TagToRename(NamedTuple):
-    """The tag to be renamed, with the bytes of its file."""
+    """The tag to rename, with the bytes of its file."""
 
     root: Root
     name: str
@@ -48,7 +48,7 @@ def find_tag(files: Files, table: TablePath, name: str, to: str, branch: str | N
 
 
 def refusals(context: Context, renaming: TagToRename) -> list[Refusal]:
-    """Why it can't be done, by the old name and by the new one. Raises `Corrupt`."""
+    """Why the tag can't be renamed, because of the old name or the new one. Raises `Corrupt`."""
     return [*_of_the_old_name(context, renaming), *_of_the_new_name(context.files, renaming)]
 
 
@@ -80,7 +80,7 @@ def _of_the_old_name(context: Context, renaming: TagToRename) -> list[Refusal]:
         return [Refusal(f"Tag {name} is kept by the program for a merge", _BESIDE)]
     until = kept_until_ms(renaming.tag)
     if until is not None and until <= context.clock():
-        # Its deletion may have listed the tags already, and take the files that the new one needs.
+        # Its deletion may have listed the tags already, and would delete the files that the new tag needs.
         return [Refusal(f"Tag {name} had its time: it is deleted any moment", "Choose another tag.")]
     return []
 
@@ -100,7 +100,7 @@ def _of_the_new_name(files: Files, renaming: TagToRename) -> list[Refusal]:
 
 
 def _is_taken(files: Files, renaming: TagToRename) -> bool:
-    """In the root; or in the table directory, where the guard of a tag of main is to lie."""
+    """Whether the root has the new name, or the table directory does where main's guard would be."""
     root, table = renaming.root, renaming.root.table
     if files.exists(root.tag(renaming.to)):
         return True

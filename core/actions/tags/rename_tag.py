@@ -1,8 +1,8 @@
-"""`rename-tag`: a tag goes by another name, and one of the two keeps its snapshot all the time.
+"""`rename-tag`: give a tag another name; at any moment one of the two names keeps the snapshot.
 
-The new tag has the bytes of the old one, and is written first. Whoever expires snapshots lists the tags and
-then reads them one by one: it passes over an old one that went in between, and does not know of the new one
-yet. So the old one stays for as long as that may take.
+The new tag has the bytes of the old one, and is written first. An expiry lists the tags and then reads them
+one by one: it skips an old one that was deleted in between, and does not know the new one yet. So the old tag
+stays as long as such a reading may take.
 """
 
 from __future__ import annotations
@@ -68,13 +68,13 @@ class RenameState(msgspec.Struct, frozen=True):
 
 
 class RenameTag(Change[RenameState]):
-    """Write the new tag, wait, and delete the old one. The journal's note is the point of no return."""
+    """Write the new tag, wait, and delete the old one. The journal entry is the point of no return."""
 
     State = RenameState
 
     def __init__(self, work: Work, state: RenameState) -> None:
         super().__init__(work, state)
-        # Whether somebody else made the new tag just then: it is not taken back.
+        # Whether another process has just made the new tag, which is then not taken back.
         self._is_others = False
 
     @classmethod
@@ -106,7 +106,7 @@ class RenameTag(Change[RenameState]):
             )
 
     def landed(self, hold: Hold) -> Landed:
-        """Somebody else may have taken the old name away meanwhile: then the new tag alone keeps the rows."""
+        """YES if another process has removed the old name meanwhile: then only the new tag keeps the rows."""
         if self._is_others or not self._is_renamed():
             return Landed.NO
         if self._has_lost_files():
@@ -124,14 +124,14 @@ class RenameTag(Change[RenameState]):
     def finish(self, hold: Hold) -> None:
         files, root, name = self.work.files, self._root, self.state.name
         if not self._is_kept():
-            # Whatever the old name holds now may be all that keeps the rows.
+            # Whatever the old name holds now may be the only thing that keeps the rows.
             self.work.progress(Remark(f"{self._lost}: tag {name} is left as it is"))
             return
         if DELETED not in hold.steps:
             if self._read(name) == self._data:
                 files.delete(root.tag(name))
                 self.work.progress(f"deleted tag {name}")
-            # A tag of the old name that somebody makes from now on, be it of the same snapshot, stays.
+            # A tag of the old name that is made from now on, even of the same snapshot, stays.
             hold.note(DELETED)
         guard_tags.unguard(files, root, name, self._data)
         guard_tags.repair_held(files, self.work.table)
@@ -140,7 +140,7 @@ class RenameTag(Change[RenameState]):
         files, root, to = self.work.files, self._root, self.state.to
         if self._is_others or self._read(to) not in (self._data, None):
             return
-        # Of what nobody can read nothing is to be kept.
+        # A tag that can't be read is not worth keeping.
         if self._is_renamed() and not self._has_lost_files():
             return
         files.delete(root.tag(to))
@@ -201,14 +201,14 @@ class RenameTag(Change[RenameState]):
         return data
 
     def _is_renamed(self) -> bool:
-        """Whether the new name alone holds the very tag. Not where another engine deleted the branch."""
+        """Whether only the new name has this very tag. False if another engine deleted the branch."""
         is_alone = self._read(self.state.to) == self._data and self._read(self.state.name) != self._data
         return is_alone and root_exists(self.work.files, self._root)
 
     def _has_lost_files(self) -> bool:
-        """Whether the snapshot can't be read: an expiry took files before it was kept, or with the tag.
+        """Whether the snapshot can't be read: an expiry deleted files before the tag, or together with it.
 
-        Not where nobody can tell: then the tag is kept, and a recovery goes on.
+        False if that can't be determined: the tag is then kept, and a recovery goes on.
         """
         try:
             return bool(missing_of(self.work.files, self._root, self._tag))
@@ -216,7 +216,7 @@ class RenameTag(Change[RenameState]):
             return False
 
     def _is_kept(self) -> bool:
-        """Whether a tag of the new name holds the snapshot, though somebody gave it another time to live."""
+        """Whether a tag of the new name holds the snapshot, even with another time to live."""
         data = self._read(self.state.to)
         try:
             there = None if data is None else Tag.from_json(data, self._root.tag(self.state.to))
@@ -225,13 +225,13 @@ class RenameTag(Change[RenameState]):
         return there is not None and is_same_commit(there, self._tag)
 
     def _wait(self) -> None:
-        """Both names stay so long."""
+        """Wait while both names exist."""
         work = self.work
         wait_for_readers(work.context, len(work.files.names(self._root.tags)), "tags", work.progress)
 
 
 def _as_planned(work: Work) -> TagToRename:
-    """Raises `Refused` when the tag is another one, or gone."""
+    """Find the tag again. Raises `Refused` when it has changed, or is gone."""
     given = work.plan.arguments
     name, to, branch = str(given["tag_name"]), str(given["new_name"]), text_argument(given, "branch")
     try:

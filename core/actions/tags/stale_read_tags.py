@@ -1,4 +1,4 @@
-"""Tags that protected what a statement read, and were left when its engine died."""
+"""Find and remove read tags that were left behind when their engine died."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from core.table.read_tags import is_left_over, is_read_tag
 
 
 def left_reads(context: Context, table: TablePath) -> Iterator[tuple[Root, str]]:
-    """The roots and the names."""
+    """The roots and names of stale read tags."""
     files = context.files
     main = main_root(files, table)
-    # While a branch is main, what guards its tags in the table directory is put right elsewhere.
+    # While a branch is main, its guards in the table directory are repaired elsewhere.
     roots = [root for root in all_roots(files, table) if root.branch is not None or root == main]
     for root, names in zip(roots, each_of(partial(_of_reads, files), roots), strict=True):
         lineage = Lineage(files, root)
@@ -33,17 +33,17 @@ def _of_reads(files: Files, root: Root) -> list[str]:
     try:
         return list(filter(is_read_tag, Lineage(files, root).tag_names()))
     except NotFound:
-        # Half made or half deleted: finishing or undoing that comes first.
+        # The root is half made or half deleted: a recovery comes first.
         return []
 
 
 def remove(context: Context, root: Root, name: str, progress: Progress) -> None:
-    """With every file that only the tag keeps by now."""
+    """Remove the tag, with every file that only it keeps by now."""
     from core.actions.registry import action
 
     try:
         planned = action("delete-tag").plan(context, root.table, {"name": name, "branch": root.branch})
         driver.apply(context, planned, progress)
     except (NotFound, Refused) as error:
-        # Somebody else removed it, or it must stay for a reason that its plan gives.
+        # Another process removed it, or it must stay for the reason in the error.
         progress(Remark(f"tag {name} was not removed: {error.message}"))
