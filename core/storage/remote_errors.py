@@ -55,7 +55,7 @@ class _Hint(NamedTuple):
 
 _HINTS = (
     _Hint(
-        "expiredtoken tokenrefreshrequired tokenhasexpired",
+        "expiredtoken tokenrefreshrequired tokenhasexpired ssotoken tokenretrieval",
         "Sign in again, and start anew",
         s3=" (`aws sso login`), or with new keys: `--option s3.access-key=...`, `s3.secret-key` and"
         " `s3.session-token`",
@@ -69,6 +69,10 @@ _HINTS = (
         "jsondecodeerror",
         "What gives the keys answered something else",
         s3=": `credential_process` of ~/.aws/config",
+    ),
+    _Hint(
+        "configparse parseconfigfile source_profile sso-session closingquotation rolearn",
+        "Correct the profile in ~/.aws/config, or let AWS_PROFILE name another",
     ),
     _Hint("specifyaregion", "Give it in the profile of ~/.aws/config, or as AWS_DEFAULT_REGION"),
     _Hint(

@@ -65,6 +65,27 @@ def test_nor_does_a_token_that_is_gone(gone: str, monkeypatch: pytest.MonkeyPatc
             call(files)
 
 
+@pytest.mark.parametrize(
+    ("config", "hint"),
+    [
+        ("[profile", "Correct the profile in ~/.aws/config"),
+        (f"[default]\nrole_arn = {ROLE}\nsource_profile = none\n", "Correct the profile"),
+        ('[default]\ncredential_process = "unclosed\n', "Correct the profile"),
+        ("[default]\nsso_session = none\nsso_account_id = 1\nsso_role_name = r\n", "Correct the profile"),
+        (
+            "[default]\nsso_session = x\nsso_account_id = 1\nsso_role_name = r\n"
+            "[sso-session x]\nsso_region = us-east-1\nsso_start_url = https://x.invalid/start\n",
+            "Sign in again",
+        ),
+    ],
+)
+def test_a_profile_that_cannot_be_is_told_where(config: str, hint: str, tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(config)
+    with pytest.raises(Unavailable) as told:
+        open_files("s3://lake/warehouse", HERE).read("t/a")
+    assert told.value.hint.startswith(hint), (told.value.message, told.value.hint)
+
+
 def test_a_program_that_answers_something_else_is_told(tmp_path: Path) -> None:
     (tmp_path / "config").write_text(f"[default]\ncredential_process = {sys.executable} --version\n")
     with pytest.raises(Unavailable) as told:
