@@ -7,31 +7,40 @@ from collections.abc import Callable, Mapping, Sequence
 from core.storage.files import Files
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath, number_in
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, main_root
+from core.table.lineage.main_branch import branch_names, branch_root, main_root
+from core.table.savepoints import SavepointManager
 from core.text import clean_text
 from tui.theme import Line
 
 # A line tells so many; a table may have thousands.
 _MOST = 12
 
-Names = Callable[[Files, TablePath], Sequence[str]]
+# Of a table, and of the branch that the dialog begins with: None for main, wherever main is.
+Names = Callable[[Files, TablePath, str | None], Sequence[str]]
 
 
-def _tags(files: Files, table: TablePath) -> Sequence[str]:
-    """Of main; a savepoint is one. Savepoints first, the newest of them in front."""
-    names = Lineage(files, main_root(files, table)).tag_names()
-    saved = [name for name in names if name.startswith(SAVEPOINT_TAG_PREFIX)]
-    saved.sort(key=lambda name: number_in(name, SAVEPOINT_TAG_PREFIX) or 0, reverse=True)
-    return [*saved, *(name for name in names if name not in set(saved))]
+def _tags(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
+    """Of the branch; a savepoint is one. Savepoints first, the newest of them in front."""
+    root = main_root(files, table) if branch is None else branch_root(files, table, branch)
+    names = Lineage(files, root).tag_names()
+    saved = {name for name in names if name.startswith(SAVEPOINT_TAG_PREFIX)}
+    newest_first = sorted(saved, key=lambda name: number_in(name, SAVEPOINT_TAG_PREFIX) or 0, reverse=True)
+    return [*newest_first, *(name for name in names if name not in saved)]
 
 
-def _given_tags(files: Files, table: TablePath) -> Sequence[str]:
-    return [name for name in _tags(files, table) if not name.startswith(SAVEPOINT_TAG_PREFIX)]
+def _given_tags(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
+    return [name for name in _tags(files, table, branch) if not name.startswith(SAVEPOINT_TAG_PREFIX)]
 
 
-def _savepoints(files: Files, table: TablePath) -> Sequence[str]:
-    names = (name for name in _tags(files, table) if name.startswith(SAVEPOINT_TAG_PREFIX))
-    return [name.removeprefix(SAVEPOINT_TAG_PREFIX) for name in names]
+def _savepoints(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
+    """Made on any branch: their ids are the table's."""
+    return [str(each) for each in reversed(SavepointManager(files, table).ids())]
+
+
+def _others(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
+    """Branches that are not main."""
+    main = main_root(files, table).branch
+    return [name for name in branch_names(files, table) if name != main]
 
 
 _NAMES: Mapping[tuple[str, str], Names] = {
@@ -39,14 +48,14 @@ _NAMES: Mapping[tuple[str, str], Names] = {
     ("rollback", "to"): _tags,
     ("delete-savepoint", "id"): _savepoints,
     **{(action, "name"): _given_tags for action in ("delete-tag", "rename-tag")},
-    **{(action, "name"): branch_names for action in ("merge-branch", "replace-main-branch", "delete-branch")},
+    **{(action, "name"): _others for action in ("merge-branch", "replace-main-branch", "delete-branch")},
 }
 
 
-def known_lines(files: Files, table: TablePath, action: str) -> Mapping[str, Line]:
+def known_lines(files: Files, table: TablePath, action: str, branch: str | None) -> Mapping[str, Line]:
     """For a thread: a line for each argument that is the name of something. Raises as reading does."""
     asked = {argument: names for (of, argument), names in _NAMES.items() if of == action}
-    return {argument: _line(argument, names(files, table)) for argument, names in asked.items()}
+    return {argument: _line(argument, names(files, table, branch)) for argument, names in asked.items()}
 
 
 def _line(argument: str, names: Sequence[str]) -> Line:

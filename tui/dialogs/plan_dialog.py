@@ -95,6 +95,8 @@ class PlanDialog(Dialog[Outcome | None]):
         self._known: Mapping[str, Line] = {}
         # Of the plan that is being made.
         self._counting = Cancellation()
+        branch = given.get("branch")
+        self._begun_on = None if branch is None else str(branch)
         self._fields = ArgumentFields(action, table.full_name, given)
         # While one types on a field the letters are text.
         self._text = ScrollLines(lambda: key("dialog.page_down", "pgdn"))
@@ -119,8 +121,8 @@ class PlanDialog(Dialog[Outcome | None]):
             return
         missing = self._fields.first_missing
         if missing is not None:
-            session, table, action = self._session, self._table, self._action.name
-            self._naming.ask(lambda report: report(known_lines(session.files, table, action)))
+            session, table, action, branch = self._session, self._table, self._action.name, self._begun_on
+            self._naming.ask(lambda report: report(known_lines(session.files, table, action, branch)))
         self.set_focus(self._choices if missing is None else missing.input)
         # Behind the messages by which fields tell of what they hold from the start: those end a plan.
         self.call_after_refresh(self.action_plan)

@@ -10,12 +10,15 @@ import pytest
 from textual.strip import Strip
 
 from core.config import Settings
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
 from tui.dialogs.confirm import ConfirmScreen
+from tui.dialogs.known_names import known_lines
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.session import Session
 from tui.widgets.grid.scroll_lines import ScrollLines
@@ -95,6 +98,25 @@ async def test_what_a_name_may_be_is_told_while_its_field_is_empty(warehouse: Pa
         await console.type("merge-branch")
         await console.press("enter")
         await console.sees("merge-branch · shop.orders", "fix")
+
+
+def test_the_names_told_are_those_of_the_branch_that_the_dialog_is_for(warehouse: Path) -> None:
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    create_branch(warehouse, "shop.orders", "other", "v2")
+    act(warehouse, "create-tag", name="on-fix", branch="fix")
+    act(warehouse, "create-savepoint", branch="fix")
+    files, table = LocalFiles(str(warehouse)), TablePath("shop", "orders")
+
+    def told(name: str, argument: str, branch: str | None = None) -> str:
+        return "".join(text for text, _ in known_lines(files, table, name, branch)[argument])
+
+    assert "v2" in told("delete-tag", "name") and "on-fix" not in told("delete-tag", "name")
+    assert told("delete-tag", "name", "fix") == "name is one of: on-fix, v2"
+    assert told("delete-savepoint", "id") == "id is one of: 1"
+    assert told("merge-branch", "name") == "name is one of: fix, other"
+    act(warehouse, "replace-main-branch", name="fix")
+    assert told("merge-branch", "name").startswith("name is one of: main-")
+    assert "fix" not in told("merge-branch", "name") and "other" in told("merge-branch", "name")
 
 
 async def test_a_tag_is_made_on_the_snapshot_under_the_cursor(warehouse: Path) -> None:
