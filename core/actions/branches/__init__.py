@@ -1,4 +1,4 @@
-"""Branches: created from a tag, deleted, retired, renamed, and rescued from stray commits.
+"""Branches: created from a tag, deleted, retired, renamed, and made from stray commits.
 
 Begin with `create_branch`.
 """

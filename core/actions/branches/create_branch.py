@@ -1,4 +1,4 @@
-"""`create-branch`: a branch root from a tag of main, also when the tag's snapshot expired long ago."""
+"""`create-branch`: make a branch root from a tag of main, even if the tag's snapshot expired long ago."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ACTION = "create-branch"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `name`, and `tag`, one of main (`savepoint.3` is one)."""
+    """Arguments: `name`, and `tag`, a tag of main (such as `savepoint.3`)."""
     files = context.files
     name, tag_name = required_text(arguments, "name"), required_text(arguments, "tag")
     root = main_root(files, table)
@@ -83,13 +83,13 @@ class CreateBranchState(msgspec.Struct, frozen=True):
 
 
 class CreateBranch(Change[CreateBranchState]):
-    """Write a branch root from a tag; nobody can open it before its schemas, which come last."""
+    """Write a branch root from a tag. It can't be opened before its schemas, which are written last."""
 
     State = CreateBranchState
 
     def __init__(self, work: Work, state: CreateBranchState) -> None:
         super().__init__(work, state)
-        # Paths that this process may have created: another's files of the same names are not taken back.
+        # Paths that this process may have created: files of others with the same names are not taken back.
         self._written: list[str] = []
 
     @classmethod
@@ -119,11 +119,11 @@ class CreateBranch(Change[CreateBranchState]):
         for sentence in write_branch(work.files, source, self._branch, self._written):
             hold.note(sentence)
             work.progress(sentence)
-            # The branch stands on main's tag: had it gone meanwhile, nothing would keep the files.
+            # The branch depends on main's tag: if that is gone, nothing keeps the files.
             _source_as_planned(work.context, work.table, work.plan)
 
     def landed(self, hold: Hold) -> Landed:
-        """A branch that others write to counts, whole or not: it can't be taken back any more."""
+        """A branch that others write to counts as made, even if incomplete: it can't be taken back."""
         if hold.token == self.work.token:
             return Landed.YES if self._is_ours() and self._others_files() else Landed.NO
         if self._is_anothers():
@@ -164,7 +164,7 @@ class CreateBranch(Change[CreateBranchState]):
     def way_back(self) -> Undoable | None:
         root = self._branch
         if self._is_anothers() or not Lineage(self.work.files, root).schema_ids():
-            # It is none of ours, or stays unfinished, for what others wrote to it.
+            # Another engine made it, or it stays unfinished because others wrote to it.
             return None
         return Undoable(
             token=self.work.token,
@@ -201,12 +201,12 @@ class CreateBranch(Change[CreateBranchState]):
         return all(self.work.files.exists(path) for path in self._paths)
 
     def _is_ours(self) -> bool:
-        """Whether it can be opened, and no other engine has made it."""
+        """Whether the branch can be opened, and no other engine has made it."""
         path = self._branch.schema(self._newest_schema)
         return self.work.files.exists(path) and not self._is_anothers()
 
     def _is_anothers(self) -> bool:
-        """Whether another engine has made a branch of this name, whose rows are none of ours to change."""
+        """Whether another engine has made a branch of this name, which Paimark must not change."""
         return is_anothers(self.work.files, self._branch, self._newest_schema)
 
     @property
@@ -218,7 +218,7 @@ class CreateBranch(Change[CreateBranchState]):
 
 
 def root_being_made(context: Context, table: TablePath) -> Root | None:
-    """The branch that a creation at work, or an interrupted one, has not finished: it may lack schemas."""
+    """The branch that a running or interrupted creation has not finished: it may lack schemas."""
     try:
         begun = journal.current(context, table)
     except Corrupt:
@@ -243,7 +243,7 @@ def _source_as_planned(context: Context, table: TablePath, plan: Plan) -> Branch
 
 
 def _paths(plan: Plan, branch: Root) -> list[str]:
-    """Every path that the creation writes, in its order."""
+    """Every path that the creation writes, in the order of writing."""
     arguments = plan.arguments
     schemas = range(int(arguments["highest_schema"] or 0) + 1)
     return [
@@ -298,7 +298,7 @@ def _tag_refusals(context: Context, table: TablePath, tag_name: str, tag: Tag) -
 
 
 def _pin(name: str, tag_name: str, tag: Tag) -> str:
-    """The tag that main keeps for the branch, where engines delete the branch's own by themselves."""
+    """The name of main's pin for the branch, if engines may delete the tag by themselves; else empty."""
     return "" if holds_for_good(tag_name, tag) else merge_tag(name, tag.id)
 
 

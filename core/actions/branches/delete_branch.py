@@ -1,7 +1,7 @@
-"""`delete-branch`: a branch with every file that only it keeps, or, with `--keep`, only out of the way.
+"""`delete-branch`: delete a branch with every file that only it keeps, or, with `--keep`, only retire it.
 
-A retired branch is a branch still, called `retired-<name>-<time>`, which keeps all its files; `undo` gives it
-its name back.
+A retired branch is still a branch, named `retired-<name>-<time>`, with all its files; `undo` gives it its
+name back.
 """
 
 from __future__ import annotations
@@ -83,13 +83,13 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class DeleteBranchState(msgspec.Struct, frozen=True):
-    """The branch that goes."""
+    """The branch to delete."""
 
     name: str
 
 
 class DeleteBranch(Change[DeleteBranchState]):
-    """The journal's note is the point of no return: from then on the branch goes, read again."""
+    """The journal entry is the point of no return: after it the branch is read again and deleted."""
 
     State = DeleteBranchState
 
@@ -108,7 +108,7 @@ class DeleteBranch(Change[DeleteBranchState]):
         return self.work.table.root(self.state.name)
 
     def check(self, hold: Hold) -> None:
-        # First, for it may take minutes: what is checked must be so when the point of no return comes.
+        # Counted first, because it may take minutes: the checks must still hold at the point of no return.
         if root_exists(self.work.files, self._root):
             self._counts = _counts(self.work.files, self._root, self.work.progress)
             self._counts.freed()
@@ -152,7 +152,7 @@ class DeleteBranch(Change[DeleteBranchState]):
 
 
 def _find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState | None]:
-    """The branch with its state; None for one that holds nothing. Raises `NotFound` and `UsageError`."""
+    """The branch with its state (None if it has no files). Raises `NotFound` and `UsageError`."""
     files, root = context.files, table.root(checked_name(name, "branch"))
     if name != MAIN and files.entries(root.directory) and not root_files(files, root):
         return root, None
@@ -192,7 +192,7 @@ def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusa
 
 
 def _reader_refusals(files: Files, root: Root) -> list[Refusal]:
-    """A root that gives rows of the branch as its own would lose them."""
+    """Refusals for roots that are read with the branch's rows, and would lose them."""
     others = [each for each in all_roots(files, root.table) if each != root]
     options = each_of(partial(read_along, files), others)
     return [
@@ -221,14 +221,14 @@ def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusa
 
 @dataclass(frozen=True)
 class Counts:
-    """Files freed by a branch, and then by the pins that only it needed; None where there are none."""
+    """Files freed by a branch, and then by the pins that only it needed; None if there are none."""
 
     branch: FileCount | None = None
     pins: FileCount | None = None
     pin_paths: tuple[str, ...] = ()
 
     def freed(self) -> Freed:
-        """Raises `Refused` when the references can't be read."""
+        """All of these files. Raises `Refused` when the references can't be read."""
         return sum((each.freed() for each in (self.branch, self.pins) if each is not None), Freed())
 
 

@@ -1,7 +1,7 @@
-"""A branch that goes is marked before the point of no return, and the mark goes last.
+"""A branch to be removed is marked before the point of no return, and its mark is removed last.
 
-Before somebody recovers it, another engine may delete what is left of it and make another branch of its name.
-That one has no mark, and stays.
+Before a recovery, another engine may delete the rest of the branch and make another one of its name. That one
+has no mark, and stays.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ _MARKS = "marks the branch as one that goes"
 
 
 def mark(hold: Hold, root: Root, becomes: str) -> None:
-    """Before it goes, as which it `becomes` something else: one word. `unmarked` takes it back."""
+    """Mark a root before its removal; `becomes`, one word, is its new state or name. `unmarked` takes it
+    back.
+    """
     earliest = read_if_there(hold.context.files, root.earliest_hint)
     hold.note(_MARKS, {"earliest": None if earliest is None else earliest.decode(errors="replace")})
     put_before_removal(hold.context.files, root, becomes)
 
 
 def still_goes(hold: Hold, root: Root, progress: Progress) -> bool:
-    """Whether a branch that was marked is that one still, or is gone. Another of its name stays."""
+    """Whether the root is still the marked branch, or is gone. Another branch of its name stays."""
     files = hold.context.files
     if _MARKS not in hold.steps or is_marked(files, root) or not root_exists(files, root):
         return True
@@ -34,7 +36,7 @@ def still_goes(hold: Hold, root: Root, progress: Progress) -> bool:
 
 
 def unmarked(hold: Hold, root: Root) -> None:
-    """The branch stays after all. Idempotent; another branch of its name has no mark."""
+    """Remove the mark, because the branch stays. Idempotent; another branch of its name has no mark."""
     files = hold.context.files
     delete_temporaries(files, root.snapshots, {BARRIER})
     earliest = (hold.journaled.data_of(_MARKS) or {}).get("earliest")

@@ -1,7 +1,7 @@
-"""Giving a branch root another name: copied whole, then removed where it was.
+"""Rename a branch root: copy it completely, then remove the old one.
 
-A job may go on committing to the old name meanwhile. So nothing is removed there that the new root does not
-hold, and what came late is copied first.
+A job may still commit to the old name. So a file there is removed only if the new root has it, and late files
+are copied first.
 """
 
 from __future__ import annotations
@@ -36,30 +36,30 @@ from core.storage.files import Files, read_if_there
 from core.table.layout import BARRIER, SNAPSHOT_PREFIX, Root
 from core.table.reading import numbered
 
-# A job that commits faster than this many copies is told of, and stopped by nobody.
+# After this many rounds a job that commits faster than the copies is reported; nothing stops it.
 _ROUNDS = 20
-# What `put_before_removal` writes.
+# The files that `put_before_removal` writes.
 _MARK = (f"{SNAPSHOTS}/{BARRIER}", f"{SNAPSHOTS}/EARLIEST")
 
 
 class RootMove(Change[Undoable]):
-    """A root gets another name. The journal's note that the copy is whole is the point of no return."""
+    """A root gets another name. The journal entry that the copy is complete is the point of no return."""
 
     State = Undoable
 
     @property
     @abstractmethod
     def source(self) -> Root:
-        """The root under the name that it had."""
+        """The root under its old name."""
 
     @property
     @abstractmethod
     def target(self) -> Root:
-        """The root under the name that it gets."""
+        """The root under its new name."""
 
     @abstractmethod
     def swap(self) -> Swap | None:
-        """The newest schema, which is another at the new name: retention on or off."""
+        """The newest schema, if it differs under the new name: retention on or off."""
 
     def prepare(self, hold: Hold) -> None:
         files, before = self.work.files, state(self.work.files, self.source)
@@ -73,7 +73,9 @@ class RootMove(Change[Undoable]):
         mark(hold, self.source, self.target.label)
 
     def _changed(self) -> dict[str, bytes]:
-        """What is another at the new name, unless somebody has written it anew: that goes along as it is."""
+        """The files that differ under the new name. A schema that was rewritten meanwhile is copied
+        unchanged.
+        """
         swap = self.swap()
         if swap is None:
             return {}
@@ -90,13 +92,13 @@ class RootMove(Change[Undoable]):
             return
         merge_history.rename(files, source, target)
         if ids := _snapshot_ids(files, source):
-            # Until nobody reads the snapshots under the old name any more who knows of no other.
+            # Wait for readers that listed the snapshots under the old name, and do not know the new one.
             wait_for_cleanings(self.work.context, len(ids), progress)
         move_rest(files, source, target, self.swap())
         progress(f"{source.label} is {target.label} now")
 
     def _is_copied(self) -> bool:
-        """Whether the new name has the copy still: the snapshots that are left are the same there."""
+        """Whether the new name still has the copy: the remaining snapshots are the same there."""
         here, there = _snapshot_ids(self.work.files, self.source), _snapshot_ids(self.work.files, self.target)
         names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in here if number in there]
         is_same = [*same_files(self.work.files, self.source, self.target, names)] == names
@@ -116,9 +118,9 @@ def _snapshot_ids(files: Files, root: Root) -> list[int]:
 
 
 def move_rest(files: Files, source: Root, target: Root, swap: Swap | None) -> None:
-    """Copy what came late to a root that is being moved, and remove what its copy holds, until all went.
+    """Copy late files of a root that is being moved, and remove copied ones, until none is left.
 
-    Raises `Refused` when a job goes on writing there, or wrote another snapshot of an id: the rest stays.
+    Raises `Refused` if a job keeps writing there, or wrote another snapshot of an id: the rest stays.
     """
     for _ in range(_ROUNDS):
         names = [name for name in root_files(files, source) if name not in _MARK]
@@ -126,11 +128,11 @@ def move_rest(files: Files, source: Root, target: Root, swap: Swap | None) -> No
         late = [name for name in names if name not in known]
         copy_files(files, source, target, late)
         if not any(name.startswith((f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}", f"{TAGS}/")) for name in names):
-            # Schemas go last: all that was written by them has gone to the new name.
+            # Schemas go last: all files that were written by them are at the new name.
             remove_root(files, source)
             return
         different = remove_copied(files, source, target, names, swap)
-        # A tag, a hint or a consumer may be written anew; a snapshot and a schema never are.
+        # A tag, a hint or a consumer may be rewritten; a snapshot or a schema never is.
         copy_files(files, source, target, different, replacing=True)
     raise Refused(
         f"Somebody goes on writing to {source.label} of {source.table.full_name}, now {target.label}",

@@ -1,7 +1,7 @@
-"""`rescue-commits`: what a stale writer left in the table directory while a branch is main becomes a branch.
+"""`rescue-commits`: make a branch of the commits that a stale writer made while another branch is main.
 
-Its snapshots are copied to the branch, with the schemas of the main that it took for the table's, and then
-leave the table directory. The journal's note that the copy is whole is the point of no return.
+The snapshots are copied to the branch, with the schemas of the main that the writer used, and then deleted
+from the table directory. The journal entry that the copy is complete is the point of no return.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from core.table.records import Snapshot, TableSchema
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `name` of the branch to be made."""
+    """Arguments: `name` of the new branch."""
     name = required_text(arguments, "name")
     files, target = context.files, table.root(name)
     strays = stray_commits(files, table)
@@ -64,14 +64,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class RescueState(msgspec.Struct, frozen=True):
-    """The branch to be made, and the ids of the commits that it gets."""
+    """The branch to make, and the ids of the commits for it."""
 
     name: str
     ids: tuple[int, ...]
 
 
 class RescueCommits(Change[RescueState]):
-    """The journal's note that the copy is whole is the point of no return."""
+    """The journal entry that the copy is complete is the point of no return."""
 
     State = RescueState
 
@@ -135,7 +135,7 @@ def _refusals(context: Context, target: Root, strays: list[Snapshot]) -> list[Re
 
 
 def _schemas(context: Context, table: TablePath) -> dict[int, bytes]:
-    """The schemas that the table directory had: the archived main's, else what the log kept of them."""
+    """The schemas that the table directory had: those of the archived main, else those in the log."""
     files = context.files
     for entry in reversed(operations.undoable(context, table)):
         if entry.schema is None or entry.schema_id is None or entry.previous is not None:
@@ -150,7 +150,7 @@ def _schemas(context: Context, table: TablePath) -> dict[int, bytes]:
 
 
 def _copies(context: Context, target: Root, ids: tuple[int, ...]) -> dict[str, bytes]:
-    """Every file of the branch to be made, in the order to write them."""
+    """Every file of the new branch, in the order of writing."""
     files, schemas = context.files, _schemas(context, target.table)
     newest, copies = max(schemas), dict[str, bytes]()
     for number, data in sorted(schemas.items()):
@@ -165,7 +165,7 @@ def _copies(context: Context, target: Root, ids: tuple[int, ...]) -> dict[str, b
 
 
 def _remove_copies(context: Context, target: Root, ids: tuple[int, ...]) -> list[str]:
-    """Remove the branch as far as it is an unfinished copy; the paths that are somebody else's."""
+    """Remove the branch if it is an unfinished copy; return the paths of others' files, which keep it."""
     files, names = context.files, list(root_files(context.files, target))
     ours = _copies(context, target, ids)
     paths = [f"{target.directory}/{name}" for name in names]
@@ -176,7 +176,7 @@ def _remove_copies(context: Context, target: Root, ids: tuple[int, ...]) -> list
 
 
 def _remove_rescued(files: Files, target: Root) -> None:
-    """Only what the branch holds leaves the table directory; hints go with the last snapshot."""
+    """Delete from the table directory only files that the branch has; hints go with the last snapshot."""
     own = target.table.root()
     main = main_branch_name(files, target.table)
     if main is None:

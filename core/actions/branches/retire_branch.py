@@ -1,4 +1,4 @@
-"""`delete-branch --keep`: a branch gets out of the way with all its files, as `retired-<name>-<time>`.
+"""`delete-branch --keep`: retire a branch with all its files, as `retired-<name>-<time>`.
 
 `undo` gives it its name back.
 """
@@ -21,7 +21,7 @@ from core.table.layout import SCHEMA_PREFIX, Root
 
 
 class RetireBranch(RootMove):
-    """The branch is copied to its new name with stock retention off, as every root that we make has it."""
+    """Copy the branch to its new name with stock retention off, as in every root that Paimark makes."""
 
     @classmethod
     def begin(cls, work: Work) -> Self:

@@ -1,4 +1,4 @@
-"""The files of a branch root, and what lies in the table directory beside them.
+"""The files of a branch root, and the files beside them in the table directory.
 
 Begin with `root_files`.
 """

@@ -1,7 +1,7 @@
-"""Half-written files that a writer left when it died, or could not remove: nobody else takes them away.
+"""Half-written files that a writer left when it died, or could not remove: no other process removes them.
 
-A file is written in seconds, under the name that `temp_files` knows, and renamed. So one that is older than
-a day, by the store's own clock, has no writer any more.
+A file is written in seconds, under a name that `temp_files` recognizes, and then renamed. So a half-written
+file older than a day, by the store's own clock, has no writer any more.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ _HINTS = ("LATEST", "EARLIEST")
 
 
 def abandoned(files: Files, table: TablePath, now: int) -> list[str]:
-    """The paths of such files in the table's control directories, sorted; `now` is epoch ms.
+    """The sorted paths of such files in the table's control directories; `now` is epoch ms.
 
-    Neither links and what lies behind them nor what is no regular file is among them, and no file whose age
-    the store does not tell.
+    Links and files behind them, irregular files, and files of unknown age are left out.
     """
     roots = [
         table.directory,
@@ -62,7 +61,7 @@ def _in(files: Files, now: int, directory: str) -> list[str]:
 
 
 def _is_ours(part: str, name: str) -> bool:
-    """Whether it was to get a name that files of this directory have."""
+    """Whether its intended name is one of this directory's files."""
     wanted = meant_for(name)
     if wanted is None:
         return False

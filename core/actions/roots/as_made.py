@@ -1,6 +1,6 @@
 """Whether a change's tag, branch or savepoint is as the change left it; log changes that need no lock.
 
-An undo takes nothing away that somebody else changed since.
+An undo deletes nothing that was changed since.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.text import whole_number
 
 
 def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
-    """Whether the thing that a change made is as it was. True for a change without an inverse action."""
+    """Whether the thing that a change made is unchanged. True for a change without an inverse action."""
     if entry.inverse is None:
         return True
     try:
@@ -32,13 +32,13 @@ def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
 
 
 def changed_since(entry: Undoable) -> str:
-    """Of a change whose thing is not untouched."""
+    """The sentence on a change whose thing was changed since."""
     made = " ".join(str(each) for each in (entry.arguments or {}).values() if each is not None)
     return f"What {entry.action} made ({made}) has been changed since"
 
 
 def holds(files: Files, table: TablePath, inverse: str, arguments: dict[str, object]) -> str:
-    """The fingerprint of the thing that the inverse action would take away. Raises `NotFound`."""
+    """The fingerprint of the thing that the inverse action would change. Raises `NotFound`."""
     branch = arguments.get("branch")
     named = None if branch is None else str(branch)
     if inverse == "delete-branch":
@@ -65,8 +65,8 @@ def log(
 ) -> None:
     """Log an operation that needed no lock, with the inverse action that undoes it.
 
-    A redo holds the same `snapshot`, where the newest was asked for then. With a `token` it is idempotent.
-    Raises `Unavailable`, which says that it is done.
+    A redo uses the same `snapshot`, even if the newest was asked for. With a `token` it is idempotent. Raises
+    `Unavailable`, whose message says that the operation is done.
     """
     name, now = token or new_token(), context.clock()
     try:
@@ -80,7 +80,8 @@ def log(
             holds=holds(context.files, table, inverse, arguments),
         )
     except NotFound:
-        # Main is another root by now, and has not what was made: it is done, and an undo can't find it.
+        # Main is another root by now, without the new thing: the operation is done, but an undo can't find
+        # it.
         entry = None
     operation = Operation(
         number=0,

@@ -1,9 +1,9 @@
-"""The notice and the barrier: by them stock engines fail in the table directory while a branch is main.
+"""The notice and the barrier: stock engines fail on them in the table directory while a branch is main.
 
-The notice stands where they look for the first schema. A session that had the table open remembers its
-definition, so the notice does not stop it. Without snapshots it would find an empty table: no rows to read,
-and a job that copies them elsewhere empties that. So LATEST names a snapshot that can't be read, the barrier,
-and reading and writing fail.
+The notice is in the place of the first schema. A session that had opened the table before remembers its
+definition, so the notice does not stop it. Without snapshots it would read an empty table, and a job that
+copies the rows elsewhere would empty its target. So LATEST names a snapshot that can't be read, the barrier,
+and reads and writes fail.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _HINT = str(BARRIER_ID).encode()
 
 
 def notice(branch: str) -> bytes:
-    """The content of the notice, and of the barrier: one line that is no JSON.
+    """The content of the notice and of the barrier: one line that is not JSON.
 
-    Stock engines show only its first word in their error, so that word has the whole message.
+    Stock engines show only its first word in their error, so that word contains the message.
     """
     word = re.sub(r"\W", "_", branch)
     return (
@@ -29,11 +29,11 @@ def notice(branch: str) -> bytes:
 
 
 def put_barrier(files: Files, table: TablePath, main: str) -> None:
-    """Put it up while branch `main` is main. Idempotent."""
+    """Write the barrier while branch `main` is main. Idempotent."""
     own = table.root()
     path, hint = own.snapshot(BARRIER_ID), own.latest_hint
     there, latest = files.read_many([path, hint])
-    # The snapshot first: a hint to one that is missing is looked past.
+    # The snapshot first: engines ignore a hint to a missing one.
     if there != notice(main):
         files.replace(path, notice(main))
     if latest != _HINT:
@@ -41,37 +41,38 @@ def put_barrier(files: Files, table: TablePath, main: str) -> None:
 
 
 def put_before_removal(files: Files, root: Root, becomes: str) -> None:
-    """Before a branch is removed, as which it `becomes` something else. It goes with it. Idempotent.
+    """Mark a branch before its removal; `becomes` is its new state or name. The mark goes with it.
+    Idempotent.
 
-    A stock orphan cleaning that lists its snapshots from now on fails. It may not know of the branch's other
-    name, and would take for nobody's what it finds no snapshot of. So does a stock fast-forward, which begins
-    with the earliest: it would give main snapshots whose files are going.
+    A stock orphan cleaning that lists the snapshots from now on fails. It may not know the branch's new name,
+    and would take files without a snapshot for orphans. A stock fast-forward begins with the earliest
+    snapshot and fails too: it would give main snapshots whose files are going.
     """
     word = re.sub(r"\W", "_", becomes)
     text = f"THIS_BRANCH_IS_{word}_NOW: `paimark recover` removes what is left of it.\n"
-    # The hint first: one to a snapshot that is missing is looked past.
+    # The hint first: engines ignore a hint to a missing snapshot.
     files.replace(root.earliest_hint, _HINT)
     files.create(root.snapshot(BARRIER_ID), text.encode())
 
 
 def is_marked(files: Files, root: Root) -> bool:
-    """Whether a branch is one that goes."""
+    """Whether a branch is marked for removal."""
     return files.exists(root.snapshot(BARRIER_ID))
 
 
 def unmark(files: Files, root: Root, earliest: bytes | None) -> None:
-    """The branch stays after all, and gets the EARLIEST that it had, if any. Idempotent."""
+    """Unmark a branch that stays, and restore its EARLIEST, if it had one. Idempotent."""
     files.delete(root.snapshot(BARRIER_ID))
     [hint] = files.read_many([root.earliest_hint])
     if hint == _HINT and earliest is not None:
         files.replace(root.earliest_hint, earliest)
     elif hint == _HINT:
-        # Engines look for the earliest where nothing names it.
+        # Engines search for the earliest snapshot if there is no hint.
         files.delete(root.earliest_hint)
 
 
 def remove_barrier(files: Files, table: TablePath, latest: bytes | None) -> None:
-    """Take it down when the table directory is main again, and restore its LATEST. Idempotent."""
+    """Remove the barrier when the table directory is main again, and restore its LATEST. Idempotent."""
     own = table.root()
     [hint] = files.read_many([own.latest_hint])
     if hint == _HINT and latest is not None:
@@ -82,7 +83,7 @@ def remove_barrier(files: Files, table: TablePath, latest: bytes | None) -> None
 
 
 def has_barrier(files: Files, table: TablePath) -> bool:
-    """Whether it stands whole."""
+    """Whether the barrier and its hint are both there."""
     own = table.root()
     there, latest = files.read_many([own.snapshot(BARRIER_ID), own.latest_hint])
     return there is not None and latest == _HINT

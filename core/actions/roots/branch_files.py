@@ -1,7 +1,7 @@
 """Write the files of a new branch root in a safe order, and remove those of an unfinished one.
 
-A root can be opened once it has a schema, so schemas are written last, the newest first: no job commits
-before its commit is built on the branch's snapshot. Until then stock orphan cleaning stops for the table.
+A root can be opened once it has a schema. So schemas are written last, the newest first: every commit of a
+job is then built on the branch's snapshot. Until then, stock orphan cleaning of the table stops.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from core.table.records import DECODE_ERRORS, Tag, is_same_commit
 class BranchSource:
     """Files of main that a branch starts with: the tag, its snapshot, and schemas 0 to the highest needed.
 
-    `pin` names a tag that holds the same for good, where engines delete the tag by themselves; else empty.
+    `pin` names a permanent tag of the same snapshot, if engines may delete the tag by themselves; else empty.
     """
 
     root: Root
@@ -51,7 +51,7 @@ class BranchSource:
 
     @property
     def fingerprint(self) -> str:
-        # Not the snapshot's bytes: its file may expire, and then the tag's own serve.
+        # Without the snapshot's bytes: its file may expire, and the tag's bytes then replace it.
         return fingerprint(self.root.directory, self.tag_name, self.tag_data, *self.schemas)
 
     def groups(self, branch: Root) -> list[tuple[str, list[tuple[str, bytes]]]]:
@@ -78,7 +78,7 @@ class BranchSource:
 
     def _tags(self) -> Iterator[tuple[str, bytes]]:
         if self.pin:
-            # Beside it nothing of the tag goes with it, where an engine deletes that on the branch.
+            # With the pin, the tag's files stay when an engine deletes the tag on the branch.
             yield self.pin, self.pin_data
         yield self.tag_name, self.tag_data
 
@@ -86,7 +86,7 @@ class BranchSource:
 def branch_source(
     files: Files, root: Root, tag_name: str, highest_schema: int, pin: str = ""
 ) -> BranchSource:
-    """Read what a branch from this tag of `root` needs. Raises `FileMissing`, also for a missing schema."""
+    """Read the files for a branch from this tag. Raises `FileMissing`, also for a missing schema."""
     tag_data = files.read(root.tag(tag_name))
     tag = Tag.from_json(tag_data, root.tag(tag_name))
     paths = [root.schema(number) for number in range(highest_schema + 1)]
@@ -112,9 +112,9 @@ def highest_schema_id(files: Files, table: TablePath, tag: Tag) -> int:
 
 
 def pin_tag(files: Files, source: BranchSource) -> None:
-    """Before anything of the branch is written: main keeps what the tag holds. Idempotent.
+    """Before the branch is written: make main keep the tag's files. Idempotent.
 
-    Raises `Refused` where another tag has the name of the pin.
+    Raises `Refused` if another tag has the name of the pin.
     """
     if not source.pin:
         return
@@ -129,17 +129,17 @@ def pin_tag(files: Files, source: BranchSource) -> None:
 def write_branch(
     files: Files, source: BranchSource, branch: Root, written: list[str] | None
 ) -> Iterator[str]:
-    """Write the branch, yielding a sentence after each step. Paths that may be new go into `written`.
+    """Write the branch, yielding a sentence after each step. Paths that may be new are added to `written`.
 
-    `written` is None when an interrupted creation goes on: what is there then stays. Else raises `Refused`
-    when somebody else writes the same branch.
+    `written` is None when an interrupted creation is continued: existing files then stay. Otherwise raises
+    `Refused` when another process writes the same branch.
     """
     for sentence, group in source.groups(branch):
         for path, data in group:
             if written is None:
                 files.create(path, data)
                 continue
-            # Before the call: a store that fails may have written all the same.
+            # Added before the call: a store that fails may have written the file nevertheless.
             written.append(path)
             if not files.create(path, data):
                 written.pop()
@@ -150,14 +150,14 @@ def write_branch(
 
 
 def _require_own(files: Files, source: BranchSource, branch: Root, written: list[str]) -> None:
-    """Look at all of it again: another engine that makes this branch may have overwritten a file.
+    """Check all files again: another engine that makes this branch may have overwritten one.
 
-    Its own is left out of `written`. Raises `Refused`.
+    Its files are removed from `written`. Raises `Refused`.
     """
     expected = dict(pair for _, group in source.groups(branch) for pair in group)
     taken = []
     for (path, data), there in zip(expected.items(), files.read_many(expected), strict=True):
-        # Hints move with each commit.
+        # Hints change with each commit.
         if path not in (branch.earliest_hint, branch.latest_hint) and there not in (data, None):
             written.remove(path)
             taken.append(path)
@@ -177,16 +177,16 @@ def take_back(files: Files, branch: Root, written: list[str]) -> None:
 
 
 def others_files(files: Files, source_names: list[str], branch: Root) -> list[str]:
-    """The files of a branch that its creation, which has these paths, did not write: somebody uses it."""
+    """The files of a branch besides those that its creation writes, which have these paths."""
     expected = set(source_names)
     paths = paths_below(files, branch.directory)
     return sorted(path for path in paths if path not in expected and _finished(path) not in expected)
 
 
 def remove_unfinished(files: Files, source_names: list[str], branch: Root, newest_schema: int) -> bool:
-    """Remove an interrupted creation, of which every file has one of these paths.
+    """Remove an interrupted creation; its files have these paths.
 
-    False, and nothing removed, when it is another engine's.
+    Returns False, and removes nothing, if another engine made the branch.
     """
     if is_anothers(files, branch, newest_schema):
         return False
@@ -199,9 +199,9 @@ def remove_unfinished(files: Files, source_names: list[str], branch: Root, newes
 
 
 def is_anothers(files: Files, branch: Root, newest_schema: int) -> bool:
-    """Whether another engine has made a branch, which has not what a creation of ours writes first.
+    """Whether another engine has made the branch: it lacks the file that Paimark's creation writes first.
 
-    Of the schemas that is the newest, with stock expiry off. Theirs may end with the one of its snapshot.
+    Among the schemas that is the newest, with stock expiry off. Another engine may end with its snapshot's.
     """
     path = branch.schema(newest_schema)
     [schema] = files.read_many([path])
@@ -211,14 +211,14 @@ def is_anothers(files: Files, branch: Root, newest_schema: int) -> bool:
 
 
 def is_protected(schema: bytes, path: str) -> bool:
-    """Whether a schema switches stock expiry off, as no other engine's copy does."""
+    """Whether a schema disables stock expiry; copies by other engines never do."""
     return with_options(schema, RETENTION_OFF, path) == schema
 
 
 def clean_unfinished(files: Files, branch: Root, source_names: list[str]) -> None:
     """Remove the half-written files of a creation that was finished after all.
 
-    But not those of hints: the branch may have writers by now.
+    Those of hints stay: the branch may have writers by now.
     """
     hints = {branch.earliest_hint, branch.latest_hint}
     for path in source_names:
@@ -228,14 +228,14 @@ def clean_unfinished(files: Files, branch: Root, source_names: list[str]) -> Non
 
 
 def _finished(path: str) -> str | None:
-    """The path that a half-written file was to get."""
+    """The intended path of a half-written file."""
     directory, _, name = path.rpartition("/")
     meant = meant_for(name)
     return None if meant is None else f"{directory}/{meant}"
 
 
 def _snapshot_data(files: Files, root: Root, snapshot_id: int, tag_data: bytes) -> bytes:
-    """The snapshot's bytes while it is there: both lineages then hold it byte for byte. Else the tag's."""
+    """The snapshot's bytes if it exists: both lineages then have the same file. Else the tag's bytes."""
     plain = without_time_to_live(tag_data, root.tag(""))
     try:
         data = files.read(root.snapshot(snapshot_id))

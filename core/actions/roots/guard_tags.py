@@ -1,11 +1,11 @@
-"""Keep the table directory right while a branch is main: guards (copies of its tags), a notice, a barrier.
+"""Maintain the table directory while a branch is main: guards (copies of its tags), a notice, a barrier.
 
-Stock expiry, on any branch, spares only what tags of the table directory hold; so copies of main's tags lie
-there, without their times to live: a guard goes only with its tag. The notice stands where stock
-engines look for the first schema: they fail on the plain name, instead of making a table over ours.
+Stock expiry, on any branch, spares only the files that tags of the table directory hold. So it has copies of
+main's tags, without their times to live: a guard goes only with its tag. The notice is in the place of
+the first schema: stock engines fail on the plain name, and do not make a table over this one.
 
-Other engines change main's tags without a thought for the copies: every tag, savepoint and expiry action, and
-every watcher, puts right what it finds.
+Other engines change main's tags and not the guards. So every tag, savepoint and expiry action, and every
+watcher, repairs the guards.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from core.table.reading import numbered
 
 
 def guard(files: Files, root: Root, tag_name: str) -> None:
-    """After a tag was written to a root: copy it where stock expiry looks, when that branch is main."""
+    """After a tag was written to a root: copy it into the table directory, if that branch is main."""
     table = root.table
     if root.branch is None or main_branch_name(files, table) != root.branch:
         return
@@ -46,7 +46,7 @@ def guard(files: Files, root: Root, tag_name: str) -> None:
 
 
 def unguard(files: Files, root: Root, tag_name: str, data: bytes) -> None:
-    """After a tag with these bytes was taken back from a root: its guard goes too. Idempotent."""
+    """After a tag with these bytes was taken back from a root: delete its guard, too. Idempotent."""
     if root.branch is None or main_branch_name(files, root.table) != root.branch:
         return
     path = root.table.root().tag(tag_name)
@@ -55,9 +55,9 @@ def unguard(files: Files, root: Root, tag_name: str, data: bytes) -> None:
 
 
 def _put_while_main(files: Files, main: Root, guards: Mapping[str, bytes]) -> None:
-    """Write guards of a branch's tags beside whatever moves main, and take them back where it has moved.
+    """Write guards of a branch's tags while main may move, and take them back if it has moved.
 
-    They would be tags of the table directory's own, which is main again.
+    They would otherwise be tags of the table directory, which is main again.
     """
     table = main.table
     there = dict(zip(guards, files.read_many(guards), strict=True))
@@ -74,7 +74,7 @@ def _put_while_main(files: Files, main: Root, guards: Mapping[str, bytes]) -> No
 def reconcile(files: Files, table: TablePath, main: Root) -> None:
     """Make the tags of the table directory the guards of `main`, a branch. Idempotent.
 
-    A savepoint's tag that no other root holds stays, whatever it holds: the savepoint would be lost without.
+    A savepoint's tag that no other root has stays, whatever it holds: without it the savepoint would be lost.
     """
     missing, surplus = _difference(files, table, main)
     for name, data in missing.items():
@@ -93,7 +93,7 @@ class Repair:
 
     @property
     def paths(self) -> frozenset[str]:
-        """Paths of files that keep no snapshot, whatever they hold: only main's own tags do."""
+        """Paths of files that keep no snapshot, whatever they contain: only main's own tags do."""
         return frozenset([*self.missing, *self.surplus])
 
     @property
@@ -106,13 +106,13 @@ class Repair:
 
 
 def repair_needed(files: Files, table: TablePath) -> Repair:
-    """Empty unless a branch is main. Raises `Corrupt`."""
+    """The repair; empty unless a branch is main. Raises `Corrupt`."""
     name, own = main_branch_name(files, table), table.root()
     if name is None:
         return Repair()
     missing, surplus = _difference(files, table, table.root(name))
     if numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
-        # A stale writer's commits lie there, and the tags may be of those.
+        # A stale writer's commits are there, and the tags may belong to them.
         surplus = []
     return Repair(
         {own.tag(each): data for each, data in missing.items()},
@@ -121,10 +121,10 @@ def repair_needed(files: Files, table: TablePath) -> Repair:
 
 
 def repair(files: Files, table: TablePath) -> None:
-    """Write missing guards, and the notice. Removes nothing, and is safe beside any other change.
+    """Write missing guards, and the notice. Deletes no files of others, and is safe beside any change.
 
-    While another change holds the table it does nothing: that may be moving main. A file written just then
-    is taken back: the barrier would shut main's own directory.
+    It does nothing while a change holds the table, because that may be moving main. If main moves meanwhile,
+    it takes back what it wrote: the barrier would block main's own directory.
     """
     needed, name = repair_needed(files, table), main_branch_name(files, table)
     if name is None or files.exists(table.journal):
@@ -136,7 +136,7 @@ def repair(files: Files, table: TablePath) -> None:
 
 
 def repair_held(files: Files, table: TablePath) -> None:
-    """All of what is needed, for a change that holds the table. Idempotent."""
+    """Make the full repair, for a change that holds the table. Idempotent."""
     needed, name = repair_needed(files, table), main_branch_name(files, table)
     for path, data in needed.missing.items():
         _put(files, path, data)
@@ -147,7 +147,7 @@ def repair_held(files: Files, table: TablePath) -> None:
 
 
 def mismatches(files: Files, table: TablePath) -> list[str]:
-    """Faults of the table directory while a branch is main, a sentence each. Raises `Corrupt`."""
+    """Faults of the table directory while a branch is main, one sentence each. Raises `Corrupt`."""
     name = main_branch_name(files, table)
     if name is None:
         return []
@@ -179,7 +179,7 @@ def _take_notice_back(files: Files, table: TablePath, main: str) -> None:
     paths = [own.schema(0), own.snapshot(BARRIER_ID)]
     schema, barrier = files.read_many(paths)
     if barrier == notice(main):
-        # Without the hint engines list the snapshots.
+        # Engines without a hint list the snapshots.
         remove_barrier(files, table, None)
     if schema == notice(main):
         files.delete(own.schema(0))
@@ -187,7 +187,7 @@ def _take_notice_back(files: Files, table: TablePath, main: str) -> None:
 
 def _difference(files: Files, table: TablePath, main: Root) -> tuple[dict[str, bytes], list[str]]:
     """The guards that are missing or differ, and the names of tags that guard nothing."""
-    # In this order: a guard is written after its tag, and must not look like one whose tag has gone.
+    # In this order: a guard is written after its tag, and must not look like one whose tag is gone.
     there = _tag_names(files, table.root())
     wanted = dict(_wanted(files, main))
     paths = [table.root().tag(name) for name in wanted]
@@ -198,7 +198,7 @@ def _difference(files: Files, table: TablePath, main: Root) -> tuple[dict[str, b
 
 
 def _wanted(files: Files, main: Root) -> Iterator[tuple[str, bytes]]:
-    # A read's tag goes before a copy of it would be of use.
+    # A read tag is deleted before a copy of it would be useful.
     names = [name for name in _tag_names(files, main) if not is_read_tag(name)]
     for name, data in zip(names, files.read_many(main.tag(name) for name in names), strict=True):
         if data is None:
@@ -206,18 +206,18 @@ def _wanted(files: Files, main: Root) -> Iterator[tuple[str, bytes]]:
         try:
             yield name, without_time_to_live(data, main.tag(name))
         except Corrupt:
-            # A half-written tag holds nothing, and its copy would make stock expiry fail.
+            # A half-written tag keeps nothing, and a copy of it would make stock expiry fail.
             continue
 
 
 def _tag_names(files: Files, root: Root) -> list[str]:
-    # A directory is another engine's, of files that say when it made a tag.
+    # A directory is another engine's; its files say when that engine made a tag.
     tags = (e.name for e in files.entries(root.tags) if e.name.startswith(TAG_PREFIX) and not e.is_directory)
     return sorted(name for each in tags if is_safe_name(name := each.removeprefix(TAG_PREFIX)))
 
 
 def is_last_of_savepoint(files: Files, table: TablePath, tag_name: str) -> bool:
-    """Whether a tag of the table directory protects a savepoint that no branch holds a tag of."""
+    """Whether a tag of the table directory protects a savepoint of which no branch has a tag."""
     numbers = numbered([tag_name], SAVEPOINT_TAG_PREFIX)
     if not numbers:
         return False

@@ -1,4 +1,4 @@
-"""Paimon's JSON files with a field put in or left out: every other field stays as it was."""
+"""Insert or remove a field in Paimon's JSON files; every other field stays unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def formatted(fields: Mapping[str, Any]) -> bytes:
 
 
 def without_time_to_live(tag: bytes, source: str) -> bytes:
-    """A tag that stays for good; the same bytes when it has no time to live. Raises `Corrupt`."""
+    """A tag without a time to live; the same bytes if it has none. Raises `Corrupt`."""
     fields = decoded(tag, source)
     if not any(name in fields for name in _TIME_TO_LIVE):
         return tag
@@ -25,12 +25,12 @@ def without_time_to_live(tag: bytes, source: str) -> bytes:
 
 
 def with_options(schema: bytes, options: Mapping[str, str | None], source: str) -> bytes:
-    """A schema with these options, None taking one out; the same bytes when it is so. Raises `Corrupt`."""
+    """A schema with these options (None removes one); the same bytes if nothing changes. Raises `Corrupt`."""
     fields = decoded(schema, source)
     before: Any = fields.get("options") or {}
     if not isinstance(before, dict):
         raise Corrupt(f"The options in {source} are no object", "Restore it from a backup.")
-    # An option keeps its place among the others.
+    # An option stays at its place among the others.
     merged = {name: options.get(name, value) for name, value in before.items()} | dict(options)
     after = {name: value for name, value in merged.items() if value is not None}
     return schema if after == before else formatted({**fields, "options": after})

@@ -1,6 +1,7 @@
-"""Wait for whoever has just listed what is to go, and reads it file by file: what is gone it leaves out.
+"""Wait for processes that have listed files which are about to go, and read them one by one, skipping gone
+ones.
 
-An expiry then takes what a tag held that it did not read, and `remove_orphan_files` what a snapshot needed.
+An expiry would delete files of a tag that it did not read, and `remove_orphan_files` files of a snapshot.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root
 from core.table.reading import numbered
 
-# So many are surely read in the time of one wait.
+# A process reads at least this many in the time of one wait.
 _READ_IN_A_WAIT = 100
-# For more snapshots nobody waits: that is a minute, with the table taken and somebody looking on.
+# More snapshots than this do not lengthen the wait: it is a minute, the table is locked, and a person waits.
 _MOST_SNAPSHOTS = 1_100
 _STEP_SECONDS = 0.5
 
@@ -25,7 +26,7 @@ def seconds_of(context: Context, count: int) -> float:
 
 
 def wait_for_readers(context: Context, count: int, what: str, progress: Progress) -> None:
-    """`count` of `what` ("tags") may be read still. Raises `Cancelled`."""
+    """Wait in case other processes still read `count` of `what` ("tags"). Raises `Cancelled`."""
     seconds = seconds_of(context, count)
     if seconds:
         progress(f"waiting {seconds:g} s, in case somebody has just listed the {what}")
@@ -36,12 +37,14 @@ def wait_for_readers(context: Context, count: int, what: str, progress: Progress
 
 
 def wait_for_cleanings(context: Context, count: int, progress: Progress) -> None:
-    """A stock orphan cleaning may have listed so many snapshots, and read them. Raises `Cancelled`."""
+    """Wait in case a stock orphan cleaning has listed this many snapshots, and reads them. Raises
+    `Cancelled`.
+    """
     wait_for_readers(context, min(count, _MOST_SNAPSHOTS), "snapshots", progress)
 
 
 def cleanings_to_stop(files: Files, root: Root) -> list[str]:
-    """What a plan says where `wait_for_cleanings` may be too short."""
+    """The warnings of a plan for which `wait_for_cleanings` may be too short."""
     if len(numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)) <= _MOST_SNAPSHOTS:
         return []
     return [

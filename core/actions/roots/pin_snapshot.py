@@ -1,7 +1,7 @@
-"""The snapshot that a new tag is to hold, and the proof that the tag came in time.
+"""The snapshot that a new tag is to keep, and the proof that the tag came in time.
 
-An expiry lists the tags once, deletes data files, then manifests, and the snapshot file last. A tag written
-while one runs may have come too late to save its files.
+An expiry lists the tags once, deletes data files, then manifests, and the snapshot file last. A tag that is
+written meanwhile may be too late to save its files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class SnapshotLost(Refused):
-    """The snapshot's files went before the tag could hold them; what was begun is undone."""
+    """The snapshot's files were gone before the tag could keep them; the operation is taken back."""
 
     def __init__(self, chosen: ChosenSnapshot, missing: list[str]) -> None:
         count = f"{len(missing)} of its files are" if len(missing) > 1 else f"{missing[0]} is"
@@ -71,7 +71,7 @@ def choose(files: Files, root: Root, snapshot_id: int | None) -> ChosenSnapshot 
         except FileMissing:
             if snapshot_id is not None:
                 raise _no_snapshot(lineage, snapshot_id) from None
-            # Expired, or rolled back, since it was found to be the newest.
+            # It expired, or was rolled back, after it was found to be the newest.
             continue
         return ChosenSnapshot(root, Snapshot.from_json(data, path), data)
     raise Unavailable(
@@ -80,7 +80,7 @@ def choose(files: Files, root: Root, snapshot_id: int | None) -> ChosenSnapshot 
 
 
 def choose_as_planned(context: Context, table: TablePath, plan: Plan) -> ChosenSnapshot:
-    """The snapshot of the arguments `branch` and `snapshot`. Raises `Refused` when it is another now."""
+    """The snapshot of the arguments `branch` and `snapshot`. Raises `Refused` when it is another one now."""
     try:
         root = branch_root(context.files, table, text_argument(plan.arguments, "branch"))
         chosen = choose(context.files, root, int(plan.arguments["snapshot"] or 0))
@@ -99,7 +99,7 @@ def keep(
     progress: Progress,
     make: Callable[[ChosenSnapshot], T],
 ) -> T:
-    """Make what holds the snapshot; if an expiry was faster and the newest was asked for, a newer one."""
+    """Make a reference to the snapshot; if it expires and the newest was asked for, take a newer one."""
     while True:
         try:
             return make(chosen)
@@ -131,20 +131,20 @@ def stock_expiry_warnings(files: Files, root: Root) -> list[str]:
 
 
 def expiry_warnings(files: Files, chosen: ChosenSnapshot) -> list[str]:
-    """Warnings before a snapshot is to be kept: what stock expiry can do to it. Raises `Corrupt`."""
+    """Warnings before a snapshot is to be kept: how stock expiry may harm it. Raises `Corrupt`."""
     root = chosen.root
     main, branch = Side(files, main_root(files, root.table)), Side(files, root)
     unheld = None if main.root == root else unheld_fork(main, branch, find_fork(main, branch))
-    # A tag of what both have goes to main as well.
+    # A tag of a snapshot that both roots hold is also written to main.
     if unheld is None or (unheld.in_main and unheld.snapshot.id == chosen.snapshot.id):
         return stock_expiry_warnings(files, root)
     return [*stock_expiry_warnings(files, root), unheld.danger(f"branch {root.label}")]
 
 
 def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:
-    """Whether the snapshot is there and the next is not: by the files, never by the hint.
+    """Whether the snapshot file exists and the next does not; hints are ignored.
 
-    In this order: expiry deletes ascending, so that with the next one gone the first can't be there.
+    The next one is checked first: expiry deletes in ascending order, so if it has expired, the first has too.
     """
     if files.exists(chosen.root.snapshot(chosen.snapshot.id + 1)):
         return False
@@ -152,7 +152,8 @@ def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:
 
 
 def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) -> NeededNames | None:
-    """Before a tag is written: every file of the snapshot, all there; None for main's newest, which is whole.
+    """Before a tag is written: check and return every file of the snapshot; None for main's newest, which is
+    whole.
 
     Raises `SnapshotLost`.
     """
@@ -169,8 +170,9 @@ def require_held(
     """Prove that the tag just written keeps the snapshot. Raises `SnapshotLost` when it came too late.
 
     No expiry deletes the newest snapshot. For another one, every file (`needed`, read when None) is looked
-    for twice with a pause between, in case an expiry that read the tags before ours is still deleting.
-    Raises `Refused` where the snapshot's branch is being deleted, as that may not have seen the tag.
+    for twice with a pause between, in case an expiry that read the tags before this one is still deleting.
+    Raises `Refused` if the snapshot's branch is being deleted, because the deletion may not have seen the
+    tag.
     """
     _require_staying(context, chosen.root)
     if _is_surely_whole(context, chosen):
@@ -187,7 +189,7 @@ def require_held(
 
 
 def prune_gone(files: Files, root: Root) -> None:
-    """After a tag was taken back from a branch that was deleted before it: its empty directories go too.
+    """After a tag was taken back from a branch that had been deleted: remove the empty directories, too.
 
     They would be taken for a branch. Idempotent.
     """
@@ -196,11 +198,14 @@ def prune_gone(files: Files, root: Root) -> None:
 
 
 def _require_staying(context: Context, root: Root) -> None:
-    """A deletion that begins after this look lists the tag, and is refused."""
+    """Raises `Refused` if the branch is being deleted.
+
+    A deletion that begins later lists the tag, and fails.
+    """
     if root.branch is None:
         return
     holder = journal.current(context, root.table)
-    # In this order: one that ended in between has removed the root.
+    # In this order: a deletion that ended in between has removed the root.
     if not root_exists(context.files, root):
         raise Refused(
             f"Branch {root.label} of {root.table.full_name} was deleted just then",
@@ -217,7 +222,7 @@ def _require_staying(context: Context, root: Root) -> None:
 
 
 def _is_surely_whole(context: Context, chosen: ChosenSnapshot) -> bool:
-    """Not on a branch: its files from before the fork are main's, and main's expiry may take them."""
+    """Never on a branch: its files from before the fork are main's, and main's expiry may delete them."""
     return chosen.root.branch is None and is_newest(context.files, chosen)
 
 

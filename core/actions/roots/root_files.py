@@ -1,7 +1,7 @@
 """List all files of a branch root, copy them to another root, remove them.
 
-Schemas come first and, going, last: a root without a schema makes stock orphan cleaning stop for the whole
-table. Snapshots are written oldest first and the hints after them, as a writer does.
+Schemas are written first and deleted last, because a root without a schema stops stock orphan cleaning of
+the whole table. Snapshots are written oldest first and the hints after them, in the order of a writer.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PARTS = (SCHEMAS, TAGS, "changelog", "consumer", SNAPSHOTS)
 _HINTS = ("EARLIEST", "LATEST")
 _PREFIXES = {SCHEMAS: SCHEMA_PREFIX, SNAPSHOTS: SNAPSHOT_PREFIX}
 
-# A pool is worth starting for more than a handful; as many bytes as these are held at once.
+# A thread pool is worth starting for more than a few files; a batch of bytes is in memory at once.
 _FEW = 32
 _IN_FLIGHT = 16
 _BATCH = 512
@@ -45,7 +45,7 @@ def root_files(files: Files, root: Root) -> dict[str, int]:
 
 
 def part_of(names: Iterable[str], part: str) -> list[str]:
-    """The paths that lie in one part of a root."""
+    """The paths in one part of a root."""
     return [name for name in names if name.startswith(f"{part}/")]
 
 
@@ -58,10 +58,10 @@ def copy_files(
     *,
     replacing: bool = False,
 ) -> None:
-    """Copy files of one root to another, byte for byte but for those in `changed`.
+    """Copy files of one root to another, byte for byte except those in `changed`.
 
-    A file that went since it was listed is passed over. Raises `Refused` when another with a name is there,
-    unless `replacing`.
+    A file that was deleted after the listing is skipped. Raises `Refused` when a different file has one of
+    the names, unless `replacing`.
     """
     changed = changed or {}
     put = partial(_put, files, replacing)
@@ -77,7 +77,7 @@ def copy_files(
 
 
 def same_files(files: Files, source: Root, target: Root, names: Sequence[str]) -> Iterator[str]:
-    """The names under which both roots hold the same bytes."""
+    """The names of files with the same bytes in both roots."""
     for start in range(0, len(names), _BATCH):
         batch = names[start : start + _BATCH]
         left = files.read_many(f"{source.directory}/{name}" for name in batch)
@@ -88,7 +88,7 @@ def same_files(files: Files, source: Root, target: Root, names: Sequence[str]) -
 
 
 class Swap(NamedTuple):
-    """A file that is another at the copy of a root: `name` below the root, its bytes here and there."""
+    """A file that differs in the copy of a root: `name` below the root, its bytes here and there."""
 
     name: str
     source: bytes
@@ -98,9 +98,9 @@ class Swap(NamedTuple):
 def remove_copied(
     files: Files, source: Root, target: Root, names: Sequence[str], swap: Swap | None = None
 ) -> list[str]:
-    """Delete those files of a root which another holds byte for byte; the names of those that differ.
+    """Delete the files of a root that another has byte for byte; return the names of those that differ.
 
-    Schemas go last. Raises `Refused` for a snapshot or schema that differs: neither is ever rewritten.
+    Schemas go last. Raises `Refused` for a differing snapshot or schema, because neither is ever rewritten.
     """
     held = set(same_files(files, source, target, names))
     if swap is not None and swap.name in names:
@@ -122,9 +122,9 @@ def remove_copied(
 
 
 def has_more(files: Files, root: Root, head: int, target: Root, known: Collection[str] = ()) -> bool:
-    """Whether somebody committed to a root after snapshot `head`, or made a tag that `target` lacks.
+    """Whether a root has a commit after snapshot `head`, or a tag that `target` lacks.
 
-    Tags of the names `known` were there before.
+    Tags with the names `known` existed before, and do not count.
     """
     if _has_later(files, root, head):
         return True
@@ -143,7 +143,7 @@ def _tags_besides(files: Files, root: Root, target: Root) -> list[str]:
 
 
 def _are_engines(files: Files, root: Root, names: Sequence[str]) -> bool:
-    """Whether engines delete all of these tags by themselves: they have been in the root that was copied."""
+    """Whether engines delete all these tags by themselves: then they were in the root that was copied."""
     paths = [root.tag(name) for name in names]
     try:
         return not any(
@@ -155,14 +155,14 @@ def _are_engines(files: Files, root: Root, names: Sequence[str]) -> bool:
 
 
 def delete_files(files: Files, root: Root, names: Sequence[str]) -> None:
-    """Delete these files of a root, in their order where they are few."""
+    """Delete these files of a root; a small number in the given order."""
     _each(files.delete, [f"{root.directory}/{name}" for name in names])
 
 
 def remove_root(files: Files, root: Root) -> None:
-    """Remove a branch root with all that is in it: half-written files too, and links themselves.
+    """Remove a branch root with all its files, also half-written ones, and links themselves.
 
-    What marks it as one that goes is last.
+    The removal mark goes last.
     """
     if root.branch is None:
         raise ValueError("the table directory is never removed")
@@ -182,9 +182,9 @@ def take_back_copy(
     progress: Progress,
     goes: Callable[[bool], bool] = bool,
 ) -> None:
-    """Remove a copy of a root that nobody was told of, unless somebody has written to it: then it stays.
+    """Remove an unpublished copy of a root, unless another process has written to it.
 
-    `goes` decides; it is told whether the source has all of it.
+    `goes` decides; its argument says whether the source has everything that the copy has.
     """
     ids = numbered(files.names(source.snapshots), SNAPSHOT_PREFIX)
     shared = sorted(set(ids).intersection(numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)))
@@ -223,7 +223,7 @@ def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int
     for entry in files.entries(directory):
         path, name = f"{directory}/{entry.name}", f"{prefix}/{entry.name}"
         if entry.is_directory:
-            # What a link leads to is no part of the root.
+            # The target of a link is not part of the root.
             if not entry.is_link:
                 yield from _below(files, path, name)
         elif meant_for(entry.name) is None:
@@ -231,7 +231,7 @@ def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int
 
 
 def paths_below(files: Files, directory: str) -> Iterator[str]:
-    """All paths of files in a directory and below it: half-written ones and links themselves too."""
+    """All paths of files below a directory, also half-written ones and links themselves."""
     for entry in files.entries(directory):
         path = f"{directory}/{entry.name}"
         if entry.is_directory and not entry.is_link:
@@ -241,7 +241,10 @@ def paths_below(files: Files, directory: str) -> Iterator[str]:
 
 
 def _each(do: Callable[..., None], items: Sequence[object]) -> None:
-    """Many in flight, but for a handful. Raises `Unanswered` before any other error, an interrupt too."""
+    """Call `do` in parallel, unless there are few.
+
+    Raises `Unanswered` before any other error or interrupt.
+    """
     if len(items) < _FEW:
         for item in items:
             do(item)

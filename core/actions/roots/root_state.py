@@ -1,4 +1,4 @@
-"""A branch root as a plan saw it, and whether it is so still."""
+"""A branch root as a plan saw it, to find out whether it has changed since."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.table.lineage.main_branch import main_root
 class RootState:
     """A root as a plan saw it: its newest snapshot and its newest schema, with their bytes.
 
-    `held` is the fingerprint of all else that it holds.
+    `held` is the fingerprint of all its other files.
     """
 
     root: Root
@@ -31,13 +31,13 @@ class RootState:
 
     @property
     def newest(self) -> str:
-        """The fingerprint of its newest state: for who leaves the root where it is."""
+        """The fingerprint of its newest state, for changes that leave the root in its place."""
         head = self.head.data if self.head else b""
         return fingerprint(self.root.directory, head, str(self.schema_id), self.schema)
 
     @property
     def fingerprint(self) -> str:
-        """Of all that goes when the root is moved or removed."""
+        """The fingerprint of everything that moves or goes with the root."""
         return fingerprint(self.newest, self.held)
 
     @property
@@ -48,7 +48,7 @@ class RootState:
 
 
 def state(files: Files, root: Root) -> RootState:
-    """Raises `NotFound` for a root without a schema, and `Corrupt`."""
+    """The present state of a root. Raises `NotFound` for a root without a schema, and `Corrupt`."""
     lineage = Lineage(files, root)
     ids = lineage.schema_ids()
     if not ids:
@@ -56,16 +56,16 @@ def state(files: Files, root: Root) -> RootState:
             f"{root.label} of {root.table.full_name} has no schema", "`paimark doctor` looks into it."
         )
     held = held_by(files, root)
-    # The newest snapshot last: what moved meanwhile shows as soon as it can.
+    # The newest snapshot is read last, so that a concurrent move is noticed.
     schema = files.read(root.schema(ids[-1]))
     return RootState(root, choose(files, root, None), ids[-1], schema, held)
 
 
 def held_by(files: Files, root: Root) -> str:
-    """A fingerprint of the names of all files of a root, and of its tags, which may change under a name.
+    """A fingerprint of the names of all files of a root, and of its tags, whose content may change.
 
-    A snapshot that changes under its name changes the newest one too. What a change of ours holds expiry with
-    does not count.
+    A changed snapshot also changes the newest one. Consumers by which Paimark's changes hold expiry do not
+    count.
     """
     names = [
         f"{part}/{name}"

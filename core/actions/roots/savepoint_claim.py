@@ -1,4 +1,4 @@
-"""`savepoint/CLAIM-<id>`: a savepoint being made. It is that creation's journal, and is removed last.
+"""`savepoint/CLAIM-<id>`: a savepoint that is being made. It is the creation's journal, and is removed last.
 
 Every step is idempotent, so that a recovery goes on where the owner died.
 """
@@ -47,9 +47,9 @@ CreatedBy = Literal["manual", "interval", "safety"]
 class Claim(Record, frozen=True, kw_only=True):
     """A savepoint that is being made, and its owner.
 
-    `root` is the branch whose root gets the tag, None for the table directory. `tag_digest` is the SHA-256 of
-    the tag's bytes, `full_manifest_list` the name of the file to be written. `group` is that of a change of
-    many.
+    `root` is the branch that gets the tag (None: the table directory). `tag_digest` is the SHA-256 of the
+    tag's bytes, `full_manifest_list` the name of the file to write. `group` is the change of many, if it is a
+    part of one.
     """
 
     numbered: ClassVar[tuple[str, ...]] = (CLAIM_PREFIX,)
@@ -69,17 +69,17 @@ class Claim(Record, frozen=True, kw_only=True):
     group: Group | None = None
 
 
-# What is done of a savepoint before its claim goes, so that a recovery does it as well.
+# Called after a savepoint is written and before its claim goes, so that a recovery calls it too.
 Made = Callable[[Claim, Savepoint], None]
 
 
 def claimed_ids(context: Context, table: TablePath) -> list[int]:
-    """The ids that are claimed now, ascending."""
+    """The claimed ids, ascending."""
     return numbered(context.files.names(table.savepoints), CLAIM_PREFIX)
 
 
 def read_claim(context: Context, table: TablePath, savepoint_id: int) -> Claim | None:
-    """One claim; None when there is none. Raises `Corrupt`."""
+    """One claim; None if it does not exist. Raises `Corrupt`."""
     path = table.savepoint_claim(savepoint_id)
     data = read_if_there(context.files, path)
     return None if data is None else Claim.from_json(data, path)
@@ -98,7 +98,7 @@ def claim_and_tag(
     created_by: CreatedBy,
     group: Group | None = None,
 ) -> Claim:
-    """Claim the next id and write its tag. Of many at once each gets an id of its own."""
+    """Claim the next id and write its tag. Concurrent processes get different ids."""
     files, table = context.files, chosen.root.table
     while True:
         claim = Claim(
@@ -120,11 +120,12 @@ def claim_and_tag(
 
 def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) -> bool:
     files, table = context.files, chosen.root.table
-    # Until our own tag may be there, only the claim is ours: others tag the same snapshot at the same time.
+    # Until this process may have written the tag, only the claim is its own: others may tag the same
+    # snapshot.
     with undone_on_failure(table, lambda: _drop(context, table, claim), left_if_late(context, table)):
         if not files.create(table.savepoint_claim(claim.id), claim.to_json()):
             return False
-        # Between the look and the claim another may have made this savepoint, and even deleted it.
+        # Between the check and the claim another process may have made this savepoint, and even deleted it.
         if _hinted(files, table) >= claim.id or claim.id in _taken(files, table, claims=False):
             _drop(context, table, claim)
             return False
@@ -145,7 +146,7 @@ def save(
     made: Made = lambda claim, savepoint: None,
     group: Group | None = None,
 ) -> Savepoint:
-    """Make a savepoint of the snapshot. What raises, be it `tagged` once its tag is there, takes it back.
+    """Make a savepoint of the snapshot. Any error takes it back, also one of `tagged`, called after the tag.
 
     Raises `SnapshotLost`, and `Refused`.
     """
@@ -166,7 +167,7 @@ def complete(
     progress: Progress,
     made: Made,
 ) -> Savepoint:
-    """From the tag to the savepoint. Raises `Lost` and leaves undoing to the caller."""
+    """Make the savepoint from its claim and tag. Raises `SnapshotLost`, and leaves undoing to the caller."""
     files, table = context.files, chosen.root.table
     hold_with_main(context, chosen, savepoint_tag(claim.id), needed, progress, [])
     verified_at = context.clock()
@@ -200,7 +201,7 @@ def complete(
 
 
 def close(context: Context, table: TablePath, claim: Claim) -> None:
-    """The savepoint is there: guard its tag, raise the hint and remove the claim."""
+    """After the savepoint is written: guard its tag, raise the hint and remove the claim."""
     guard_tags.guard(context.files, table.root(claim.root), savepoint_tag(claim.id))
     raise_hint(context.files, table, claim.id)
     context.files.delete(table.savepoint_claim(claim.id))
@@ -209,12 +210,12 @@ def close(context: Context, table: TablePath, claim: Claim) -> None:
 def undo(context: Context, table: TablePath, claim: Claim) -> None:
     """Delete the files that the claim names, unless they belong to another creation.
 
-    Nothing is touched when the savepoint is there already, or another has the claim: the tag may be theirs.
+    Does nothing if the savepoint exists already, or another process has the claim: the tag may be theirs.
     """
     files = context.files
     if not _is_ours(context, table, claim) or files.exists(table.savepoint(claim.id)):
         return
-    # Whatever moved main meanwhile may have copied it. No other creation ever gets this id.
+    # A concurrent change of main may have copied the tag. No other creation ever gets this id.
     for root in named_roots(files, table):
         if tag_is_of(files, root, claim):
             files.delete(root.tag(savepoint_tag(claim.id)))
@@ -224,10 +225,10 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
 
 
 def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: Progress) -> None:
-    """Take back a savepoint of a snapshot that is still there, and so needs nothing to keep its files.
+    """Take back a savepoint of an existing snapshot, which keeps the files itself.
 
-    One whose snapshot has expired meanwhile stays: it is all that keeps them. But a tag whose record is gone
-    already goes: an earlier run died between the two, and no list shows it. Idempotent.
+    If the snapshot has expired, the savepoint stays, because only it keeps the files. But a tag without a
+    record is deleted: an earlier run died between the two, and no list shows the savepoint. Idempotent.
     """
     files, table = context.files, root.table
     path, tag = table.savepoint(savepoint_id), root.tag(savepoint_tag(savepoint_id))
@@ -242,14 +243,15 @@ def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: 
     files.delete(path)
     files.delete(tag)
     guard_tags.repair_held(files, table)
-    # Without the record nothing tells the list, nor what only the tag kept; `verify` names both as orphans.
+    # Without the record the list's name is unknown; `verify` reports it, and files of the tag alone, as
+    # orphans.
     if record is not None:
         files.delete(table.savepoint_file(Savepoint.from_json(record, path).full_manifest_list))
     progress(Remark(f"took back savepoint {savepoint_id}, which nothing needs now"))
 
 
 def clean(context: Context, table: TablePath, claim: Claim) -> None:
-    """Remove the half-written files that a killed owner left under names that only it wrote."""
+    """Remove the half-written files of a killed owner under names that only it writes."""
     names = {f"{SAVEPOINT_PREFIX}{claim.id}", claim.full_manifest_list}
     delete_temporaries(context.files, table.savepoints, names)
     for root in _tagged_roots(context.files, table, claim):
@@ -257,12 +259,12 @@ def clean(context: Context, table: TablePath, claim: Claim) -> None:
 
 
 def _tagged_roots(files: Files, table: TablePath, claim: Claim) -> set[Root]:
-    """Where the tag of a claim may be: its own root, main, and where stock engines look."""
+    """The roots that may have the tag of a claim: its own, main, and the table directory."""
     return {table.root(claim.root), main_root(files, table), table.root()}
 
 
 def tag_is_of(files: Files, root: Root, claim: Claim) -> bool:
-    """Whether the tag with the claim's id is there and holds what the claim was to save."""
+    """Whether the claim's tag exists and has the bytes that the claim records."""
     data = read_if_there(files, root.tag(savepoint_tag(claim.id)))
     return data is not None and _digest(data) == claim.tag_digest
 
@@ -296,7 +298,7 @@ def _taken(files: Files, table: TablePath, *, claims: bool = True) -> set[int]:
 
 
 def raise_hint(files: Files, table: TablePath, savepoint_id: int) -> None:
-    """The hint never falls, though two may write it at once: each looks again after it wrote."""
+    """Raise the hint, which never falls: each of several writers checks it again after writing."""
     while True:
         names = files.names(table.savepoints)
         highest = max([savepoint_id, *numbered(names, SAVEPOINT_PREFIX)])
@@ -309,6 +311,6 @@ def _record_count(files: Files, chosen: ChosenSnapshot) -> int:
     counted = chosen.snapshot.total_record_count
     if counted is not None:
         return counted
-    # Written before Paimon counted: what it counts now.
+    # The snapshot is older than Paimon's count, so count its rows now.
     table = chosen.root.table
     return sum(each.rows for each in live_facts(files, table, data_manifests(files, table, chosen.snapshot)))

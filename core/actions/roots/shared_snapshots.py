@@ -1,6 +1,6 @@
 """Copy a branch's tag to main when both roots hold the snapshot.
 
-Stock expiry on main spares what main's own tags hold, and looks at no branch.
+Stock expiry on main spares files that main's own tags hold, and ignores branches.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ def hold_with_main(
     progress: Progress,
     pins: list[str],
 ) -> None:
-    """Prove that the tag just written keeps the snapshot, after tagging it in main too where main has it.
+    """Prove that the tag just written keeps the snapshot; if main has the snapshot, tag it there first.
 
-    Both again where another root became main meanwhile. `pins` gets the paths of the tags that were created
-    in main. Raises as `require_held`, `Corrupt`, and `Refused` where a branch became main in the place of the
-    table directory: what lies there then guards that branch's tags, and goes with them.
+    If another root becomes main meanwhile, do both again. The paths of tags created in main are added to
+    `pins`. Raises as `require_held`, `Corrupt`, and `Refused` if a branch became main in place of the table
+    directory: the tag there would then be a guard of that branch's tags, and go with them.
     """
     files, table = context.files, chosen.root.table
     while True:
@@ -46,9 +46,9 @@ def hold_with_main(
 
 
 def _tag_in_main(files: Files, chosen: ChosenSnapshot, name: str, main: Root) -> str | None:
-    """Tag the snapshot of a branch in main too, where main has it; the path of the tag if it was not there.
+    """Tag a branch's snapshot in main too, if main has it; return the tag's path if it is new.
 
-    Call it before it is proved that the snapshot is held. Raises `Corrupt`.
+    Call it before the proof that the snapshot is kept. Raises `Corrupt`.
     """
     if main == chosen.root:
         return None

@@ -1,6 +1,6 @@
 """Stray commits: snapshots that a stale writer left in the table directory while a branch is main.
 
-A job that opened the table before a replacement goes on committing where it began: nobody reads it there.
+A job that opened the table before a replacement still commits to the table directory, where no reader looks.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from core.table.records import Snapshot, is_same_commit
 
 
 def stray_commits(files: Files, table: TablePath) -> list[Snapshot]:
-    """The snapshots in the table directory that no branch holds, oldest first; none while it is main.
+    """The snapshots in the table directory that no branch has, oldest first; none while it is main.
 
-    Snapshots that an interrupted replacement has not removed yet are held by a branch, so they are none.
+    An interrupted replacement may leave snapshots there, but a branch has those, so they do not count.
     """
     own = table.root()
     if main_branch_name(files, table) is None:

@@ -1,4 +1,4 @@
-"""A change is taken back, or made again.
+"""Undo and redo: take back a change, or make it again.
 
 Begin with `undo`.
 """

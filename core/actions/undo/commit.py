@@ -1,7 +1,7 @@
-"""Taking back a merge, a rollback or an overwrite of main: its rows from before become one new commit.
+"""Undo a merge, a rollback or an overwrite of main: its rows from before become one new commit.
 
-No id is used again, so that no session has to be refreshed; the commit is the point of no return. What was
-merged is out of main's rows then, and can be merged again.
+No id is used again, so no session has to be refreshed. The commit is the point of no return. Merged commits
+are then no longer in main's rows, and can be merged again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class GoingBack:
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
-    """Raises `Refused` when main has moved since, or what it was is gone; `Corrupt`."""
+    """Raises `Refused` when main has moved since, or its earlier snapshot is gone; `Corrupt`."""
     going_back = _find(context.files, table, entry)
     start, then = going_back.start, going_back.then
     return Plan(

@@ -1,4 +1,4 @@
-"""`redo`: do again what the last undo took back."""
+"""`redo`: make the change again that the last undo took back."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from core.table.lineage.main_branch import main_root
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """The plan of the action that was undone last, with the arguments that it had; of all parts of a change
-    of many, unless `single` is given.
+    """Plan the action that was undone last, with its arguments. For a change of many, plan all its parts,
+    unless `single` is given.
     """
     stacks = operations.stacks(context, table)
     known = stacks.redo
@@ -53,17 +53,17 @@ def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Do it. Raises `Refused` when anything moved since the plan, before anything was written."""
+    """Apply the plan. Raises `Refused` when something moved since the plan, before anything is written."""
     from core.actions.registry import action
 
     if plan.action == "redo":
-        # There was nothing to do again.
+        # The plan found nothing to redo.
         raise_first(plan.refusals)
     return action(plan.action).apply(context, plan, progress)
 
 
 def _moved_refusals(context: Context, table: TablePath, undone: Operation) -> list[Refusal]:
-    """An undo by a commit left main at a snapshot: the change was made without what came after it."""
+    """After an undo by a commit, main must still be at that commit: a redo ignores later commits."""
     if undone.now is None:
         return []
     head = choose(context.files, main_root(context.files, table), None)

@@ -1,4 +1,4 @@
-"""`restore --to N`: undo or redo until operation N is the last that counts."""
+"""`restore --to N`: undo or redo until operation N is the last one in effect."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from core.table.layout import TablePath
 from core.table.operations import Operation, read_operations
 
 ACTION = "restore"
-# Inverse actions that take away what they name, and nothing else.
+# Inverse actions that only delete the things that they name.
 _REMOVALS = ("delete-tag", "delete-branch", "delete-savepoint")
 _OTHER = Refusal("Somebody else did something meanwhile", "Look at the operations, then plan it again.")
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Argument: `to`, the number of an operation; 0 for the state before all that can be undone.
+    """Argument: `to`, the number of an operation; 0 for the state before everything that can be undone.
 
     Raises `NotFound` for a number that no operation has.
     """
@@ -53,7 +53,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Walk. Raises what the undo or redo raises that can't be done; those before it stay done."""
+    """Undo or redo step by step. Raises the error of the first step that fails; those before it stay done."""
     from core.actions.registry import action
 
     require_allowed(context, plan)
@@ -66,7 +66,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         step = action(verb).plan(context, table, {"single": True})
         refusals = list(step.refusals)
         if token not in (step.undoes, step.redoes):
-            # An undo passes over what somebody has changed since, and takes back the one before it.
+            # An undo skips a change whose thing was changed since, and would take back the one before it.
             refusals += [*_changed(context, table, stacks, [token]), _OTHER]
         if refusals:
             raise Refused(f"{position} of {len(tokens)} done, then: {refusals[0].reason}", refusals[0].hint)
@@ -77,9 +77,10 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 
 def _changed(context: Context, table: TablePath, stacks: Stacks, tokens: list[str]) -> list[Refusal]:
-    """Of those to be undone, the ones that made what somebody has changed since: nothing takes that away.
+    """Refusals for changes whose thing was changed since: an undo does not delete it.
 
-    `tokens` are in the order of the walk. What an undo before it may bring back is seen when it comes to it.
+    `tokens` are in the order of the walk. A thing that an earlier step may restore is checked at its own
+    step.
     """
     by_token = {each.token: each for each in stacks.undo}
     walked = [by_token[token] for token in tokens if token in by_token]
@@ -93,7 +94,7 @@ def _changed(context: Context, table: TablePath, stacks: Stacks, tokens: list[st
 
 
 def _touches(undone: Undoable, made: Undoable) -> bool:
-    """Whether undoing one change may make what the other made as it was: it is told by the names of both."""
+    """Whether undoing one change may restore the thing that the other made; their names decide that."""
     return undone.inverse not in _REMOVALS or not _names(undone).isdisjoint(_names(made))
 
 
@@ -113,7 +114,7 @@ def _target(table: TablePath, known: list[Operation], number: int) -> str | None
 
 
 def _way(stacks: Stacks, target: str | None) -> tuple[str, list[str]] | None:
-    """Undo or redo, and the tokens of the operations to walk; None when there is no way."""
+    """Undo or redo, and the tokens of the operations to walk; None when `target` can't be reached."""
     done = [each.token for each in stacks.undo]
     if target is None:
         return "undo", done[::-1]

@@ -1,4 +1,4 @@
-"""Giving a retired branch its name back."""
+"""Undo a retirement: the branch gets its name back."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
 
 
 class UndoRetirement(RootMove):
-    """A retired branch gets its name back, and the schema that it had where nothing changed it since."""
+    """A retired branch gets its name back, and its old schema if nothing has changed that since."""
 
     @classmethod
     def begin(cls, work: Work) -> Self:

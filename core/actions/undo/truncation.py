@@ -1,6 +1,6 @@
-"""Taking back a truncation of main: the snapshots that went to a branch are appended to main again.
+"""Undo a truncation of main: the snapshots that went to a branch are appended to main again.
 
-The first of them is the point of no return: only where main has none of that id.
+The first of them is the point of no return. It is written only if main has no snapshot of that id.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TRY, _PUT_BACK = "puts the first snapshot back", "main has its later snapshots 
 
 @dataclass(frozen=True)
 class Restoring:
-    """`main` ends where it was cut, `archive` has the rest."""
+    """`main` ends where it was cut; `archive` has the rest."""
 
     entry: Undoable
     cut: Cut
@@ -75,7 +75,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
 
 
 class UndoTruncation(Change[Undoable]):
-    """The first of the later snapshots in main again is the commit: only where main has none of that id."""
+    """The commit is the first of the later snapshots in main; it fails if main has a snapshot of that id."""
 
     State = Undoable
 
@@ -108,7 +108,7 @@ class UndoTruncation(Change[Undoable]):
 
     def landed(self, hold: Hold) -> Landed:
         landed = truncation.came_back(self.work.files, self._cut)
-        # Before its first try what is gone is not its own.
+        # Before the first try, a missing snapshot is not this change's.
         return Landed.NO if landed is Landed.UNKNOWN and _TRY not in hold.steps else landed
 
     def finish(self, hold: Hold) -> None:

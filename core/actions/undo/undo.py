@@ -26,9 +26,9 @@ _Plan = Callable[[Context, TablePath, Undoable], Plan]
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """The newest change is taken back first, and of a change of many all parts. Arguments: `replacement`, for
-    the newest replacement of main though main has moved on from merges and rollbacks since; `single`, for
-    one part alone.
+    """Take back the newest change first; of a change of many, all parts. Arguments: `replacement` for the
+    newest replacement of main, even if main has moved on by merges and rollbacks since; `single` for one part
+    alone.
     """
     replacement_only = arguments.get("replacement") is True
     try:
@@ -46,14 +46,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def _group(context: Context, table: TablePath, entry: Undoable) -> list[Undoable]:
-    """The parts of its change of many that can be undone, the newest first; itself alone if of none."""
+    """The parts of its change of many that can be undone, the newest first; else the entry alone."""
     stacks = operations.stacks(context, table)
     together = stacks.together(entry.token)
     return [each for each in reversed(stacks.undo) if each.token in together]
 
 
 def _plan_group(context: Context, table: TablePath, group: Sequence[Undoable]) -> Plan:
-    """What somebody changed since is not taken away: it is told of."""
+    """The plan to undo a group. Things that were changed since stay, with a warning."""
     untouched = [each for each in group if is_untouched(context.files, table, each)]
     makers = [partial(_plan_of, table=table, entry=each) for each in untouched]
     parts, refusals = plan_in_turn(context, table, makers)
@@ -92,9 +92,9 @@ def _planner(table: TablePath, entry: Undoable) -> _Plan:
 
 
 def _inverse(context: Context, table: TablePath, entry: Undoable) -> Plan:
-    """By another action: a new branch, tag or savepoint is deleted, a schema is altered back.
+    """Undo by another action: delete a new branch, tag or savepoint, or alter a schema back.
 
-    Only while it is as the change left it: what somebody built on it since is not taken away.
+    Only while the thing is as the change left it: later work on it is not deleted.
     """
     from core.actions.registry import action
 
@@ -111,7 +111,7 @@ def _last(context: Context, table: TablePath, *, replacement_only: bool) -> Undo
         )
     if replacement_only:
         return _last_replacement(context, table, known)
-    # A change that others built on since is passed over, and not taken away.
+    # Skip a change whose thing was changed since: it must not be deleted.
     untouched = (each for each in reversed(known) if is_untouched(context.files, table, each))
     entry = next(untouched, None)
     if entry is None:
@@ -123,7 +123,7 @@ def _last(context: Context, table: TablePath, *, replacement_only: bool) -> Undo
 
 
 def _last_replacement(context: Context, table: TablePath, known: Sequence[Undoable]) -> Undoable:
-    """Past what can't be taken back any more, and nothing else."""
+    """The newest replacement, if every later move of main can no longer be taken back."""
     for entry in reversed(known):
         if entry.is_replacement:
             return entry

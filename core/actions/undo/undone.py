@@ -47,7 +47,7 @@ def moved_since(work: Work, now: str = "") -> Refused:
 
 
 def undone(work: Work, entry: Undoable, kept: str) -> Done:
-    """The result of a finished undo. `kept` is said of the plan, too."""
+    """The result of a finished undo. The plan also shows `kept`."""
     return Done(
         message=f"Took back {entry.description} of {work.plan.table}. Kept: {kept[0].lower()}{kept[1:]}",
         result={
