@@ -192,9 +192,7 @@ def take_back(
     progress: Progress,
     goes: Callable[[bool], bool],
 ) -> None:
-    """Remove the files that `prepare` added so far; `goes` is the one of `take_back_copy`, for
-    the archive.
-    """
+    """Remove the files that `prepare` added; `goes` decides on the archive, as in `take_back_copy`."""
     between = sides(table, replacement)
     branch = between.branch
     if between.archive is not None:
@@ -205,8 +203,7 @@ def take_back(
         and _hint(files, branch) == str(replacement.first_older)
     ):
         files.replace(branch.earliest_hint, replacement.earliest_hint.encode())
-    # No other writer writes such old snapshots; tags and schemas that are no copies belong to others, and
-    # stay.
+    # No other writer writes such old snapshots; tags and schemas that are no copies are others', and stay.
     copied = _older_names(replacement)
     snapshots = part_of(copied, SNAPSHOTS)
     schemas_there = part_of(copied, SCHEMAS)
@@ -327,8 +324,7 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
         path = f"{own.directory}/{name}"
         changed[name] = with_options(files.read(path), RETENTION_OFF, path)
     copy_files(files, own, archive, late, changed)
-    # If a tag's maker takes it back, either it finds this copy afterwards, or this check after copying sees
-    # it.
+    # If a tag's maker takes it back, either the maker finds this copy, or this check after copying sees it.
     tags = part_of(late, TAGS)
     there = files.read_many(f"{own.directory}/{name}" for name in tags)
     delete_files(files, archive, [name for name, data in zip(tags, there, strict=True) if data is None])
@@ -342,8 +338,7 @@ def _append_late(files: Files, own: Root, archive: Root) -> None:
     there = numbered(files.names(own.snapshots), SNAPSHOT_PREFIX)
     kept = numbered(files.names(archive.snapshots), SNAPSHOT_PREFIX)
     late = [number for number in there if not kept or number > kept[-1]]
-    # If all snapshots of the archive have expired here and were dropped there, the late ones are main's
-    # sequel.
+    # If all of the archive's snapshots expired here and were dropped there, the late ones are the next.
     if not late or (kept and (late[0] != kept[-1] + 1 or not _is_same_newest(files, own, archive, kept[-1]))):
         return
     last: int | None = None

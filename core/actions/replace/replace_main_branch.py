@@ -121,7 +121,7 @@ class ReplaceMain(Change[Replacement]):
         files, between = self.work.files, self._sides
         ids = numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX)
         if between.archive is not None and ids:
-            # Other engines take the table directory for main, so its expiry is held until the archive has
+            # Other engines take the table directory for main: hold its expiry until the archive has
             # everything.
             hold_expiry(files, between.main, self.work.token, ids[0])
         prepare(hold, self.state, self.work.progress)
@@ -143,8 +143,7 @@ class ReplaceMain(Change[Replacement]):
             if between.archive is not None:
                 merge_history.hand_on(files, between.main, between.archive)
             if _CLEARING not in hold.steps and between.archive is not None:
-                # Until the barrier is there, other engines take the table directory for main, and expire
-                # there.
+                # Until the barrier is there, other engines take this directory for main, and expire there.
                 put_barrier(files, table, between.branch.label)
                 # A process that listed the snapshots before does not know the archive.
                 count = len(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
@@ -171,8 +170,8 @@ class ReplaceMain(Change[Replacement]):
         self._release()
 
     def _goes(self, hold: Hold, is_less: bool) -> bool:
-        """Whether to delete the archive, even if main lost some of it. A half-deleted one can't be judged
-        again.
+        """Whether to delete the archive, even if main lost some of it. Noted, because a half-deleted one
+        can't be judged again.
         """
         files, between = self.work.files, self._sides
         if between.archive is None:
