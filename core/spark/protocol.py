@@ -186,7 +186,7 @@ class Prefetched(msgspec.Struct, frozen=True, tag=True):
 class Reading(msgspec.Struct, frozen=True, tag=True):
     """One table of the statement. `version` names the snapshot and its time, `scan` how it is read.
 
-    `note` tells, among others, that another state than the named one serves.
+    `note` is a remark, for example that another state than the named one serves (`savepoint.1 serves`).
     """
 
     table: str

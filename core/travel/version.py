@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"([0-9]{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The snapshot to read. `name` is a version that resolves to it; `note` tells if another one serves."""
+    """The snapshot to read. `name` is a version that resolves to it; `note` explains the choice."""
 
     root: Root
     kind: StateKind

@@ -43,7 +43,7 @@ _EXACT = re.compile(
     r"(\(\d+\))?( NOT NULL)?"
 )
 _TEXT = re.compile(r"(STRING|VARCHAR)(\(.*\))?( NOT NULL)?")
-# Days that the Julian calendar lacked arrive here as other days in this range.
+# Days that the change of calendars skipped arrive here as other days in this range.
 _UNSURE = date(1582, 10, 5), date(1582, 10, 25)
 
 

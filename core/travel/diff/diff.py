@@ -149,7 +149,7 @@ def make_difference(
 
 
 def _row_count(version: DiffVersion) -> int | None:
-    """None if a row count of files is not that of rows: rows are merged, deleted, or span several files."""
+    """None if the files' row counts are not the version's: rows are merged, deleted, or in several files."""
     snapshot, schema = version.snapshot, version.schema
     if schema.primary_keys or "data-evolution.enabled" in schema.options:
         return None
