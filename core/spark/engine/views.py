@@ -137,7 +137,7 @@ class Views:
             frame.createOrReplaceTempView(name)
 
     def drop(self, named: Mapping[str, OpenedTable]) -> None:
-        # The catalog's method is faster: the session's also uncaches a view, and these are not cached.
+        # The session's method would also uncache the views, which are not cached, so the catalog's suffices.
         drop = self._session.catalog.dropTempView if self._catalog is None else self._catalog.dropTempView
         for name in named:
             drop(name)
