@@ -35,6 +35,7 @@ from tui.terminal.key_order import Cancellable, settled
 from tui.terminal.leaving import keep_quiet
 from tui.terminal.mouse import toggle
 from tui.terminal.sent_cells import SparingApp
+from tui.terminal.typed_bytes import read_any_bytes
 from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
@@ -85,6 +86,7 @@ class Console(TakesMouse, SparingApp):
         # Else Textual turns colours to greys, and the terminal's own, which it can't know, to black on black.
         super().__init__(ansi_color=True if no_colors else None)
         read_escape()
+        read_any_bytes()
         self._start_engine = start_engine
         # How many keys were typed; and how many it had been when somebody was asked whether to leave.
         self._typed_keys, self._asked_to_quit_at = 0, -1

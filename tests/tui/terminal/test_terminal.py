@@ -112,6 +112,19 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     terminal.sees("left with 0")
 
 
+def test_a_pasted_byte_that_is_no_utf8_is_a_sign_in_the_text(
+    warehouse: Path, tmp_path: Path, terminal: Tmux
+) -> None:
+    terminal.start(sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/")
+    terminal.sees("● events", "snapshot 2", "MAIN = main")
+    terminal.keys("6")
+    terminal.sees("[6 ", "SELECT *")
+    (tmp_path / "pasted").write_bytes("-- Größe ".encode("latin-1") + "Größe".encode())
+    terminal.run("load-buffer", str(tmp_path / "pasted"))
+    terminal.run("paste-buffer", "-p", "-t", "console")
+    terminal.sees("-- Gr��e Größe")
+
+
 def test_what_another_program_wrote_over_the_screen_goes_with_ctrl_l(warehouse: Path, terminal: Tmux) -> None:
     terminal.start(sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/")
     terminal.sees("● events", "snapshot 2", "MAIN = main")
