@@ -74,6 +74,11 @@ _HINTS = (
         "configparse parseconfigfile source_profile sso-session closingquotation rolearn",
         "Correct the profile in ~/.aws/config, or let AWS_PROFILE name another",
     ),
+    _Hint(
+        "mfatokenrequired",
+        "Get the keys of a session first, as nobody is asked for a code here",
+        s3=" (`aws sts get-session-token`), and name them by AWS_PROFILE or the environment",
+    ),
     _Hint("specifyaregion", "Give it in the profile of ~/.aws/config, or as AWS_DEFAULT_REGION"),
     _Hint(
         "invalidbucketname", "Write the address as s3://bucket/path, with letters, digits, dots and dashes"

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials as Found
 
 # Asked of the machine that reads, which each client does.
 OF_THE_MACHINE = frozenset({"container-role", "iam-role"})
+
+
+def without_questions(session: Any) -> Any:
+    """A session of botocore's, or of aiobotocore's, that asks nobody at the terminal for a code."""
+    make_resolver = session._create_credential_resolver
+
+    def resolver() -> Any:
+        made = make_resolver()
+        made.get_provider("assume-role")._prompter = _refuse
+        return made
+
+    session.lazy_register_component("credential_provider", resolver)
+    return session
+
+
+def _refuse(question: str) -> NoReturn:
+    from botocore.exceptions import RefreshWithMFAUnsupportedError
+
+    raise RefreshWithMFAUnsupportedError
 
 
 class Credentials:
@@ -27,7 +46,7 @@ class Credentials:
         """
         from botocore.session import Session
 
-        self._found = self._found or Session().get_credentials()
+        self._found = self._found or without_questions(Session()).get_credentials()
         if self._found is None or self._found.method in but_of:
             return {}
         frozen = self._found.get_frozen_credentials()

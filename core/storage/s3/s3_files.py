@@ -17,7 +17,7 @@ from core.storage.files import DirectoryEntry, Unanswered
 from core.storage.limits import require_small
 from core.storage.remote import INTERRUPTED, RemoteFiles
 from core.storage.remote_errors import code_of, is_missing, is_of_s3, unavailable
-from core.storage.s3.credentials import OF_THE_MACHINE, Credentials
+from core.storage.s3.credentials import OF_THE_MACHINE, Credentials, without_questions
 from core.storage.s3.s3_options import ATTEMPTS, Found, has_keys, options_told
 
 # Where nobody listens Python would print its tracebacks of errors that are raised as well.
@@ -41,10 +41,13 @@ class S3Files(RemoteFiles):
     """One request for each call."""
 
     def __init__(self, filesystem: Any, root: str, uri: str) -> None:
+        from aiobotocore.session import AioSession
+
         patience = filesystem.config_kwargs["read_timeout"] * ATTEMPTS
         super().__init__(filesystem, root, uri, can_create=True, must_prove=True, deadline=patience)
         # s3fs tries five times, and five times again around that; the client below tries by itself.
         filesystem.retries = 1
+        filesystem.session = without_questions(AioSession())
         self._credentials = Credentials()
 
     def _call(

@@ -65,6 +65,19 @@ def test_nor_does_a_token_that_is_gone(gone: str, monkeypatch: pytest.MonkeyPatc
             call(files)
 
 
+def test_a_role_that_asks_for_a_code_is_refused(tmp_path: Path) -> None:
+    """The client would ask at the terminal, over the console and for its keys, and each process again."""
+    (tmp_path / "config").write_text(
+        f"[default]\nrole_arn = {ROLE}\nsource_profile = base\nregion = x\nmfa_serial = device\n"
+    )
+    (tmp_path / "credentials").write_text("[base]\naws_access_key_id = a\naws_secret_access_key = b\n")
+    files = open_files("s3://lake/warehouse", HERE)
+    for call in CALLS.values():
+        with pytest.raises(Unavailable, match=r"MFA token required$") as told:
+            call(files)
+        assert "aws sts get-session-token" in told.value.hint
+
+
 @pytest.mark.parametrize(
     ("config", "hint"),
     [
