@@ -1,4 +1,4 @@
-"""The terminal: keys in the order typed, bytes sent, the clipboard, the external editor.
+"""The terminal: the order of keys, the bytes to send, the clipboard, the external editor.
 
 Begin with `sent_cells`.
 """

@@ -14,7 +14,7 @@ class Ink(NamedTuple):
     link: str = ""
 
 
-# A character, with those that combine with it, and its ink. A wide one is followed by an empty one.
+# A character with its combining characters, and its ink. An empty cell follows a wide character.
 ScreenCell = tuple[str, Ink]
-# None: it was never sent, so nobody knows what is there.
+# None: the cell was never sent, so its content is unknown.
 Line = list[ScreenCell | None]

@@ -1,7 +1,7 @@
-"""`esc` and a key right after it, which a slow line brings as one: terminals send Alt and that key so, too.
+"""Separate `esc` from a key right after it. A slow line delivers both at once, like that key with Alt.
 
-Textual reads them as the key with Alt, as a letter that macOS types with Option, or leaves `esc` out. Here
-they are what they were typed as, except where the key with Alt is bound.
+Textual reads them as the key with Alt, as a letter that macOS types with Option, or drops `esc`. Here they
+are two keys, unless the key with Alt has a binding.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _WITH_OPTION = frozenset(ESC + character for character in "§1234567890-=")
 
 
 class KeyParser(XTermParser):
-    """Loses no `esc` before a key that it has no name with Alt for."""
+    """A parser that keeps an `esc` before a key for which Textual has no name with Alt."""
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[Key]:
         if sequence == ESC:
-            # Followed by another one at once. By its own name it would be made a circumflex.
+            # Another `esc` follows at once. Named "escape", this one would become a circumflex.
             yield Key(f"{_ALT}escape", ESC)
         if sequence == ESC or sequence in _WITH_OPTION:
             return
@@ -36,17 +36,17 @@ class KeyParser(XTermParser):
 
 
 def read_escape() -> None:
-    """From now on the terminal's driver reads `esc` so."""
+    """Make Textual's driver use `KeyParser`."""
     linux_driver.XTermParser = KeyParser  # type: ignore[attr-defined]
 
 
 def apart(screen: Screen[object], key: Key) -> list[Key]:
-    """The keys that this one was typed as."""
-    # A terminal that tells Alt from `esc` sends no character with it.
+    """The keys that a person typed for this event."""
+    # A terminal that distinguishes Alt from `esc` sends no character.
     if not key.key.startswith(_ALT) or key.character is None:
         return [key]
     if is_bound(screen, key.key):
-        # Whoever takes text would take the character.
+        # Without the character, so that a text field does not insert it.
         return [Key(key.key, None)]
     escape = Key("escape", ESC)
     return [escape] if key.character == ESC else [escape, Key(key.character, key.character)]

@@ -1,4 +1,4 @@
-"""A text in the editor that one is used to: $VISUAL, else $EDITOR, else vi."""
+"""Edit a text in the user's editor: $VISUAL, else $EDITOR, else vi."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tui.terminal.lending import Suspended, how_it_ended, lent
 
 
 def edited(text: str, suspended: Suspended) -> str:
-    """The text as the editor left it. `suspended` gives the terminal away and takes it back.
+    """The text after the editor has ended. `suspended` releases the terminal and takes it back.
 
-    Raises `NotFound` without such an editor, `Refused` when it says that something went wrong.
+    Raises `NotFound` if the editor can't be started, `Refused` if it ends with an error.
     """
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     # Readable by its owner only: statements may hold secrets.

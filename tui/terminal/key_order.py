@@ -1,8 +1,8 @@
-"""Keys in the order they were typed: what one of them set off is done before the next is looked at.
+"""Handle keys in the order they were typed: the effects of one are complete before the next is handled.
 
-Textual hands a key to the widget that has the focus, and what it sets off travels as messages from widget
-to widget. On a slow line keys come in bursts, and the next one would find a focus or a screen that the one
-before it is about to change.
+Textual passes a key to the focused widget, and its effects travel as messages from widget to widget. Over a
+slow line keys arrive in bursts, and a key would find a focus or a screen that the one before it is about to
+change.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 
 ROWS = "the rows are there"
-# A widget that does not answer by then waits for something: keys go on without it.
+# In seconds. A widget that has not answered by then is waiting for something: handle the next key.
 _PATIENCE = 1.0
 
 
 @runtime_checkable
 class WaitingScreen(Protocol):
-    """A screen with keys that are for rows, or for something else that a thread still reads."""
+    """A screen whose keys may have to wait for rows, or for other data that a thread is reading."""
 
     def waits_for(self, binding: str) -> str:
-        """Until what a key (by its binding's id) must wait, such as "the rows are there"; empty: it need not.
+        """The event a key (by its binding's id) must wait for, such as "the rows are there"; empty for none.
 
-        A text that is pasted, and a key without a binding, have an empty one.
+        Pasted text, and a key without a binding, pass an empty `binding`.
         """
 
 
 @runtime_checkable
 class Cancellable(Protocol):
-    """A screen that shows something which ctrl+c cancels."""
+    """A screen with something that ctrl+c can cancel."""
 
     def cancel(self) -> bool:
-        """Cancel it; whether there was anything to cancel."""
+        """Cancel it; return whether there was anything to cancel."""
 
 
 async def settled(node: DOMNode) -> None:
-    """Return when the messages that a key set off have gone up from `node` to its screen."""
+    """Wait until the messages that a key caused have gone up from `node` to its screen; a second at most."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_PATIENCE):
             for each in node.ancestors_with_self:
@@ -62,16 +62,16 @@ async def _drained(pump: MessagePump) -> None:
 
 
 def binding_of(screen: Screen[object], key: str) -> str:
-    """The id of the binding that a key has there, possible now or not; empty for a key that has none."""
+    """The id of a key's binding on the screen, enabled or not; empty if the key has none."""
     return next((binding.id or "" for binding in bindings_of(screen, key)), "")
 
 
 def is_bound(screen: Screen[object], key: str) -> bool:
-    """Whether a key has a binding there, possible now or not."""
+    """Whether a key has a binding on the screen, enabled or not."""
     return any(True for _ in bindings_of(screen, key))
 
 
 def bindings_of(screen: Screen[object], key: str) -> Iterator[Binding]:
-    """The bindings that a key has there, possible now or not, the most particular first."""
+    """The bindings of a key on the screen, enabled or not, the most specific first."""
     for _, bindings in screen._modal_binding_chain:
         yield from bindings.key_to_bindings.get(key, ())

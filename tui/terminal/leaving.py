@@ -1,7 +1,7 @@
-"""From the key that leaves the console to the end of its process: Spark ends, and a store may be waited for.
+"""The time between quitting the console and the end of its process: Spark ends, and a store may be slow.
 
-Nobody is there for the keys typed meanwhile: they are dropped, and never echoed into the shell. ctrl+c makes
-an end sooner, and is no interruption: whoever presses it has left already.
+Keys typed meanwhile are dropped, and never echoed into the shell. ctrl+c ends the process sooner; it does not
+raise `KeyboardInterrupt`, because the person has left already.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-# As `termios` gives them: flags of input, output, control and local, two speeds, and the control characters.
+# As `termios` returns them: input, output, control and local flags, two speeds, the control characters.
 Attributes = list[Any]
 
 _LOCAL, _CHARACTERS = 3, 6
-# In seconds: a shorter wait needs no words.
+# In seconds: a shorter wait shows no message.
 _SHOWN_AFTER = 0.3
 _WAITING = "is ending; ctrl+c ends it at once"
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def attributes() -> Attributes | None:
-    """How the terminal takes keys now; None where there is none."""
+    """The present settings of the terminal; None if there is no terminal."""
     try:
         return termios.tcgetattr(sys.__stdin__.fileno()) if sys.__stdin__ is not None else None
     except (termios.error, OSError, ValueError):
@@ -34,7 +34,7 @@ def attributes() -> Attributes | None:
 
 
 def without_echo(given: Attributes, *, interrupts: bool) -> Attributes:
-    """The same, but no key is shown, and none is a signal: ctrl+c alone where it `interrupts`."""
+    """The same settings without echo, and without signals by keys, except ctrl+c if `interrupts` is set."""
     quiet = [*given[:_CHARACTERS], [*given[_CHARACTERS]]]
     quiet[_LOCAL] &= ~(termios.ECHO | termios.ECHONL | termios.ISIG)
     if interrupts:
@@ -45,7 +45,7 @@ def without_echo(given: Attributes, *, interrupts: bool) -> Attributes:
 
 
 def keep_quiet(driver: object) -> None:
-    """The driver gives the terminal back without echo: what ends after it is not over yet."""
+    """Make the driver restore the terminal without echo, because the process has not ended yet."""
     given = getattr(driver, "attrs_before", None)
     if given is not None:
         driver.attrs_before = without_echo(given, interrupts=False)  # type: ignore[attr-defined]
@@ -55,14 +55,14 @@ def keep_quiet(driver: object) -> None:
 def leaving(
     given: Attributes | None, at_once: Callable[[], None], *, for_good: bool, what: str = "Spark"
 ) -> Iterator[None]:
-    """While what is in it ends `what` runs: says so if that takes long, and calls `at_once` for ctrl+c.
+    """While its block ends `what`: show a message if that takes long, and call `at_once` for ctrl+c.
 
-    `given` is how the terminal was before the console began, and is again. `for_good` is for where the
-    process soon ends as well: ctrl+c is nothing from then on.
+    `given` are the terminal's settings before the console began; they are restored. `for_good` says that the
+    process ends soon as well: ctrl+c is ignored from then on.
     """
 
     def hurry(number: int, frame: object) -> None:
-        # In a thread: this may have come upon the very locks that it takes.
+        # In a thread: the interrupted code may hold the locks that `at_once` takes.
         threading.Thread(target=at_once, name="paimark-hurry", daemon=True).start()
 
     before = {number: signal.signal(number, hurry) for number in _ENDING}
@@ -79,7 +79,7 @@ def leaving(
         ended.set()
         words.join()
         if for_good:
-            # A function of Python's is forgotten before the process has ended; this is not.
+            # Python drops a handler that is a function before the process has ended, but not this one.
             before[signal.SIGINT] = signal.SIG_IGN
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -88,7 +88,7 @@ def leaving(
 
 
 def end_here(code: int) -> None:
-    """Threads that wait for a store, perhaps for minutes, do not keep the process from its end."""
+    """Exit now if other threads still run: they could wait for a store for minutes, and block the exit."""
     if any(not each.daemon for each in threading.enumerate() if each is not threading.main_thread()):
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
@@ -104,7 +104,7 @@ def _say_unless(ended: threading.Event, words: str) -> None:
 
 
 def _set(to: Attributes) -> None:
-    # The terminal may be gone. What was typed until now is for nobody.
+    # The terminal may be gone. Drop the keys that were typed until now.
     with suppress(termios.error, OSError, ValueError):
         descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else -1
         termios.tcsetattr(descriptor, termios.TCSANOW, to)

@@ -1,4 +1,4 @@
-"""The terminal lent to another program, whose keys are its alone, or left to the shell for a while."""
+"""Lend the terminal to another program, which alone gets the keys, or leave it to the shell for a while."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextlib import AbstractContextManager, contextmanager
 
 from tui.named_keys import suspend_key
 
-# Gives the terminal away, and takes it back.
+# Releases the terminal, and takes it back.
 Suspended = Callable[[], AbstractContextManager[object]]
 
 
 @contextmanager
 def lent(suspended: Suspended) -> Iterator[None]:
-    """ctrl+c ends the other program and not the console, ctrl+z stops neither.
+    """While it lasts, ctrl+c ends the other program and not the console, and ctrl+z stops neither.
 
-    The terminal sends both to every process that uses it. A console that stands still could not tell others
-    that the change it writes is alive.
+    The terminal sends both signals to every process that uses it. A stopped console could not write the
+    heartbeat of a change.
     """
     error: Exception | None = None
     with suspended():
@@ -27,7 +27,7 @@ def lent(suspended: Suspended) -> Iterator[None]:
             with unmoved_by_ctrl_c():
                 yield
         except Exception as raised:
-            # Textual takes the terminal back only where nothing was raised: the console would be gone.
+            # Textual takes the terminal back only if nothing is raised; so raise it afterwards.
             error = raised
         finally:
             signal.signal(signal.SIGTSTP, stopping)
@@ -37,11 +37,11 @@ def lent(suspended: Suspended) -> Iterator[None]:
 
 @contextmanager
 def unmoved_by_ctrl_c() -> Iterator[None]:
-    """While the terminal is not the console's, as before the shell has it after ctrl+z.
+    """Ignore ctrl+c while the console does not have the terminal, for example before ctrl+z stops it.
 
-    There ctrl+c is a signal, which would end the console as soon as it is brought back.
+    ctrl+c is a signal then, and would end the console as soon as it continues.
     """
-    # A function is not passed on to another program, as being ignored is.
+    # A function, not SIG_IGN: another program would inherit SIG_IGN.
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         yield
@@ -55,20 +55,20 @@ def how_it_ended(code: int) -> str:
 
 
 def why_to_stay(*, is_changing: bool) -> str:
-    """Why ctrl+z may not stop the console now; empty where it may."""
+    """The reason why ctrl+z may not stop the console now; empty if it may."""
     if is_changing:
-        # Others would take one that stands still for dead.
+        # Other machines would take a stopped process for dead.
         return f"A change is being written: {suspend_key()} waits for its end"
     if os.getpgrp() == os.getsid(0):
-        # As with `ssh -t host paimark`: no shell has put it into a group, and none could bring it back.
+        # As with `ssh -t host paimark`: no shell with job control runs it, so none could continue it.
         return f"{suspend_key()} needs a shell that brings Paimark back, and there is none here"
     return ""
 
 
 def leave_for_good() -> None:
-    """The console has ended, and this process soon does: ctrl+z stops it as it does any other.
+    """Restore the default handling of ctrl+z, after the console has ended and before the process does.
 
-    Textual's answers to it need the application, and leaving may take a moment, as Spark ends.
+    Textual's handlers need the application, and the end of Spark may take a moment.
     """
     for number in (signal.SIGTSTP, signal.SIGCONT):
         signal.signal(number, signal.SIG_DFL)

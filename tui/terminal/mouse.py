@@ -1,4 +1,4 @@
-"""The mouse, on and off while the console runs. Off, the terminal's own selection works."""
+"""Switch the mouse on and off while the console runs. If it is off, the terminal's selection works."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from textual.driver import Driver
 
 
 def toggle(driver: Driver) -> bool:
-    """Switch it; whether it is on now. Textual only asks once, when it starts: these are its own parts."""
+    """Switch the mouse; return whether it is on now. By private parts of Textual, which has no API for it."""
     if driver._mouse:
         _call(driver, "_disable_mouse_support")
         driver._mouse = False
@@ -17,5 +17,5 @@ def toggle(driver: Driver) -> bool:
 
 
 def _call(driver: Driver, name: str) -> None:
-    # One without a terminal has none of them.
+    # A driver without a terminal has no such methods.
     getattr(driver, name, lambda: None)()

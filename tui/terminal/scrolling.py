@@ -1,6 +1,6 @@
-"""Lines that only moved up or down: the terminal moves them, and only the others are sent.
+"""Find lines that only moved up or down: the terminal moves them, and only the others are sent.
 
-A grid that scrolls by one row changes every line of it, though nearly all of them are on the screen already.
+Scrolling a grid by one row changes every line of it, though nearly all of them are already on the screen.
 """
 
 from __future__ import annotations
@@ -11,37 +11,37 @@ import msgspec
 
 from tui.terminal.cells import Line
 
-# Fewer lines are as soon sent as moved.
+# Sending fewer lines takes no more bytes than moving them.
 _FEWEST = 6
 
 
 class Scroll(msgspec.Struct, frozen=True):
-    """The `lines` of the screen move up by `by`, down where it is negative, over the whole width."""
+    """The `lines` of the screen move up by `by`, or down if it is negative, in their whole width."""
 
     lines: range
     by: int
 
     @property
     def codes(self) -> str:
-        """Sets the region, deletes or inserts lines at its top, and takes the region away.
+        """The codes that set the region, delete or insert lines at its top, and reset the region.
 
-        Older terminals know no code that scrolls, but all know these.
+        Older terminals have no code for scrolling, but all have these.
         """
         first, last = self.lines[0] + 1, self.lines[-1] + 1
         moving = f"\x1b[{self.by}M" if self.by > 0 else f"\x1b[{-self.by}L"
         return f"\x1b[{first};{last}r\x1b[{first};1H{moving}\x1b[r"
 
     def after(self, before: Mapping[int, Line], y: int) -> Line:
-        """What a line shows then. One that comes into sight: nobody knows of which colour."""
+        """The content of line `y` after the scroll. A line that appears is unknown: its colour may vary."""
         if y not in self.lines:
             return before.get(y, [])
         return before[y + self.by] if y + self.by in self.lines else []
 
 
 def find_scroll(before: Mapping[int, Line], now: Mapping[int, Line], width: int) -> Scroll | None:
-    """The scroll after which most lines that changed are right; None where it is not most of them.
+    """The scroll that makes the most changed lines right; None if that is not more than half of them.
 
-    Also None where some of them are not known over the whole width: they move as a whole.
+    Also None if a line is not known in its whole width, because lines move as a whole.
     """
     lines = _longest_run([y for y, line in now.items() if before.get(y) != line])
     known = all(len(before.get(y, ())) == width and None not in before[y] for y in lines)
@@ -68,7 +68,7 @@ def _longest_run(lines: list[int]) -> range:
 
 
 def _columns(before: Mapping[int, Line], now: Mapping[int, Line], lines: range) -> tuple[int, int]:
-    """From the first column in which any of the lines changed to behind the last."""
+    """The first column in which any of the lines changed, and the end of the last."""
     changed = [
         column
         for y in lines

@@ -1,8 +1,8 @@
-"""Sends a terminal only the cells that differ from what it shows: few bytes over a slow line.
+"""Send the terminal only the cells that differ from those it shows: few bytes over a slow line.
 
 Textual sends whole lines and, when a dialog opens or closes, the whole screen, most of it blanks that are
-there already. This keeps what was sent, a list of cells a line, and makes of each update the moves, colours
-and characters that are missing.
+already there. This module keeps the sent cells of each line, and reduces each update to the cursor moves,
+colours and characters that are missing.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tui.terminal.links import link_code
 from tui.terminal.scrolling import find_scroll
 
 _CODES = re.compile("\x1b\\[([0-9;]*)m")
-# What a terminal may show in another width than we count, or join with its neighbour.
+# Characters that a terminal may show in another width than we count, or join with a neighbour.
 _ODD = re.compile("[^\x20-\u02ff\u2010-\u27ff]")
-# Cells alike between two that differ are sent again where that is shorter than a move past them.
+# Up to this many equal cells between two changed ones are sent again: a move past them is longer.
 _GAP = 4
-# To erase cells and go past them takes ten bytes or so.
+# The codes that erase cells and move past them take about ten bytes.
 _FEWEST_ERASED = 11
-# Attributes that change nothing about a blank: none, bold, faint, italic.
+# Attributes that do not change the look of a blank: none, bold, faint, italic.
 _UNSEEN = frozenset(("", "1", "2", "3"))
 
 
@@ -48,17 +48,17 @@ class SentCells:
         self._erases = erases
         self._links = links
         self._lines: dict[int, Line] = {}
-        # By line, where pieces begin whose characters' width is not sure; what is behind them is not either.
+        # By line, the starts of pieces of uncertain width, which makes the cells behind them uncertain.
         self._odd: dict[int, set[int]] = {}
         self._size = (0, 0)
 
     def forget(self) -> None:
-        """The terminal may show anything: what comes next is sent whole."""
+        """Forget all cells, because the terminal may show anything: the next updates are sent whole."""
         self._lines.clear()
         self._odd.clear()
 
     def reduced(self, update: CompositorUpdate, size: tuple[int, int]) -> CompositorUpdate:
-        """The update without what is there already, on a screen of this many columns and lines."""
+        """The update without cells that are already shown, on a screen of this many columns and lines."""
         if not isinstance(update, LayoutUpdate | ChopsUpdate):
             self.forget()
             return update
@@ -68,7 +68,7 @@ class SentCells:
         return _Reduced(self, update)
 
     def send(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem | None) -> str:
-        """Make the bytes that show the update, and note its cells as sent."""
+        """The codes that show the update; its cells are noted as sent."""
         before = {y: list(line) for y, line in self._lines.items()}
         unsure = self._unsure
         pen = _Pen(self._erases)
@@ -90,11 +90,11 @@ class SentCells:
 
     @property
     def _unsure(self) -> set[int]:
-        """The lines of which the terminal may show something else."""
+        """The lines whose content on the terminal is uncertain."""
         return {y for y, pieces in self._odd.items() if pieces}
 
     def _scrolled(self, before: Mapping[int, Line], unsure: set[int]) -> str | None:
-        """The same by moving lines that are there already; None where no lines only moved."""
+        """The codes for the same update by moving lines; None if no scroll fits."""
         scroll = find_scroll(before, self._lines, self._size[0])
         touched = {y for y, line in self._lines.items() if before.get(y) != line}
         if scroll is None or not (unsure | self._unsure).isdisjoint(touched.union(scroll.lines)):
@@ -114,14 +114,14 @@ class _Reduced(CompositorUpdate):
         self._text: str | None = None
 
     def render_segments(self, console: Console) -> str:
-        # Once: what was made is noted as sent.
+        # Only once, because `send` notes the cells as sent.
         if self._text is None:
             self._text = self._sent.send(self._update, console._color_system)
         return self._text
 
 
 class SparingApp(App[None]):
-    """Sends the terminal what differs from what it shows, and nothing at all where nothing does."""
+    """An app that sends the terminal only the differences, and nothing at all if there are none."""
 
     def __init__(self, *, ansi_color: bool | None = None) -> None:
         super().__init__(ansi_color=ansi_color)
@@ -135,20 +135,20 @@ class SparingApp(App[None]):
         super()._display(screen, renderable)
 
     def _is_shown(self, update: CompositorUpdate) -> bool:
-        """Whether all of it is there. Textual puts codes about each update, one without text as well."""
+        """Whether the terminal already shows the update. Textual sends codes even for an empty one."""
         if self._driver is None or self.is_headless or self._closed or self._batch_count or not self._running:
             return False
         at = self.screen.outer_size.clamp_offset(self.cursor_position)
         return at == self._previous_cursor_position and not update.render_segments(self.console)
 
     def action_redraw(self) -> None:
-        """Send the whole screen, whatever else wrote to the terminal."""
+        """Send the whole screen again, in case something else wrote to the terminal."""
         self._sent.forget()
         self.refresh(layout=True)
 
 
 class _Pen:
-    """Writes cells, with a colour only where it changes. It leaves the terminal's colours reset."""
+    """Writes cells, with codes for a style only if it changes. At the end the style is reset."""
 
     def __init__(self, erases: bool) -> None:
         self._erases = erases
@@ -172,7 +172,7 @@ class _Pen:
                 blanks = 1
                 text, ink = cells[start]
                 if text == " " and not (_shows_on_blanks(ink) or _shows_on_blanks(self._ink)):
-                    # Only its background is seen. What comes behind it may go on as what was before it.
+                    # Only the background of a blank is visible, so keep the other parts of the present ink.
                     ink = self._ink._replace(background=ink.background, link="")
                 self._turn(ink)
                 self._parts.append(text)
@@ -185,7 +185,7 @@ class _Pen:
 
 
 def _blanks(cells: Sequence[ScreenCell], start: int) -> int:
-    """How many cells from there on are alike, and blank but for their background."""
+    """The number of equal cells from `start` on that are blank except for their background."""
     first = cells[start]
     if first[0] != " " or _shows_on_blanks(first[1]):
         return 0
@@ -193,12 +193,12 @@ def _blanks(cells: Sequence[ScreenCell], start: int) -> int:
 
 
 def _shows_on_blanks(ink: Ink) -> bool:
-    """Whether more than the background of a blank is seen: it is underlined, struck out or reversed."""
+    """Whether a blank in this ink shows more than its background: underline, strike or reverse."""
     return not _UNSEEN.issuperset(ink.attributes.split(";"))
 
 
 def _change(old: Ink, new: Ink) -> str:
-    """Only the colours that differ, where nothing has to be taken away."""
+    """The codes from one ink to another: only the colours that differ, unless something must be reset."""
     link = link_code(new.link) if old.link != new.link else ""
     old, new = old._replace(link=""), new._replace(link="")
     if old == new:
@@ -212,7 +212,7 @@ def _change(old: Ink, new: Ink) -> str:
 
 
 def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
-    """Line, column and what is there, of all that an update holds."""
+    """The line, column and strip of each piece of an update."""
     if isinstance(update, LayoutUpdate):
         for y, strips in enumerate(update.strips, update.region.y):
             x = update.region.x
@@ -222,13 +222,13 @@ def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Stri
         return
     for y, first, last in update.spans:
         for end, (x, piece) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-            # What begins where the span ends is no part of it: only the background was painted there.
+            # A piece that begins at the end of the span is not part of it: only its background was painted.
             if piece is not None and x < last and end > first:
                 yield y, x, piece
 
 
 def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell | None]) -> list[tuple[int, int]]:
-    """Where they differ, from and to."""
+    """The ranges (start, end) in which two lines differ."""
     spans: list[tuple[int, int]] = []
     for column, (before, after) in enumerate(zip(old, new, strict=True)):
         if before == after:

@@ -1,4 +1,4 @@
-"""Work beside the screen: threads, the engine, a change that is being made.
+"""Work in the background of the screen: threads, the engine, a running change.
 
 Begin with `background`.
 """

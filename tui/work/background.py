@@ -1,7 +1,7 @@
-"""Threads that read, so that the screen never waits.
+"""Threads that read data, so that the screen never waits.
 
-Textual's own thread workers can't be left behind: leaving the program waits for them, however long a store
-takes. These are daemon threads; all they may do to the program is post one kind of message.
+Textual's own thread workers can't be abandoned: the program would wait for them when it ends, however long a
+store takes. These are daemon threads; their only effect on the program is one kind of message.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SLOW = 0.1
 
 
 class ThreadResult(Message):
-    """A thread's result. The app runs `deliver` on its own thread, and awaits what can be awaited of it."""
+    """A thread's result. The app runs `deliver` on its own thread, and awaits an awaitable result."""
 
     def __init__(self, deliver: Callable[[], object]) -> None:
         self.deliver = deliver
@@ -30,16 +30,16 @@ class ThreadResult(Message):
 
 
 def post(app: App[Any], deliver: Callable[[], object]) -> None:
-    """From any thread: run `deliver` in the app, unless it has gone."""
+    """Run `deliver` in the app, unless the app has ended. For any thread."""
     try:
         app.post_message(ThreadResult(deliver))
     except RuntimeError:
-        # The event loop closed between Textual's own check and its call: nobody is left to tell.
+        # The event loop was closed between Textual's check and its call: there is no app to tell.
         return
 
 
 class ThreadReport(Generic[T]):
-    """How a thread hands over what it has, once or piece by piece."""
+    """Passes results of a thread to its slot, once or piece by piece."""
 
     def __init__(self, slot: Slot[T], generation: int) -> None:
         self._slot = slot
@@ -47,21 +47,21 @@ class ThreadReport(Generic[T]):
 
     @property
     def wanted(self) -> bool:
-        """Whether nothing newer was asked for meanwhile."""
+        """Whether nothing newer has been asked for."""
         return self._slot.generation == self._generation
 
     def __call__(self, result: T) -> None:
         self._slot.post(self._generation, lambda: self._slot.hear(result))
 
     def meanwhile(self, deliver: Callable[[], None]) -> None:
-        """Run `deliver` in the app, as long as this is wanted: for how far it is."""
+        """Run `deliver` in the app if this is still wanted: for the progress of the work."""
         self._slot.post(self._generation, deliver)
 
 
 class Slot(Generic[T]):
-    """One question at a time: the newest wins, and what an older one finds is dropped.
+    """Runs one request at a time: the newest wins, and results of older ones are dropped.
 
-    `take` is awaited where it opens something: keys typed from then on are for that.
+    The app awaits `take` if it opens a screen, so that the next keys go to that screen.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Slot(Generic[T]):
         self._name = name
 
     def ask(self, work: Callable[[ThreadReport[T]], None], slow: Callable[[], None] | None = None) -> None:
-        """Start `work` in a thread; forget what was asked before.
+        """Start `work` in a thread, and drop the earlier request.
 
-        `slow` says that it is being waited for. It is called when nothing was reported within a tenth of a
-        second: over a slow line what is soon painted over costs as much as what stays.
+        `slow` shows that the screen waits. It is called only if nothing is reported within a tenth of a
+        second: over a slow line a short-lived message costs as much as a lasting one.
         """
         self.generation += 1
         self.busy = True
@@ -100,7 +100,7 @@ class Slot(Generic[T]):
             slow()
 
     def drop(self) -> None:
-        """Nothing asked so far is wanted any more."""
+        """Drop the present request and its results."""
         self.generation += 1
         self.busy = False
 

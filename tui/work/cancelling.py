@@ -1,4 +1,4 @@
-"""A cancel of what Spark does: asked for once; by force only when that takes long and is asked for again."""
+"""Cancel Spark's work: first by a request, then by force if that takes long and a person cancels again."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from tui.named_keys import cancel_key
 from tui.theme import Line
 from tui.work.engine_room import EngineRoom
 
-# Work that has not stopped by then may not stop at all.
+# In seconds. Work that has not stopped by then may not stop at all.
 PATIENCE = 5.0
 
 
 class Cancelling:
-    """Made when somebody cancels."""
+    """A cancellation that has begun: the constructor sends the request."""
 
     def __init__(
         self, room: EngineRoom, of: int | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """`of` is the number of the thread that has asked Spark; None for whichever."""
+        """`of` is the id of the thread whose work to cancel; None for that of any thread."""
         self._room = room
         self._of = of
         self._clock = clock
@@ -33,14 +33,14 @@ class Cancelling:
         return self._clock() - self._since >= PATIENCE
 
     def press(self) -> None:
-        """Cancelled again: by force, where that was offered."""
+        """Cancel again: end Spark by force, if `line` already offered that."""
         if self._is_slow and not self._ends_spark:
             self._ends_spark = True
             self._room.kill(self._of)
 
     @property
     def line(self) -> Line:
-        """How long it takes, and what can be done about it. A warm Spark is never ended unasked."""
+        """The elapsed time, and after a while the offer to use force. Spark is never ended unasked."""
         took = whole_seconds(self._clock() - self._since)
         if self._ends_spark:
             return [("ending Spark  ", "warn"), (took, "quiet")]
@@ -57,7 +57,7 @@ class Cancelling:
 
 
 def pressed(before: Cancelling | None, room: EngineRoom, of: int | None = None) -> Cancelling:
-    """A cancel that begins, or is pressed once more. `of` is as in `Cancelling`."""
+    """Begin a cancellation, or repeat the one `before`. `of` is as in `Cancelling`."""
     if before is None:
         return Cancelling(room, of)
     before.press()

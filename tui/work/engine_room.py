@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class EngineRoom:
-    """Imports the engine's client when it is first needed. A given engine is not ended by it."""
+    """Imports and makes the engine's client when it is first needed. It does not end a given engine."""
 
     def __init__(self, settings: Settings, engine: Engine | None = None) -> None:
         self._settings = settings
@@ -44,12 +44,12 @@ class EngineRoom:
 
     @property
     def state(self) -> str:
-        """stopped, starting, ready, running or failed."""
+        """stopped, starting, ready, running, resting or failed."""
         engine = self._made or self._given
         return "stopped" if engine is None else engine.state
 
     def warm_up(self, ready: Callable[[float], None], failed: Callable[[PaimarkError], None]) -> None:
-        """Start it in a thread, which calls one of the two when it is known how that went."""
+        """Start Spark in a thread, which calls `ready` with the seconds that it took, or `failed`."""
 
         def work() -> None:
             try:
@@ -60,20 +60,20 @@ class EngineRoom:
         threading.Thread(target=work, name="paimark-engine", daemon=True).start()
 
     def prefetch(self, sql: str) -> None:
-        """Tell an engine that runs which query may come next. Returns at once."""
+        """Tell the engine which query may come next. Returns at once."""
         tell = partial(self.engine.prefetch, sql)
         threading.Thread(target=tell, name="paimark-prefetch", daemon=True).start()
 
     def run(self, asked: str | Statement, database: str | None, limit: int | None) -> Generator[Event]:
-        """The statement's events, as the engine gives them. For a thread: it blocks."""
+        """Run a statement; yield its events as the engine sends them. For a thread: it blocks."""
         from core.statements.run import run_statement
 
         return run_statement(self.engine, asked, database=database, limit=limit)
 
     def cancel(self, of: int | None = None) -> None:
-        """Stop the running statement, however long that takes; returns at once.
+        """Stop the running statement, without force and however long that takes; returns at once.
 
-        `of` is the number of a thread: what another one has asked for goes on.
+        `of` is the id of a thread: the statement of another thread is not stopped.
         """
         cancel = partial(self.engine.cancel, may_kill=False, of=of)
         threading.Thread(target=cancel, name="paimark-cancel", daemon=True).start()
@@ -86,18 +86,18 @@ class EngineRoom:
         threading.Thread(target=partial(self.engine.kill, of=of), name="paimark-kill", daemon=True).start()
 
     def close(self) -> None:
-        """End the engine and all that it started."""
+        """End the engine and the processes that it started."""
         if self._made is not None:
             self._made.close()
 
     def close_at_once(self) -> None:
-        """The same by force, also while another thread still waits in `close`."""
+        """End the engine by force, also while another thread still waits in `close`."""
         if self._made is not None:
             self._made.close_at_once()
 
 
 _LINES: Mapping[str, tuple[str, str, str, str]] = {
-    # A sign and its ink, how Spark is, and what comes of that.
+    # A sign and its ink, the state of Spark, and the consequence.
     "ready": ("●", "good", "Spark is ready", "{run} runs the statement"),
     "starting": ("○", "warn", "Spark is starting", "{run} runs the statement when it is ready"),
     "failed": ("✗", "bad", "Spark failed", "the next statement starts it again; log: {log}"),

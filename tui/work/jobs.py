@@ -1,4 +1,4 @@
-"""What runs beside the screen, and what has ended lately: changes, statements, exports."""
+"""The jobs of the console: the changes, statements and exports that run or have ended lately."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _KEPT = 50
 
 
 class Job(msgspec.Struct, eq=False):
-    """One piece of work. `how_far` is a sentence on what it waits for, or how far it is.
+    """One piece of work. `how_far` returns a sentence about its progress, or what it waits for.
 
-    `stop` asks it to end, and says whether that can still be; `show` goes to where one watches it, which
-    somebody does now while `is_watched`. `end` is how it ended: a sentence, and its ink.
+    `stop` asks it to end, and returns whether it still can; `show` opens its dialog or tab, and `is_watched`
+    returns whether a person has that open. `end` is the result: a sentence, and its ink.
     """
 
     title: str
@@ -29,12 +29,12 @@ class Job(msgspec.Struct, eq=False):
 
     @property
     def elapsed(self) -> float:
-        """In seconds; once it has ended, how long it took."""
+        """In seconds: the time since it began; after its end, the time that it took."""
         return time.monotonic() - self.began if self.end is None else self.seconds
 
 
 class Jobs:
-    """`heard` is called, on the screen's thread, with each that ended while nobody watched."""
+    """`heard` is called, on the screen's thread, with each job that ended while nobody watched it."""
 
     def __init__(self) -> None:
         self.heard: Callable[[Job], None] = lambda job: None
@@ -47,7 +47,7 @@ class Jobs:
         return job
 
     def end(self, job: Job, text: str, ink: str) -> None:
-        """It has ended. Idempotent."""
+        """Record the end of a job. Idempotent."""
         if job not in self.running:
             return
         is_watched = job.is_watched()
@@ -59,5 +59,5 @@ class Jobs:
 
     @property
     def in_background(self) -> int:
-        """How many run that nobody watches."""
+        """The number of running jobs that nobody watches."""
         return sum(not job.is_watched() for job in self.running)

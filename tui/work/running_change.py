@@ -1,4 +1,4 @@
-"""An action that is being applied, in a thread: a dialog may watch it, and may close before it ends."""
+"""An action that is being applied in a thread. A dialog may watch it, and may close before it ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tui.work.engine_room import EngineRoom
 
 
-# How long leaving waits for changes, and how often it looks whether somebody is in a hurry.
+# In seconds: how long quitting waits for changes, and how often it checks for ctrl+c.
 _LEAVING_SECONDS, _LOOK_SECONDS = 15.0, 0.1
 
 
@@ -45,10 +45,10 @@ class Ended(Message):
 
 
 def end_changes(changes: Sequence[RunningChange], hurried: threading.Event) -> list[str]:
-    """The console leaves: wait until each is taken back, or is done past its point of no return.
+    """Wait, when the console quits, until each change is taken back, or is finished if it can't be.
 
-    Not for longer than a person would, nor once somebody is in a hurry: then `recover` ends it. What became
-    of each, in a sentence.
+    It waits for some seconds at most, and not after `hurried` is set: then `recover` ends the change. Returns
+    a sentence about the end of each.
     """
     until = time.monotonic() + _LEAVING_SECONDS
     for change in changes:
@@ -58,8 +58,8 @@ def end_changes(changes: Sequence[RunningChange], hurried: threading.Event) -> l
 
 
 class RunningChange:
-    """Begun when it is made. It is among the `changes` until it has ended, and among the jobs; the app hears
-    `Ended`.
+    """Its thread starts with the constructor. It is in `changes` until it has ended, and in the jobs; the app
+    gets `Ended`.
     """
 
     def __init__(
@@ -73,24 +73,24 @@ class RunningChange:
         action: Action,
         plan: Plan,
     ) -> None:
-        """`context` may touch the store, so it is asked for in the thread. `show` brings it into view."""
+        """`context` may read the store, so the thread calls it. `show` opens the dialog of the change."""
         self.action = action
         self.plan = plan
         self.title = f"{action.name} {plan.table}"
         self.lines: list[Line] = []
         self.outcome: Outcome | None = None
         self.error: PaimarkError | None = None
-        # Called after each change of what there is to see, while somebody looks.
+        # Called after each update of the progress while a dialog watches it.
         self.watcher: Callable[[], None] | None = None
         self._app = app
         self._context = context
         self._changes = changes
         self._spark = SparkWork(room)
         self._was_counting = False
-        # Of a change of many: how many parts are done, and how long those took.
+        # Of a change of many: the number of parts that are done, and the time that they took.
         self._parts_done, self._seconds_of_parts = 0, 0.0
         self._cancellation = Cancellation()
-        # As the thread knows it: the app may be gone, and hears of it no more.
+        # The result, set by the thread: the app may have ended, and get no message about it.
         self._result: Outcome | PaimarkError | None = None
         self._jobs = jobs
         self._job = jobs.begin(
@@ -112,33 +112,33 @@ class RunningChange:
 
     @property
     def can_be_cancelled(self) -> bool:
-        """Up to its point of no return, as long as Spark works for it, and before each part but the first."""
+        """True before its point of no return, while Spark works for it, and if parts of it are left."""
         is_open = not self._cancellation.is_closed or self._parts_done + 1 < len(self.plan.parts)
         return self.running and (self._spark.uses_spark or is_open)
 
     def cancel(self) -> bool:
-        """Stop it where that can be: what was begun is undone, what has landed stays. Whether it can be."""
+        """Stop it: the running part is taken back, commits stay. Returns whether that is possible."""
         if not self.can_be_cancelled:
             return False
         self._cancellation.cancel()
-        # It may have come to its point of no return just now.
+        # It may just have passed its point of no return.
         if self._spark.uses_spark or self._cancellation.is_cancelled:
             self._spark.cancel()
         self._look()
         return True
 
     def leave(self) -> None:
-        """Stop it as `cancel` does, where nobody is there any more to look."""
+        """Stop it like `cancel`, after the screen has gone."""
         self._cancellation.cancel()
 
     def has_ended(self, seconds: float) -> bool:
-        """Whether its thread ends within so many seconds."""
+        """Wait up to so many seconds for its thread; return whether it has ended."""
         self._thread.join(seconds)
         return not self._thread.is_alive()
 
     @property
     def farewell(self) -> str:
-        """How it ended, where nobody looks at the console any more."""
+        """A sentence on its end, to print after the console has gone."""
         if not self.has_ended(0.0):
             return f"{self.title} was left half done: `paimark recover` finishes it or takes it back"
         if isinstance(self._result, PaimarkError):
@@ -147,7 +147,7 @@ class RunningChange:
 
     @property
     def how_far(self) -> str:
-        """What it waits for, or how far it is, with the time left where parts that are done tell it."""
+        """Its progress, or what it waits for; with an estimate of the time left if parts of it are done."""
         count, done = len(self.plan.parts), self._parts_done
         told = "".join(text for text, _ in self.line)
         if self._cancellation.was_asked or not self.lines or self._spark.is_starting:
@@ -163,14 +163,14 @@ class RunningChange:
 
     @property
     def line(self) -> Line:
-        """The step that it waits for, and for how long."""
+        """The present step, and its elapsed time."""
         if self._cancellation.was_asked and not self._spark.uses_spark:
             return [(f"cancelling, {self.elapsed}", "warn")]
         return self._spark.line
 
     @property
     def end(self) -> tuple[str, str]:
-        """How it ended, as a sentence and its ink."""
+        """Its result as a sentence and its ink."""
         if self.outcome is not None:
             return self.outcome.message, "good"
         why = self.error.message if self.error is not None else self.elapsed
@@ -182,7 +182,7 @@ class RunningChange:
         self._look()
 
     def _engine(self) -> Engine:
-        """In the thread: the engine, when the action asks for it."""
+        """The engine, for an action that needs it. Called in the thread."""
         engine = self._spark.engine()
         post(self._app, self._look)
         return engine

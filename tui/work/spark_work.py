@@ -1,4 +1,4 @@
-"""Work in a thread that may need Spark: what it waits for is said, and it can be cancelled."""
+"""Work in a thread that may need Spark. It tells its present step, and can be cancelled."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class SparkWork:
-    """Begun when it is made."""
+    """The work begins with the constructor."""
 
     def __init__(self, room: EngineRoom) -> None:
         self._room = room
         self._began = time.monotonic()
         self._uses_spark = self._is_cancelled = False
-        # The thread that works: another statement may run by the time that this is cancelled.
+        # The thread that works: when this is cancelled, Spark may already run another one's statement.
         self._thread: int | None = None
         self._cancelling: Cancelling | None = None
 
@@ -33,7 +33,7 @@ class SparkWork:
 
     @property
     def is_starting(self) -> bool:
-        """Whether it waits for Spark to start."""
+        """Whether it is waiting for Spark to start."""
         return self._uses_spark and self._room.state == "starting"
 
     @property
@@ -42,7 +42,7 @@ class SparkWork:
 
     @property
     def line(self) -> Line:
-        """The step that it waits for, and for how long."""
+        """The present step, and its elapsed time."""
         if self._cancelling is not None:
             return self._cancelling.line
         if not self._uses_spark:
@@ -52,19 +52,19 @@ class SparkWork:
         return [(f"Spark is at work, {self.elapsed}", "accent")]
 
     def engine(self) -> Engine:
-        """In the thread: the engine, when the work asks for it. Raises `Cancelled`."""
+        """The engine, for work that needs it. Called in its thread. Raises `Cancelled`."""
         if self._is_cancelled:
             raise Cancelled("Cancelled", "Nothing was committed.")
         self._uses_spark, self._thread = True, threading.get_ident()
         return self._room.engine
 
     def cancel(self) -> None:
-        """Give Spark nothing further, and stop what it does for this; again when that is slow: by force."""
+        """Send Spark nothing more, and stop its work for this; if that is slow, a second call uses force."""
         self._is_cancelled = True
         if self._cancelling is not None or self._uses_spark:
             self._cancelling = pressed(self._cancelling, self._room, self._thread)
 
     def cancel_again(self) -> None:
-        """Cancel again: a statement that was sent to Spark after the first time is cancelled too."""
+        """Repeat the request, for a statement that was sent to Spark after the first one."""
         if self._cancelling is not None:
             self._room.cancel(self._thread)

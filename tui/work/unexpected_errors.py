@@ -1,4 +1,4 @@
-"""Turn an exception of a thread into a sentence."""
+"""Turn an unexpected exception into an error with a sentence."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 def problem_of(error: Exception) -> PaimarkError:
-    """The error itself where it was foreseen; else a fault of this program, said so, with its place.
+    """The error itself if it is one of Paimark's; else an error that reports a bug and its source line.
 
-    For the edge of a thread: an exception that leaves it is heard by nobody.
+    For the outermost function of a thread: nothing would report an exception that leaves it.
     """
     if isinstance(error, PaimarkError):
         return error
