@@ -23,10 +23,10 @@ from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.unlike.aggregates import as_stock, require_merged_alike
+from core.spark.datasource.unlike.conversions import convert_as_stock
 from core.spark.datasource.unlike.counted_rows import count_all_rows
 from core.spark.datasource.unlike.cut_bounds import loosen_cut_bounds
 from core.spark.datasource.unlike.far_times import require_near_times
-from core.spark.datasource.unlike.finer_times import keep_times_near
 from core.spark.datasource.unlike.held_columns import require_names_kept
 from core.spark.datasource.unlike.partition_directories import require_directories_found
 from core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
@@ -185,7 +185,7 @@ def split_readers(scan: Scan) -> str:
 
 def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
     count_all_rows()
-    keep_times_near()
+    convert_as_stock()
     builder, table = _builder(scan, wanted), open_table(scan)
     condition = predicate(builder.new_predicate_builder(), wanted)
 

@@ -18,6 +18,8 @@ from core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.written import as_judged
 
+# The last day that calendars have, which people write for "never".
+NEVER = 253_402_214_400_000_000
 # Of each type values as the judge writes them: the first fits many types, the others are at edges.
 VALUES: dict[str, list[Any]] = {
     "BOOLEAN": [True, False],
@@ -27,7 +29,7 @@ VALUES: dict[str, list[Any]] = {
     "BIGINT": [12, 2**63 - 1, 4294967308, 1700000000],
     "FLOAT": [12.0, 0.1, 1e10, -2.5],
     "DOUBLE": [12.0, 0.1, 1e300, -2.5, 1e-7],
-    "DECIMAL(6, 2)": ["12.00", "9999.99", "-0.25", "2.50"],
+    "DECIMAL(6, 2)": ["12.00", "9999.99", "-0.25", "2.50", "127.99"],
     "DECIMAL(20, 10)": ["12.0000000000", "0.0000000001", "-1234567890.5000000000"],
     "CHAR(4)": ["12  ", "a   ", "true"],
     "VARCHAR(6)": ["12", "", "abcdef", "false", "12.5"],
@@ -41,18 +43,23 @@ VALUES: dict[str, list[Any]] = {
         "2026-05-01 12:34:56.789",
         "t",
         "99999999999",
+        "0x10",
+        "-inf",
+        "2026-05-01T00:00:00",
+        "2026-05-01 12:34",
+        "9999-12-31",
     ],
     "BINARY(3)": ["313200", "616263"],
     "VARBINARY(6)": ["3132", "", "616263646566"],
     "BYTES": ["3132", "", "61626364656667"],
-    "DATE": [12, -1, 20574],
+    "DATE": [12, -1, 20574, 2932896],
     "TIME(3)": [45296000, 0],
     "TIMESTAMP(0)": [1777638896000000, 0],
     "TIMESTAMP(2)": [1777638896780000, 0],
     "TIMESTAMP(3)": [1777638896789000, -1000, 1777638896000000, 1777638896500000],
-    "TIMESTAMP(6)": [1777638896789123, -1, 1777638896000000, 1777638896500000],
+    "TIMESTAMP(6)": [1777638896789123, -1, 1777638896000000, 1777638896500000, NEVER],
     "TIMESTAMP(3) WITH LOCAL TIME ZONE": [1777638896789000, -1000],
-    "TIMESTAMP(6) WITH LOCAL TIME ZONE": [1777638896789123, -1],
+    "TIMESTAMP(6) WITH LOCAL TIME ZONE": [1777638896789123, -1, NEVER],
 }
 
 
