@@ -25,7 +25,7 @@ def record(
 ) -> None:
     """Append the line of a change that began at `started` (epoch ms).
 
-    A log that can't be written is told and never fails the change, which is done.
+    If the log can't be written, that is reported; it never fails the change, which is done.
     """
     if context.audit_path == NO_AUDIT:
         return

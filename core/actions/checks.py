@@ -51,7 +51,7 @@ def read_only_refusals(context: Context) -> list[Refusal]:
 
 
 def require_allowed(context: Context, plan: Plan) -> None:
-    """Raise the first refusal of a plan, or `Refused` where the change could not be written down."""
+    """Raise the first refusal of a plan, or `Refused` if the change could not be logged."""
     raise_first([*read_only_refusals(context), *plan.refusals])
     if context.audit_path != NO_AUDIT and is_in_the_way(context.audit_path):
         raise Refused(
@@ -61,7 +61,7 @@ def require_allowed(context: Context, plan: Plan) -> None:
 
 
 def fingerprint(*parts: str | bytes) -> str:
-    """A hash of what a plan read: any difference in any part gives another."""
+    """A hash of everything that a plan read: a difference in any part changes it."""
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -70,7 +70,7 @@ def fingerprint(*parts: str | bytes) -> str:
 
 
 def require_unmoved(table: TablePath, plan: Plan, seen_now: str) -> None:
-    """Raises `Refused` when what the plan saw is no longer so."""
+    """Raises `Refused` when the state differs from the one that the plan saw."""
     if seen_now != plan.fingerprint:
         branch = plan.arguments.get("branch") or MAIN
         raise Refused(
@@ -85,13 +85,13 @@ def undone_on_failure(
     undo: Callable[[], None],
     leaves: Callable[[BaseException], PaimarkError | None] = lambda error: None,
 ) -> Iterator[None]:
-    """Undo what was begun when anything stops it; where the store does not let us, `recover` has to.
+    """Undo a half-made operation after any error. If the undo fails, the error names `recover`.
 
-    `leaves` gives what is told instead where nothing may be undone now.
+    `leaves` returns the error to raise instead if nothing may be undone now.
     """
     try:
         yield
-    # Not only our own errors: a progress callback may fail too, and half-made files must not stay.
+    # Errors of every class: a progress callback may fail too, and half-made files must not stay.
     except (Exception, KeyboardInterrupt) as error:
         if (left := leaves(error)) is not None:
             raise left from error
@@ -104,7 +104,7 @@ def undone_on_failure(
 
 
 def not_undone(table: TablePath, why: str, failed: PaimarkError) -> Unavailable:
-    """What is told where a change stopped because of `why`, and its undoing failed too."""
+    """The error when a change stopped because of `why`, and its undo failed too."""
     is_same = failed.message == why
     recover = f"run `paimark recover {table.word}`"
     return Unavailable(

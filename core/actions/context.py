@@ -20,18 +20,18 @@ from core.storage.open import lateness, open_files
 if TYPE_CHECKING:
     from core.spark.client.client import Engine
 
-# An action tells each step as it ends, one line.
+# An action reports each step as it ends, one line each.
 Progress = Callable[[str], None]
 
 
 class Remark(str):
-    """A line that a person must know of afterwards, also one who did not watch."""
+    """A line that a person must be able to read afterwards, even if nobody watched."""
 
     __slots__ = ()
 
 
 class Counting(str):
-    """How far something is: the next line takes its place."""
+    """The state of a count: the next line replaces it."""
 
     __slots__ = ()
 
@@ -41,9 +41,9 @@ def _unheard(line: str) -> None:
 
 
 _VERIFY_WAIT = 5.0
-# An `audit_path` for what nobody has to look up: samples, and tables in memory.
+# The `audit_path` for changes that need no audit: samples, and tables in memory.
 NO_AUDIT = Path(os.devnull)
-# Six beats: a process that misses them all is dead, or so slow that the journal stops it.
+# Six heartbeats: a process that misses them all is dead, or so slow that the journal stops it.
 _WATCH_FOR, _BEAT_EVERY = 60.0, 10.0
 
 
@@ -51,11 +51,11 @@ _WATCH_FOR, _BEAT_EVERY = 60.0, 10.0
 class Context:
     """`clock` gives epoch milliseconds. `options` are Paimon catalog options and may hold secrets.
 
-    `verify_wait` is how many seconds lie between the two checks of a snapshot that an expiry may be deleting.
+    `verify_wait` is the number of seconds between the two checks of a snapshot that may be expiring.
     `watch_for` is how many seconds another machine's process is watched before it counts as dead,
-    `beat_every` how often this one says that it lives. `engine` gives the Spark engine that rewrites rows;
-    without it an action starts one and ends it again. `late_for` is for how many seconds the store may still
-    carry out a request that was given up. `progress` hears how far a plan is while it is made.
+    `beat_every` the seconds between this process's heartbeats. `engine` gives the Spark engine that rewrites
+    rows; without it an action starts and ends one. `late_for` is for how many seconds the store may still
+    carry out a request that was given up. `progress` is told how far the planning is.
     """
 
     files: Files
@@ -96,5 +96,5 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        # A container may run under a number that no user has.
+        # In a container the uid may belong to no user.
         return f"uid {os.getuid()}"

@@ -1,4 +1,4 @@
-"""Features of tables with which files can't be deleted safely: refused by name."""
+"""Features of tables with which files can't be deleted safely. Refusals name them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHANGELOG_LIFE = ("changelog.num-retained.min", "changelog.num-retained.max", "
 
 
 def feature_refusals(files: Files, root: Root) -> list[Refusal]:
-    """Why no file of this table is deleted, whatever keeps it."""
+    """Why no file of this table may be deleted."""
     options = newest_options(files, root)
     name = root.table.full_name
     refusals = [
@@ -39,7 +39,7 @@ def feature_refusals(files: Files, root: Root) -> list[Refusal]:
 
 
 def changelog_refusals(files: Files, root: Root) -> list[Refusal]:
-    """Why no snapshot expires: changelogs that outlive theirs are made when it does."""
+    """Why no snapshot may expire: its expiry would create a changelog that outlives it."""
     options = newest_options(files, root)
     name = root.table.full_name
     refusals = [
@@ -53,15 +53,15 @@ def changelog_refusals(files: Files, root: Root) -> list[Refusal]:
 
 
 def read_along(files: Files, root: Root) -> Mapping[str, str]:
-    """The options of a root by which engines give rows of another branch as its own, with that branch.
+    """The options by which engines read another branch's rows as part of this root, with that branch.
 
-    Where the branch is gone they leave its rows out, and say nothing.
+    If the branch is gone, they silently leave out its rows.
     """
     options = newest_options(files, root)
     return {name: options[name] for name in _READ_ALONG if options.get(name, "").strip()}
 
 
 def newest_options(files: Files, root: Root) -> Mapping[str, str]:
-    """The options of the newest schema; none where there is no schema."""
+    """The options of the newest schema; empty if there is no schema."""
     schema = Lineage(files, root).latest_schema() if files.names(root.schemas) else None
     return schema.options if schema else {}

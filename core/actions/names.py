@@ -1,4 +1,4 @@
-"""Which names a tag or branch may be given. Stock engines accept more, and then lose some of them."""
+"""The names that a tag or branch may get. Stock engines accept more, and then lose some of them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 from core.table.read_tags import STOCK_READ_TAG_PREFIX
 from core.text import unseen_in
 
-# In the name of a new tag it stands for the id of the snapshot.
+# A placeholder in the name of a new tag, for the id of the snapshot.
 ID_IN_NAME = "{id}"
 _MAX_BYTES = 200
 _FORBIDDEN = frozenset("/\\$")
-# Somebody who believes their names would lose the snapshots that these tags hold.
+# Reserved: programs delete tags with such names, and a person's tag would lose its snapshot.
 _RESERVED_TAGS = (SAVEPOINT_TAG_PREFIX, "snapshot.", "paimark.", STOCK_READ_TAG_PREFIX)
 
 
@@ -47,12 +47,12 @@ def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
 
 
 def unseen_reason(name: str, what: str) -> str | None:
-    """Why nothing new may be called this; None where all of it is seen."""
+    """Why no new thing may get this name: it has an invisible character. None if it has none."""
     unseen = unseen_in(name)
     return f"The name of {what} can't hold U+{ord(unseen):04X}, which nobody sees" if unseen else None
 
 
 def archive_name(context: Context) -> str:
-    """The branch that keeps what main was: `main-20260501T120000-1f2e3d`."""
+    """The branch that keeps the previous main: `main-20260501T120000-1f2e3d`."""
     when = datetime.fromtimestamp(context.clock() / 1000, UTC)
     return f"{MAIN}-{when:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

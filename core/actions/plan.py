@@ -1,6 +1,6 @@
-"""A plan: what will happen, said before it happens.
+"""A plan: a description of what an action will do, made before it does anything.
 
-Dialog, `--dry-run`, JSON and audit line show the same one.
+The dialog, `--dry-run`, JSON and the audit line show the same plan.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from core.errors import Refused
 from core.table.operations import Group
 from core.table.records import Point
 
-# Of a step that moves metadata.
+# The detail of a step that moves metadata.
 NO_DATA_FILE = "no data file is touched"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One thing that will be done.
+    """One step of the action.
 
     `verb` is create, copy, move, replace, delete or check; `target` a path or a name; `size` bytes.
     """
@@ -37,7 +37,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 def raise_first(refusals: Iterable[Refusal]) -> None:
-    """Raises `Refused` for the first of them."""
+    """Raise `Refused` for the first refusal, if there is any."""
     for refusal in refusals:
         raise Refused(refusal.reason, refusal.hint)
 
@@ -46,13 +46,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of an action on a table. Made by reading only; `apply` checks `fingerprint` again.
 
     The registry fills in `action` and `table`. `summary` is one sentence; `kept` says what stays recoverable;
-    `warnings` are what a person should know first; `undo` is what to type to take it back; `arguments` are
-    the resolved arguments that `apply` uses; `change` names the kind of change that `apply` makes, where it
-    is not the action's name, and `request` holds what the action was asked for. `lasting` is the fingerprint
-    of what must stay the same though main goes on from `main_at`. `undoes` and `redoes` are tokens of
+    `warnings` are what a person should know first; `undo` is the command that takes it back; `arguments` are
+    the resolved arguments that `apply` uses; `change` names the kind of change that `apply` makes, if it
+    differs from the action's name; `request` holds the arguments as given. `lasting` is the fingerprint of
+    what must stay the same even if main goes on from `main_at`. `undoes` and `redoes` are tokens of
     operations. `freed_files` and `freed_bytes` count what leaves the store. `parts` are the plans of a change
-    of many, in the order in which they are applied; `group` says which part of one it is, once it is applied.
-    A plan with refusals can't be applied.
+    of many, in the order of application; `group` says which part of one it is, once it is applied. A plan
+    with refusals can't be applied.
     """
 
     action: str = ""
@@ -67,9 +67,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     freed_files: int = 0
     freed_bytes: int = 0
     undo: str = ""
-    # Nothing to do: the state asked for is there already.
+    # Nothing to do: the requested state exists already.
     empty: bool = False
-    # It takes something away, though its action need not: the person is asked first.
+    # The plan removes something, although its action need not: the person is asked first.
     removes: bool = False
     change: str = ""
     request: dict[str, str | int | bool | None] = {}

@@ -1,6 +1,6 @@
-"""`recover`: finish or undo what was interrupted.
+"""`recover`: finish interrupted changes, or take them back.
 
-It touches only what a journal or a claim names, and half-written files that are older than a day.
+It touches only files that a journal or a claim names, and half-written files that are older than a day.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _ASSUMED = {"committed": Landed.YES, "not-committed": Landed.NO}
 class Findings:
     """Interrupted changes, and files left by them.
 
-    `interrupted` is a journal whose holder is gone, `claims` those whose owners are; `alive` says what is
-    left alone. `watched` are the tokens of those of them on other machines, who may be dead. `stale` are
-    files of changes whose journal is no more; `reads` tags of readers that died; `untagged` savepoints whose
-    tag another engine deleted; `abandoned` half-written files.
+    `interrupted` is a journal whose holder is dead, `claims` are those with dead owners; `alive` describes
+    changes that are left alone. `watched` are the tokens of holders on other machines, which may be dead.
+    `stale` are files of changes without a journal; `reads` are stale read tags; `untagged` are savepoints
+    whose tag another engine deleted; `abandoned` are half-written files.
     """
 
     interrupted: JournaledChange | None
@@ -77,8 +77,8 @@ class Findings:
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `assume`, `committed` or `not-committed`, for a change of which nothing tells any more;
-    `main`, the branch that is to be main where the one that was is gone.
+    """Arguments: `assume`, `committed` or `not-committed`, for a change whose commit is unknown; `main`, the
+    branch to make main if the one that was main is gone.
 
     Raises `Corrupt` for a journal or claim that this version can't read.
     """
@@ -87,7 +87,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         raise UsageError(f"assume is {' or '.join(_ASSUMED)}, not {assumed}")
     if (main := text_argument(arguments, "main")) is not None:
         return restore_main.plan(context, table, main)
-    # Those on other machines count as dead here: applying it watches them first.
+    # Holders on other machines count as dead here: applying the plan watches them first.
     unwatched = look(context, table)
     findings = look(context, table, dead=unwatched.watched)
     refusals = []
@@ -189,7 +189,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 
 def _sweep(context: Context, table: TablePath, paths: tuple[str, ...], progress: Progress) -> None:
-    """Delete those that are old by the store's clock as well: this machine's may be days ahead of it."""
+    """Delete those that are old by the store's clock too: this machine's may be days ahead of it."""
     now = store_now(context.files, table) if paths else None
     old = {*abandoned(context.files, table, now)} & {*paths} if now is not None else set()
     for path in sorted(old):
@@ -244,7 +244,7 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
         stale=tuple(stale),
         reads=reads,
         untagged=() if now is not None or gone else tuple(unprotected(context.files, table)),
-        # While a change runs nothing but that is looked at.
+        # While a change runs, only the change itself is examined.
         abandoned=() if is_held else tuple(each for each in half_written if each not in stale),
     )
 

@@ -1,4 +1,4 @@
-"""Every action with its name, arguments and danger: what feeds the command, the palette, `:` and `?`.
+"""Every action with its name, arguments and danger, for the command, the palette, `:` and `?`.
 
 Importing it imports no action: each is loaded when it is planned.
 """
@@ -35,7 +35,7 @@ Danger = Literal["safe", "changes", "destructive"]
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument; its command-line option is `--<name>`. Of one that is `many` a list may be given."""
+    """One argument; its command-line option is `--<name>`. One with `many` also takes a list."""
 
     name: str
     kind: Literal["text", "int", "flag", "choice"]
@@ -81,7 +81,7 @@ def _defined(
     danger: Danger,
     moves_main: bool = False,
 ) -> Action:
-    """`module` lies below `core.actions`, and is called as its action is."""
+    """Define the action of a `module` below `core.actions`, with the module's name."""
     name = module.rpartition(".")[2].replace("_", "-")
     varied = next((each.name for each in arguments if each.many), "")
 
@@ -123,7 +123,7 @@ def _loaded(module: str) -> ModuleType:
 
 
 def _refusals(context: Context, table: TablePath, module: str, made: Plan) -> tuple[Refusal, ...]:
-    """The plan's own, and why no action can be done now, or none that holds the table."""
+    """The plan's own refusals, and reasons why no action, or none that locks the table, is possible now."""
     from core.actions.change import journal
 
     refusals = read_only_refusals(context)
@@ -135,7 +135,7 @@ def _refusals(context: Context, table: TablePath, module: str, made: Plan) -> tu
 
 
 def _apply_of(module: str) -> ApplyPlan:
-    """An action that is no `Change` has an `apply` of its own; the driver does all others."""
+    """The `apply` of an action's module, if it has one; else the driver's, for a `Change`."""
     own = getattr(_loaded(module), "apply", None)
     if own is not None:
         return cast(ApplyPlan, own)
@@ -145,7 +145,7 @@ def _apply_of(module: str) -> ApplyPlan:
 
 
 def _plain(given: Mapping[str, object]) -> dict[str, str | int | bool | None]:
-    """The arguments of an action, as the log holds them."""
+    """The arguments of an action in the form for the log."""
     return {
         name: value if isinstance(value, str | int | bool) else str(value)
         for name, value in given.items()

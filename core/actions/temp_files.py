@@ -1,4 +1,4 @@
-"""Temporary files, `.<name>.<uuid>`: a killed writer leaves one, as Paimon's do too."""
+"""Temporary files, `.<name>.<uuid>`: a killed writer leaves one, as Paimon's writers do."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f
 
 
 def meant_for(name: str) -> str | None:
-    """The name that a temporary file was to get; None when it is none."""
+    """The intended name of a temporary file; None for another file."""
     match = _TEMPORARY.fullmatch(name)
     return match["name"] if match else None
 
 
 def delete_temporaries(files: Files, directory: str, names: Collection[str]) -> None:
-    """Remove the leftovers of files with these names, which nobody may be writing now."""
+    """Remove temporary files for these names; no process may be writing them now."""
     for each in files.names(directory):
         if meant_for(each) in names:
             files.delete(f"{directory}/{each}")

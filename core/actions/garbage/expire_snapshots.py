@@ -1,9 +1,9 @@
-"""`expire-snapshots`: the oldest snapshots go, with every file that they alone keep.
+"""`expire-snapshots`: delete the oldest snapshots, with every file that only they keep.
 
-Order: EARLIEST is raised first, so that no reader who asks for what there is gets a snapshot that is going;
-data, manifests and lists follow, and the snapshot files last, oldest first. So an interrupted expiry finds in
-them what else must go, and whoever makes a tag meanwhile sees by the next snapshot's file that an expiry may
-be under way. Claims of savepoints being made count as the tags they will become.
+Order: EARLIEST is raised first, so that a reader who asks for the oldest snapshot gets none that is about to
+go. Data, manifests and lists follow; the snapshot files are deleted last, oldest first. So an interrupted
+expiry finds in them what else must go, and a process that makes a tag meanwhile sees from the next snapshot's
+file that an expiry may be running. Claims of savepoints being made count as the tags they will become.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from core.table.records import Consumer, Point, Snapshot, point_of
 from core.text import whole_number
 
 _FOREVER = 2**31 - 1
-# Snapshots read at once to learn their times.
+# Snapshots read at once to find their times.
 _AT_ONCE = 64
-# Paimon's own, where the table says nothing.
+# Paimon's own defaults, if the table sets none.
 _MIN_RETAINED, _TIME_RETAINED = 10, "1 h"
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Snapshots that stay: the newest `at_least` ids, and of the others those of the newest `at_most` that
-    were committed at `since` (epoch ms) or later. Unless `asked` for, they are the table's own.
+    """The snapshots that stay: the newest `at_least` ids, and those of the newest `at_most` that were
+    committed at `since` (epoch ms) or later. Unless `asked` for, the rules are the table's own.
     """
 
     at_least: int
@@ -59,7 +59,7 @@ class Rules:
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `retain_last`, `older_than` (a length of time, or a local date and time), `branch`.
 
-    Without either of the first two the table's own options decide.
+    Without the first two, the table's own options decide.
     """
     files = context.files
     branch = text_argument(arguments, "branch")
@@ -105,7 +105,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class ExpireState(msgspec.Struct, frozen=True):
-    """Snapshots of `branch` (None: the table directory) before `end` go, of which there were `count`.
+    """The snapshots of `branch` (None: the table directory) before `end` expire; there were `count` of them.
 
     `first_kept` is the snapshot `end`.
     """
@@ -117,7 +117,7 @@ class ExpireState(msgspec.Struct, frozen=True):
 
 
 class ExpireSnapshots(Change[ExpireState]):
-    """The journal's note is the point of no return."""
+    """The journal entry is the point of no return."""
 
     State = ExpireState
 
@@ -144,13 +144,13 @@ class ExpireSnapshots(Change[ExpireState]):
 
     @property
     def _going(self) -> list[int]:
-        """The newest never: another engine may have rolled the root back past the end since."""
+        """The ids to delete. Never the newest: another engine may have rolled the root back beyond `end`."""
         ids = Lineage(self.work.files, self._root).snapshot_ids()
         return [each for each in ids[:-1] if each < self.state.end]
 
     def check(self, hold: Hold) -> None:
         to_delete, _ = _to_delete(self.work.files, self._root, self._going)
-        # First, for it may take minutes: what is checked must be so when the point of no return comes.
+        # Counted first, because it may take minutes: the checks must still hold at the point of no return.
         self._count = counted_before(self.work, to_delete)
         _require_as_planned(self.work.files, self._root, self.state.end, self.work.plan)
 
@@ -172,7 +172,8 @@ class ExpireSnapshots(Change[ExpireState]):
         for position, number in enumerate(ids):
             if position % 100 == 0:
                 hold.require()
-            # One after the other: a gap would tell who makes a tag that the snapshot below it is the newest.
+            # One after the other: after a gap, a process that makes a tag takes the snapshot below for the
+            # newest.
             files.delete(root.snapshot(number))
         progress(f"deleted {counted(len(ids), 'snapshot')}")
 
@@ -207,7 +208,7 @@ def smallest_consumer(files: Files, root: Root) -> int | None:
 
 
 def _consumers(files: Files, root: Root) -> dict[str, int]:
-    """What each registered reader reads next. Raises `Corrupt`."""
+    """The next snapshot of each registered reader. Raises `Corrupt`."""
     names = [name for name in files.names(root.consumers) if name.startswith(CONSUMER_PREFIX)]
     paths = [f"{root.consumers}/{name}" for name in sorted(names)]
     found = {}
@@ -233,7 +234,7 @@ def _raise_earliest(files: Files, root: Root, end: int) -> None:
 
 
 def _to_delete(files: Files, root: Root, ids: Sequence[int]) -> tuple[ToDelete, str]:
-    """The snapshots and their fingerprint. Raises `Corrupt`, and `Refused` when one has just gone."""
+    """The snapshots to delete and their fingerprint. Raises `Corrupt`, and `Refused` if one has just gone."""
     paths = [root.snapshot(each) for each in ids]
     records, parts = [], [root.directory]
     for path, data in zip(paths, files.read_many(paths), strict=True):
@@ -247,7 +248,7 @@ def _to_delete(files: Files, root: Root, ids: Sequence[int]) -> tuple[ToDelete, 
 
 
 def _require_as_planned(files: Files, root: Root, end: int, plan: Plan) -> int:
-    """How many snapshots go. Raises `Refused`."""
+    """The number of snapshots to delete. Raises `Refused` when the table differs from the plan."""
     ids = Lineage(files, root).snapshot_ids()
     gone = ids[: bisect_left(ids, end)]
     require_unmoved(root.table, plan, _to_delete(files, root, gone)[1])
@@ -286,7 +287,7 @@ def _whole(options: Mapping[str, str], name: str, default: int) -> int:
 
 
 def _time(text: str, now_ms: int) -> int:
-    """Epoch milliseconds of a date and time, local where no zone is said, or of a length of time ago."""
+    """Epoch milliseconds of a date and time (local without a zone), or of a length of time ago."""
     try:
         return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
     except (ValueError, OverflowError):
@@ -319,7 +320,7 @@ def _end(lineage: Lineage, ids: list[int], rules: Rules, consumer: int | None) -
 
 
 def _how_many_older(lineage: Lineage, ids: Sequence[int], since: int) -> int:
-    """How many of these, from the first on, were committed before."""
+    """How many of these snapshots, counted from the first, were committed before `since`."""
     paths = [lineage.root.snapshot(each) for each in ids]
     for position, (path, data) in enumerate(zip(paths, lineage.files.read_many(paths), strict=True)):
         if data is not None and Snapshot.from_json(data, path).time_millis >= since:
@@ -330,7 +331,7 @@ def _how_many_older(lineage: Lineage, ids: Sequence[int], since: int) -> int:
 def _limits(
     lineage: Lineage, ids: list[int], end: int, rules: Rules, consumers: Mapping[str, int], now_ms: int
 ) -> list[str]:
-    """Why the snapshot `end` and later ones stay, where it is not for their number or their time."""
+    """Why the snapshot `end` and later ones stay, if neither their number nor their time is the reason."""
     if end > ids[-1] - rules.at_least:
         return []
     if end == min(consumers.values(), default=None):
@@ -359,7 +360,7 @@ def _why_none(
 
 
 def _kept_by(lineage: Lineage, ids: Sequence[int], rules: Rules) -> str:
-    """Which rule even the oldest snapshot stays by, with what to say for fewer."""
+    """Which rule keeps even the oldest snapshot, and how to keep fewer."""
     by, fewer = ("", "") if rules.asked else (" by the table's options", " (--retain-last N keeps fewer)")
     if len(ids) == 1:
         return "The newest snapshot: there is no other"

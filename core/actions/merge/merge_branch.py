@@ -1,6 +1,6 @@
-"""`merge-branch`: what a branch has since its fork, or its last merge, becomes main's too.
+"""`merge-branch`: main gets the commits of a branch since its fork, or since its last merge.
 
-When main has not moved it goes on along the branch; else the rows are merged, and written as one commit.
+If main has not moved, it goes on along the branch; else the rows are merged and written as one commit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from core.table.lineage.main_branch import root_exists
 from core.table.records import Point, is_same_commit, point_of
 
 _CHOICES = ("fail", "branch", "main")
-# What a redo of a merge by choices asks for.
+# The arguments with which a merge by choices is redone.
 _REQUEST = ("name", "resolve", "resolve_digest")
 _DECIDE = 'Choose with `v` in the console, or set "choose" in their lines to "main", "branch" or "base".'
 _LOST = "The branch dropped a column of main's, or made it narrower: the merge can't be taken back"
@@ -41,7 +41,8 @@ _LOST = "The branch dropped a column of main's, or made it narrower: the merge c
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `name` of the branch; `on_conflict`, `fail` unless `branch` or `main` wins; `resolve`, a
-    file of what was chosen, whose digest a redo gives as `resolve_digest`."""
+    file of choices, whose digest a redo gives as `resolve_digest`.
+    """
     name = required_text(arguments, "name")
     choice = text_argument(arguments, "on_conflict") or "fail"
     if choice not in _CHOICES:
@@ -92,9 +93,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class MergeBranch(RewriteByBranch):
-    """Rows of a branch come to main as one commit; or main is appended the branch's own snapshots.
+    """Main gets the rows of a branch as one commit; or the branch's own snapshots are appended to main.
 
-    Then the first of these is the commit.
+    In the second case the first of these is the commit.
     """
 
     fails_when_nothing_written = False
@@ -116,11 +117,11 @@ class MergeBranch(RewriteByBranch):
         if self._is_append:
             raise_first(_fast_forward(self.work.context, survey)[1])
         else:
-            # Whether it can be merged comes first: what is refused leaves no savepoint.
+            # Check first whether it can be merged: a refused merge leaves no savepoint.
             self.rows(survey.start)
 
     def rows(self, start: RewriteBase) -> QueryRows | None:
-        # Columns may come without a commit.
+        # Columns may be added without a commit.
         now = point_of(start.head.snapshot), start.schema_text
         if self._rows is None or self._rows[0] != now:
             work, survey = self.work, self.survey_on(start)
@@ -136,7 +137,7 @@ class MergeBranch(RewriteByBranch):
         state, survey = self.state, survey_merge(self.work.files, self.work.table, self.state.branch)
         is_same_branch = is_same_commit(survey.branch.snapshot, snapshot_of(state.head))
         is_same_base = is_same_commit(survey.base, snapshot_of(state.base))
-        # Of other rows of main there may be other conflicts than a person has seen.
+        # With other rows of main there may be other conflicts than the person has seen.
         is_chosen = "resolve" in self.work.plan.arguments
         is_same = is_same_branch and is_same_base and start.schema_text in state.schema_texts
         if is_chosen or not is_same:
@@ -157,7 +158,7 @@ class MergeBranch(RewriteByBranch):
             return super().landed(hold)
         branch, head = self.work.table.root(self.state.branch), snapshot_of(self.state.head)
         landed = has_appended(self.work.files, branch, self.root, snapshot_of(self.state.base).id, head.id)
-        # Before its first try what is gone is not its own.
+        # Before the first try, a missing snapshot is not this merge's.
         return Landed.NO if landed is Landed.UNKNOWN and TRY not in hold.steps else landed
 
     def is_overwritten(self, hold: Hold) -> bool:
@@ -166,17 +167,17 @@ class MergeBranch(RewriteByBranch):
         number = snapshot_of(self.state.base).id + 1
         roots = (self.root, self.work.table.root(self.state.branch))
         first, copy = self.work.files.read_many(root.snapshot(number) for root in roots)
-        # Where main has any of them it goes on from there.
+        # If main has any of the snapshots, it goes on from there.
         return None not in (first, copy) and first != copy and self.landed(hold) is Landed.NO
 
     def record(self, hold: Hold) -> None:
         survey = self.survey(self.head(hold))
         if self._is_append:
             if self.made is None and self.landed(hold) is Landed.YES:
-                # A recovery goes on where the first of them landed.
+                # A recovery goes on if the first of them landed.
                 self.made = append_snapshots(self.work.context, survey, self.work.progress)
             if self.made is None and survey.branch.snapshot.id == survey.base.id + 1:
-                # A person says that it was committed, and there was but one to commit.
+                # A person says that it was committed, and there was only one snapshot to commit.
                 self.made = survey.branch.snapshot
             if self.made is not None and root_exists(self.work.files, survey.branch.root):
                 copy_tags(self.work.context, survey, self.made.id, self.work.progress)
@@ -185,7 +186,7 @@ class MergeBranch(RewriteByBranch):
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
         if self._is_append:
-            # Nobody but the person who says so knows that main does not stand on it: the pin stays then.
+            # Only a person's word says that main does not have the snapshots: the pin stays then.
             head = snapshot_of(self.state.head)
             take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
 
@@ -220,7 +221,7 @@ class MergeBranch(RewriteByBranch):
 
 
 def _as_planned(work: Work) -> Survey:
-    """Raises `Refused` when the branch or what was chosen changed, or main did otherwise than by going on."""
+    """Survey again. Raises `Refused` if the branch or the choices changed, or main did not merely go on."""
     arguments = work.plan.arguments
     is_chosen = "resolve" in arguments
 
@@ -235,7 +236,7 @@ def _as_planned(work: Work) -> Survey:
 
 
 def _as_chosen(work: Work, survey: Survey) -> tuple[Survey, Resolution]:
-    """With what a person chose when the plan was made. Raises `Refused` when the file changed since."""
+    """Add the choices of the plan to the survey. Raises `Refused` when the file changed since."""
     arguments = work.plan.arguments
     path, digest = str(arguments["resolve"]), str(arguments["resolve_digest"])
     chosen = resolved(survey, path, digest)
@@ -250,7 +251,7 @@ def _resolving(resolution: Resolution) -> Step:
 
 
 def _not_chosen(context: Context, survey: Survey, resolution: Resolution | None) -> list[Refusal]:
-    """Why the choices don't do: they are of what was before, or keys are undecided."""
+    """Why the choices can't be used: they are for an earlier state, or keys are undecided."""
     if resolution is None:
         return []
     refusals = moved(context.files, survey, resolution.path, resolution.header)

@@ -1,4 +1,4 @@
-"""`rollback`: main's rows become those of an earlier version, as one new commit. History stays as it is."""
+"""`rollback`: main gets the rows of an earlier version, as one new commit. The history stays unchanged."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from core.table.records import Snapshot, is_same_commit, point_of
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `to`, a version of main (`snapshot.3`, `savepoint.1`, a tag) or a local date and time;
-    `truncate`, to let main end there instead of writing its rows anew."""
+    `truncate`, to let main end at that snapshot instead of writing its rows again."""
     files, asked = context.files, required_text(arguments, "to")
     way = way_to(files, table, asked)
     start, snapshot = way.start, way.version.snapshot
@@ -78,9 +78,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 class RollbackState(msgspec.Struct, frozen=True):
-    """Main's newest snapshot as the rollback found it, and the version that it goes to, as written.
+    """Main's newest snapshot when the rollback began, and the version that it goes back to, as written.
 
-    `root` is main's, `version_root` the one to read the version from (None: the table directory).
+    `root` is main's; the version is read from `version_root` (None: the table directory).
     """
 
     root: str | None

@@ -1,4 +1,4 @@
-"""`rollback --truncate`: the plan, and the one change that takes main's later snapshots to a branch."""
+"""`rollback --truncate`: the plan, and the one change that moves main's later snapshots to a branch."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONSUMER = "consumer-"
 
 
 def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, fingerprint: str) -> Plan:
-    """Main, at `head`, is to end at `keep`, which the version `to` is of."""
+    """The plan to end main, at `head`, at the snapshot `keep` of the version `to`."""
     files, root = context.files, head.root
     table = root.table
     cut = Cut(root, table.root(archive_name(context)), keep.id, head.snapshot.id)
@@ -69,7 +69,7 @@ def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, finger
 
 
 class Truncate(Change[Undoable]):
-    """The journal's note that the branch is whole is the point of no return."""
+    """The journal entry that the branch is complete is the point of no return."""
 
     State = Undoable
 
@@ -174,7 +174,7 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
             Refusal(f"Snapshot {keep.id} of {name} has expired", "Roll back to it without --truncate.")
         )
     elif lost := missing_of(files, root, keep):
-        # An expiry that died may have begun with it, and main's newest snapshot would lack files.
+        # An interrupted expiry may have begun with it, and main's newest snapshot would then lack files.
         reason = f"Snapshot {keep.id} of {name} is not whole: {lost[0]} is gone"
         refusals.append(Refusal(reason, "Choose another version."))
     for branch in truncation.stranded(files, root, keep):
@@ -198,7 +198,7 @@ def _stranded_consumers(files: Files, root: Root, keep: int) -> list[str]:
 
 
 def _next_of(consumer: bytes) -> float:
-    """The snapshot that a consumer reads next; one that says nothing may be anywhere."""
+    """The next snapshot of a consumer; infinite if its file does not tell."""
     try:
         return Consumer.from_json(consumer, "the consumer").next_snapshot
     except Corrupt:

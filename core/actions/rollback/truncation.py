@@ -1,7 +1,7 @@
-"""`rollback --truncate`: main ends at an earlier snapshot again; what came later becomes a branch.
+"""`rollback --truncate`: main ends at an earlier snapshot again; the later ones become a branch.
 
-The branch is written whole first. Then main's later snapshots go, the newest first: each state in between is
-one that main had. A commit by somebody else meanwhile stands on one of them, and main stays there.
+The branch is written completely first. Then main's later snapshots are deleted, the newest first: every state
+in between is one that main had. If another process commits on one of them meanwhile, main stays there.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class Cut:
 
 
 def cut_of(table: TablePath, entry: Undoable) -> Cut:
-    """The cut that an entry of the undo log, or of a journal, tells of."""
+    """The cut that an entry of the undo log, or of a journal, describes."""
     assert entry.before is not None and entry.after is not None and entry.kept_as is not None
     return Cut(table.root(entry.root), table.root(entry.kept_as), entry.after.id, entry.before.id)
 
 
 def later_tags(files: Files, root: Root, after: int, archive: Root | None = None) -> list[str]:
-    """The paths below a root of its tags from after a snapshot; only those whose commit `archive` has.
+    """The paths below a root of its tags after a snapshot; with `archive` only tags of commits that it has.
 
     Raises `Corrupt`.
     """
@@ -72,7 +72,7 @@ def later_tags(files: Files, root: Root, after: int, archive: Root | None = None
 
 
 def stranded(files: Files, main: Root, keep: Snapshot) -> list[str]:
-    """The branches that stand on a later snapshot of main, and not on the one to keep."""
+    """The branches that depend on a later snapshot of main, and do not have the one to keep."""
     others = [root for root in all_roots(files, main.table) if root != main]
     forks = find_forks(files, Side(files, main), others)
     later = [
@@ -85,7 +85,7 @@ def stranded(files: Files, main: Root, keep: Snapshot) -> list[str]:
 
 
 def archive_rest(files: Files, cut: Cut) -> None:
-    """Write the branch, and pin what main shares with it; what is there already is passed over."""
+    """Write the branch, and pin the snapshot that main shares with it. Existing files are skipped."""
     names = part_of(root_files(files, cut.main), SCHEMAS)
     newest = Lineage(files, cut.main).schema_ids()[-1]
     path = f"{SCHEMAS}/{SCHEMA_PREFIX}{newest}"
@@ -101,7 +101,7 @@ def archive_rest(files: Files, cut: Cut) -> None:
 
 
 def forget_archive(files: Files, cut: Cut, progress: Progress) -> None:
-    """Nothing left main: remove the branch, and the pin."""
+    """Remove the branch and the pin, because main keeps all its snapshots."""
     clean(files, cut)
     take_back_copy(files, cut.archive, cut.main, progress)
     if not root_exists(files, cut.archive):
@@ -109,9 +109,9 @@ def forget_archive(files: Files, cut: Cut, progress: Progress) -> None:
 
 
 def cut_off(files: Files, cut: Cut) -> int:
-    """Take what the branch holds out of main; the newest of the snapshots that main keeps.
+    """Remove from main the snapshots that the branch has; return main's newest one.
 
-    That is a later one than asked for when somebody committed on it meanwhile. It can be done twice.
+    It is later than `keep` if another process committed on a later one meanwhile. Idempotent.
     """
     if has_gone_on(files, cut):
         if not is_put_back(files, cut):
@@ -119,10 +119,11 @@ def cut_off(files: Files, cut: Cut) -> int:
         return cut.head
     _restore_expired(files, cut)
     if not files.exists(cut.main.snapshot(cut.keep)):
-        # Others committed while it was half done, and what main was to end at has expired: it ends nowhere.
+        # Others committed while it was half done, and the snapshot `keep` has expired: main can't end there.
         _refuse_merges(files, cut)
         return cut.head
-    # Before they go: engines stumble over a hint to a snapshot that is missing, and not over one too low.
+    # Replaced before they go: engines fail on a hint to a missing snapshot, but not on a hint that is too
+    # low.
     files.replace(cut.main.latest_hint, str(cut.keep).encode())
     reached = _remove_later(files, cut)
     going = later_tags(files, cut.main, reached, cut.archive)
@@ -134,7 +135,7 @@ def cut_off(files: Files, cut: Cut) -> int:
 
 
 def _refuse_merges(files: Files, cut: Cut) -> None:
-    """Write down that main may have any of what the branch has: a merge could bring rows in twice."""
+    """Record that main may have some of the branch's commits: a merge could bring their rows in twice."""
     kept, head = (cut.archive.snapshot(number) for number in (cut.keep, cut.head))
     base, last = (point_of(Snapshot.from_json(files.read(path), path)) for path in (kept, head))
     event = merge_history.MergeEvent(
@@ -150,9 +151,9 @@ def _refuse_merges(files: Files, cut: Cut) -> None:
 
 
 def _restore_expired(files: Files, cut: Cut) -> None:
-    """Put back the snapshot that main is to end at, where it expired since the cut was decided.
+    """Restore the snapshot at which main is to end, if it expired after the cut was decided.
 
-    The pin has kept its files. Where main has anything else by now, nothing has to end there any more.
+    The pin has kept its files. If main has other snapshots by now, it need not end there any more.
     """
     ids = numbered(files.names(cut.main.snapshots), SNAPSHOT_PREFIX)
     names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in ids]
@@ -163,9 +164,9 @@ def _restore_expired(files: Files, cut: Cut) -> None:
 
 
 def has_gone_on(files: Files, cut: Cut) -> bool:
-    """Whether others committed after the head meanwhile, and nothing is to be cut off.
+    """Whether others committed after the head meanwhile, so that nothing is to be cut off.
 
-    The snapshot that they stand on may have expired: then nobody can tell whether it was the head.
+    The snapshot before theirs may have expired: then it is unknown whether that was the head.
     """
     ids = numbered(files.names(cut.main.snapshots), SNAPSHOT_PREFIX)
     if not ids or ids[-1] <= cut.head:
@@ -174,12 +175,12 @@ def has_gone_on(files: Files, cut: Cut) -> bool:
 
 
 def put_back_tags(files: Files, cut: Cut) -> None:
-    """Copy the tags of the later snapshots to main, before these."""
+    """Copy the tags of the later snapshots to main, before the snapshots."""
     copy_files(files, cut.archive, cut.main, later_tags(files, cut.archive, cut.keep))
 
 
 def put_back_first(files: Files, cut: Cut) -> bool:
-    """Append the first of the later snapshots to main again: the point of no return of taking a cut back.
+    """Append the first of the later snapshots to main again: the point of no return of undoing a cut.
 
     False when main has another snapshot of that id.
     """
@@ -192,18 +193,18 @@ def is_put_back(files: Files, cut: Cut) -> bool:
 
 
 def came_back(files: Files, cut: Cut) -> Landed:
-    """Whether main has any of the later snapshots again, where that can be told."""
+    """Whether main has any of the later snapshots again; UNKNOWN if that can't be determined."""
     return has_appended(files, cut.archive, cut.main, cut.keep, cut.head)
 
 
 def put_back(files: Files, cut: Cut) -> int:
-    """Append the rest to main, as far as nobody else has committed there; main's newest of them.
+    """Append the other snapshots to main until a foreign commit is there; return main's newest of them.
 
-    That is the one it was cut to where main has gone on and all of them have expired there.
+    If main has gone on and all of them have expired there, that is the snapshot of the cut.
     """
     last = append_between(files, cut.archive, cut.main, cut.keep, cut.head)
     if last is None:
-        # Main may stand on any of them: their tags stay.
+        # Main may depend on any of them: their tags stay.
         return cut.keep
     merge_history.move(files, cut.archive, cut.main, cut.keep, until=last.id)
     if last.id == cut.head:
@@ -214,13 +215,13 @@ def put_back(files: Files, cut: Cut) -> int:
 
 
 def take_tags_back(files: Files, cut: Cut) -> None:
-    """The later snapshots did not come back to main: neither do their tags."""
+    """Remove the tags of the later snapshots from main, because the snapshots did not come back."""
     delete_files(files, cut.main, later_tags(files, cut.main, cut.keep, cut.archive))
     clean(files, cut)
 
 
 def clean(files: Files, cut: Cut) -> None:
-    """Remove what a killed writer left half-written of this cut."""
+    """Remove half-written files that a killed writer of this cut left."""
     snapshots = {f"{SNAPSHOT_PREFIX}{each}" for each in cut.later}
     delete_temporaries(files, cut.main.snapshots, snapshots)
     pin = f"{TAG_PREFIX}{truncation_tag(cut.archive.label, cut.keep)}"
@@ -239,7 +240,7 @@ def _remove_later(files: Files, cut: Cut) -> int:
     for number in reversed(cut.later):
         there, copy = files.read_many([main.snapshot(number), archive.snapshot(number)])
         if files.exists(main.snapshot(number + 1)):
-            # Somebody committed on this one: it has to be there.
+            # Another process committed on this snapshot, so it must exist.
             if there is None and copy is not None:
                 if not _stands_on(files, cut, number):
                     return cut.keep
@@ -252,7 +253,7 @@ def _remove_later(files: Files, cut: Cut) -> int:
         return cut.keep
     if not _stands_on(files, cut, later[0] - 1):
         return cut.keep
-    # Somebody committed on one just as it went.
+    # Another process committed on a snapshot while it was being deleted.
     copy_files(
         files, archive, main, [f"snapshot/{SNAPSHOT_PREFIX}{each}" for each in range(cut.keep + 1, later[0])]
     )
@@ -260,9 +261,9 @@ def _remove_later(files: Files, cut: Cut) -> int:
 
 
 def _stands_on(files: Files, cut: Cut, number: int) -> bool:
-    """Whether main's next snapshot was built on the archive's of this id; also where it can't be told.
+    """Whether main's next snapshot was built on the archive's of this id, or that is unknown.
 
-    Where not, others went on from what main was cut to, and theirs of this id has expired since.
+    If not, others went on from the snapshot of the cut, and theirs of this id has expired since.
     """
     paths = (cut.archive.snapshot(number), cut.main.snapshot(number + 1))
     [copy, after] = [

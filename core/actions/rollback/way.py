@@ -1,4 +1,4 @@
-"""The way from main as it is to the version that it is to go back to."""
+"""The present main, and the version to which it goes back."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Way:
-    """From main as it is to the version."""
+    """The present main and the version."""
 
     start: RewriteBase
     version: Resolved
@@ -56,10 +56,10 @@ def _resolved(files: Files, root: Root, asked: str) -> Resolved:
         raise UsageError(f"{asked!r} is not a time", "Write it like 2026-05-01 12:00.") from error
     zone = moment.astimezone().tzinfo
     assert zone is not None
-    # A time to the second means all of that second's commits up to its beginning.
+    # A time in whole seconds means the beginning of that second.
     return resolve_time(files, root, int(moment.timestamp() * 1000), asked, zone=zone)
 
 
 def way_as_planned(work: Work) -> Way:
-    """Raises `Refused` when the version is another, or main moved otherwise than by going on."""
+    """Find the way again. Raises `Refused` when the version changed, or main did not merely go on."""
     return as_planned_or_gone_on(work, lambda: way_to(work.files, work.table, str(work.plan.arguments["to"])))

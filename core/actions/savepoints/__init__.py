@@ -1,4 +1,4 @@
-"""Savepoints: made by hand or by the clock, deleted, and protected again.
+"""Savepoints: made by hand or at intervals, deleted, and protected again.
 
 Begin with `create_savepoint`.
 """

@@ -1,7 +1,7 @@
-"""`auto-savepoint`: a savepoint whenever the table option `savepoint.create-interval` says that one is due.
+"""`auto-savepoint`: make a savepoint when the table option `savepoint.create-interval` says that one is due.
 
-Nothing but the savepoints themselves says when the last one was made, so that restarts, several watchers and
-clocks that jump never make a burst. Of watchers that act at once the one with the lowest claim goes on.
+Only the savepoints themselves tell when the last one was made, so restarts, several watchers and clocks that
+jump never cause a series. If several watchers act at once, the one with the lowest claim goes on.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from core.table.savepoints import SavepointManager
 
 ACTION = "auto-savepoint"
 OPTION = "savepoint.create-interval"
-# How long a watcher sleeps at most and at least: due times move when somebody else saves or commits.
+# How long another machine's claim counts, and the bounds of a watcher's sleep: others may save or commit.
 _CLAIM_COUNTS_MS = 10 * 60 * 1000
 _LONGEST_SLEEP, _SHORTEST_SLEEP = 60.0, 1.0
 
@@ -44,7 +44,7 @@ _LONGEST_SLEEP, _SHORTEST_SLEEP = 60.0, 1.0
 class Schedule:
     """When the next savepoint of a root is due. Times and lengths are milliseconds.
 
-    `interval` is None where the table has no such option. `due_at` is None then, and while a savepoint holds
+    `interval` is None if the table has no such option. `due_at` is None then, and while a savepoint holds
     the newest snapshot.
     """
 
@@ -61,9 +61,9 @@ class _Beaten(Exception):
 
 
 def schedule(files: Files, root: Root, now: int) -> Schedule:
-    """Read from the newest schema, the newest snapshot and the savepoints.
+    """Compute it from the newest schema, the newest snapshot and the savepoints.
 
-    Raises `UsageError` for an option that is no length of time.
+    Raises `UsageError` if the option is not a length of time.
     """
     text = newest_options(files, root).get(OPTION)
     if text is None:
@@ -106,7 +106,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Make the savepoint, unless none is due or another came first. Raises as `create-savepoint` does."""
+    """Make the savepoint, unless none is due or another watcher was faster. Raises as `create-savepoint`."""
     require_allowed(context, plan)
     table = parse_table_name(plan.table)
     guard_tags.repair(context.files, table)
@@ -126,16 +126,16 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 
 def once(context: Context, table: TablePath, branch: str | None = None) -> Outcome | None:
-    """Make the savepoint that is due, as after a commit; None when none is."""
+    """Make the savepoint that is due, for example after a commit; None if none is due."""
     wanted = plan(context, table, {"branch": branch})
     return None if wanted.empty else _made(apply(context, wanted, lambda line: None))
 
 
 def after_commit(context: Context, table: TablePath, branch: str | None, tell: Progress) -> None:
-    """Make the savepoint that a commit made due. A failure is reported and no more: the commit stands."""
+    """Make the savepoint that a commit made due. A failure is only reported: the commit is done."""
     try:
         made = once(context, table, branch)
-    # Any error: a caller that sees one would take the commit for one that failed, and repeat it.
+    # Errors of every class: a caller that gets one would take the commit for failed, and repeat it.
     except Exception as error:
         tell(Remark(f"The change is done, but no savepoint could be made after it: {redacted(str(error))}"))
     else:
@@ -144,7 +144,7 @@ def after_commit(context: Context, table: TablePath, branch: str | None, tell: P
 
 
 def after_write(uri: str, options: Mapping[str, str], root: Root) -> str | None:
-    """The savepoint that a write of Spark's made due, as a sentence: for its workers, who have no context."""
+    """Make the savepoint that a write of Spark made due; return a sentence. For workers without a context."""
     made = once(open_context(uri, options, read_only=False), root.table, root.branch)
     return made.message if made else None
 
@@ -152,7 +152,7 @@ def after_write(uri: str, options: Mapping[str, str], root: Root) -> str | None:
 def watch(context: Context, tables: Callable[[], Sequence[TablePath]], stop: Event, tell: Progress) -> None:
     """Make savepoints as they fall due until `stop` is set: one line each, and one for each new failure.
 
-    `tables` is asked again each time, for tables come and go.
+    `tables` is called again each time, because tables are created and dropped.
     """
     failures: dict[TablePath | None, str] = {}
     while not stop.is_set():
@@ -195,7 +195,7 @@ def _tell_failure(
 
 
 def _until_next(context: Context, tables: Callable[[], Sequence[TablePath]]) -> float:
-    """Seconds to sleep: to the next due time that is known, within bounds."""
+    """Seconds to sleep: until the next known due time, within bounds."""
     now, seconds = context.clock(), _LONGEST_SLEEP
     try:
         for table in tables():
@@ -203,7 +203,7 @@ def _until_next(context: Context, tables: Callable[[], Sequence[TablePath]]) -> 
             if due_at is not None:
                 seconds = min(seconds, (due_at - now) / 1000)
     except PaimarkError:
-        # Told when it is tried.
+        # The next attempt reports it.
         return _LONGEST_SLEEP
     return max(seconds, _SHORTEST_SLEEP)
 
@@ -218,9 +218,9 @@ def _save(context: Context, chosen: ChosenSnapshot, progress: Progress) -> Savep
 
 
 def _is_first(context: Context, root: Root, mine: savepoint_claim.Claim) -> bool:
-    """Whether a savepoint is still due and no watcher with a lower claim makes it.
+    """Whether a savepoint is still due, and no watcher with a lower claim makes it.
 
-    Claims first: who is done with one has written the savepoint before it removed the claim.
+    Claims are read first: a watcher writes its savepoint before it removes its claim.
     """
     lower = (number for number in savepoint_claim.claimed_ids(context, root.table) if number < mine.id)
     for claim in [savepoint_claim.read_claim(context, root.table, number) for number in lower]:
@@ -231,7 +231,7 @@ def _is_first(context: Context, root: Root, mine: savepoint_claim.Claim) -> bool
 
 
 def _may_live(context: Context, claim: savepoint_claim.Claim) -> bool:
-    """Two savepoints where one was due do no harm: so another machine's claim counts for a while only."""
+    """Whether the claim counts. Another machine's counts only for a while: two savepoints do no harm."""
     state = standing(context, claim.owner, claim.token)
     return state == "running" or (state == "unknown" and context.clock() - claim.save_time < _CLAIM_COUNTS_MS)
 
@@ -241,9 +241,9 @@ def _watches(claim: savepoint_claim.Claim, root: Root) -> bool:
 
 
 def _saved_at(saved: Sequence[Savepoint], now: int) -> int | None:
-    """When the last one was made. A time to come was a clock's mistake: then its snapshot's counts.
+    """When the last one was made. A future time is a clock's error: then its snapshot's time counts.
 
-    None where all that is known is times to come, which must not hold up the next savepoint until then.
+    None if only future times are known, because they must not delay the next savepoint.
     """
     times = (each.save_time if each.save_time <= now else each.snapshot_time for each in saved)
     return max((each for each in times if each <= now), default=None)

@@ -1,4 +1,4 @@
-"""`create-savepoint`: keep the full state of a table at one snapshot, however long ago that one expires."""
+"""`create-savepoint`: keep the full state of a table at one snapshot, even after that expires."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
-    """Make the savepoint. Raises `Refused` when the snapshot is another now, or can't be kept any more."""
+    """Make the savepoint. Raises `Refused` if the snapshot differs from the plan, or can't be kept."""
     require_allowed(context, plan)
     started = context.clock()
     files, table = context.files, parse_table_name(plan.table)
@@ -86,9 +86,10 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 
 def require_not_applied(context: Context, plan: Plan) -> None:
-    """Before a plan of some while ago: raises `Refused` where its savepoint is there, or was.
+    """Check a plan that was made earlier: raises `Refused` if its savepoint exists, or existed.
 
-    What any other plan makes or removes is in the way of itself. A plan at once takes the id that is free.
+    A repeated plan of another kind fails by itself. A plan that is applied at once takes whichever id is
+    free.
     """
     [first, *_] = plan.parts or (plan,)
     planned = first.arguments.get("savepoint") if first.action == ACTION else None
@@ -101,9 +102,9 @@ def require_not_applied(context: Context, plan: Plan) -> None:
 
 
 def log_finished(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> None:
-    """Log a savepoint that another process made by hand, if it did not: before its claim goes."""
+    """Log a savepoint that another process made by hand, if that process did not; before its claim goes."""
     if claim.created_by != "manual":
-        # Those that are made by the way are in the log of what they were made for, if in any.
+        # Savepoints made for another change are in the log of that change, if in any.
         return
     path = table.savepoint(claim.id)
     outcome = _outcome(table, Savepoint.from_json(context.files.read(path), path))

@@ -1,4 +1,4 @@
-"""`delete-savepoint`: give back every file that only this savepoint keeps."""
+"""`delete-savepoint`: delete a savepoint, with every file that only it keeps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from core.table.savepoints import SavepointManager
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `id`. Raises `NotFound` for a tag of that name which is no savepoint of ours."""
+    """Arguments: `id`. Raises `NotFound`, also if only another engine's tag has the savepoint's name."""
     number = integer_argument(arguments, "id")
     if number is None:
         raise UsageError("id is missing", "Give it as --id.")
@@ -63,7 +63,7 @@ def _find(context: Context, table: TablePath, number: int) -> tuple[DeletionTarg
 
 
 def _root_of(context: Context, savepoint: Savepoint, table: TablePath) -> Root:
-    """The root of a savepoint without a tag, as far as there still is one."""
+    """The root of a savepoint without a tag; main if its own root is gone."""
     root = table.root(savepoint.branch)
     return root if context.files.names(root.schemas) else main_root(context.files, table)
 

@@ -1,4 +1,4 @@
-"""Savepoints whose tag another engine deleted while every file is there: the tag is written again."""
+"""Savepoints whose tag another engine deleted while every file exists: the tag is written again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from core.table.savepoints import SavepointManager, tagged_savepoints
 
 
 class Unprotected(NamedTuple):
-    """A savepoint, the root that is to hold its tag, and the snapshot that the tag is of."""
+    """A savepoint, the root that is to hold its tag, and the snapshot of the tag."""
 
     savepoint: Savepoint
     root: Root
@@ -34,9 +34,9 @@ class Unprotected(NamedTuple):
 
 
 def unprotected(files: Files, table: TablePath, going: Root | None = None) -> list[Unprotected]:
-    """Unprotected savepoints of which every file is there. Raises `Corrupt` when a root can't be read.
+    """Unprotected savepoints with all their files. Raises `Corrupt` when a root can't be read.
 
-    Those among them that only a root holds which is `going`.
+    Tags in the root `going` do not count as protection.
     """
     manager = SavepointManager(files, table)
     ids = set(manager.ids())
@@ -53,7 +53,7 @@ def unprotected(files: Files, table: TablePath, going: Root | None = None) -> li
 
 
 def warning(files: Files, each: Unprotected) -> str | None:
-    """What the tag does to older ones where its root was rolled back past it; None where it does nothing."""
+    """The risk of the tag for older ones, if its root was rolled back past it; None without a risk."""
     if not is_apart(marked_unless_proven(files, each.root, each.snapshot)):
         return None
     older = endangered(Lineage(files, each.root).tags(), each.snapshot.id)
@@ -66,13 +66,13 @@ def warning(files: Files, each: Unprotected) -> str | None:
 
 
 def protect_without(files: Files, going: Root, progress: Progress) -> None:
-    """Before a root goes: main holds the savepoints again that nobody else would. Idempotent."""
+    """Before a root is removed: write main's tags for savepoints that no other root protects. Idempotent."""
     for each in unprotected(files, going.table, going):
         protect(files, each, progress)
 
 
 def protect(files: Files, each: Unprotected, progress: Progress) -> None:
-    """Write the tag, then look whether it came in time. Idempotent."""
+    """Write the tag, then check whether it came in time. Idempotent."""
     files.create(each.path, marked_unless_proven(files, each.root, each.snapshot).to_json())
     guard(files, each.root, savepoint_tag(each.savepoint.id))
     if gone := _missing(files, each.root, each.snapshot):
@@ -82,7 +82,7 @@ def protect(files: Files, each: Unprotected, progress: Progress) -> None:
 
 
 def _root_of(files: Files, table: TablePath, savepoint: Savepoint) -> Root | None:
-    """Where it was made, as long as that is still a root."""
+    """The root where it was made, if it still exists."""
     try:
         root = branch_root(files, table, None if savepoint.branch == MAIN else savepoint.branch)
     except NotFound:

@@ -1,6 +1,6 @@
-"""Taking back a replacement of main: the archived main moves into the table directory again.
+"""Undo a replacement of main: the archived main moves back into the table directory.
 
-The main-branch file is the point of no return here too. The branch that was main keeps every commit.
+The main-branch file is the point of no return here, too. The branch that was main keeps every commit.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _GOES = "the archive goes"
 
 @dataclass(frozen=True)
 class Reversal:
-    """A replacement to take back: `main` is the branch that is main, `previous` what is to be main again.
+    """A replacement to take back: `main` is the branch that is main, `previous` becomes main again.
 
     `archive` is the branch that moves into the table directory, None when the previous main is a branch.
     """
@@ -65,7 +65,7 @@ class Reversal:
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
-    """Raises `Refused` when the way back is gone, and `Corrupt`."""
+    """Raises `Refused` when the undo is no longer possible, and `Corrupt`."""
     reversal = _find(context.files, table, entry)
     main, previous = reversal.main, reversal.previous
     return Plan(
@@ -155,7 +155,7 @@ class UndoReplacement(Change[UndoState]):
             remove_root(files, archive)
 
     def _has_late(self, hold: Hold, archive: Root) -> bool:
-        """Whether the archive got what the table directory has not.
+        """Whether the archive got files that the table directory lacks.
 
         That is noted before the barrier goes: then other engines roll back what is main, and delete its tags.
         """
@@ -192,7 +192,7 @@ class UndoReplacement(Change[UndoState]):
         return [Step("replace", self._entry.description, "taken back, or not, but not half")]
 
     def _is_whole(self) -> bool:
-        """Whether the table directory holds the archive's snapshots, and no others."""
+        """Whether the table directory has exactly the archive's snapshots."""
         archive = self._archive
         return archive is None or _ids(self.work.files, self.work.table.root()) == _ids(
             self.work.files, archive
@@ -229,7 +229,7 @@ def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
     reasons = unreadable_refusals(context, previous) if previous.head else []
     tags = sorted(Lineage(context.files, previous.root).tags(), key=lambda each: each[1].id)
     if previous.head is None and tags:
-        # Expired by another engine before the barrier stood: it would read as an empty table.
+        # Another engine expired them before the barrier was there: main would read as an empty table.
         reason = (
             f"{previous.root.label} has no snapshot any more, only tags: {table.full_name} would be empty"
         )
@@ -265,7 +265,7 @@ def _steps(files: Files, reversal: Reversal) -> list[Step]:
 
 
 def _kept(entry: Undoable, main: RootState) -> str:
-    """Sentences on the state that the branch keeps, with its commits since."""
+    """A sentence on the state that the branch keeps, with its later commits."""
     name, head, since = main.root.label, main.head, entry.head or 0
     if head is None or head.snapshot.id <= since:
         return f"Branch {name} stays as it is; nothing was committed to it since"
