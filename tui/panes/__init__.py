@@ -1,4 +1,4 @@
 """The tables on the left, the tabs on the right, and the log.
 
-Begin with `pane` (what the screen asks of a tab) and `record_pane` (what the tabs with rows share).
+Begin with `pane` (the interface of a tab for the screen) and `record_pane` (the base of the tabs with rows).
 """

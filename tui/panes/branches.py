@@ -31,7 +31,7 @@ from tui.work.background import ThreadReport
 
 
 def _health(known: branches.BranchRow) -> str:
-    """In words, with the key that mends it."""
+    """The health in words, with the key that mends it."""
     protects = key("act.protect", "P")
     match known.health:
         case "exposed":
@@ -45,9 +45,9 @@ def _health(known: branches.BranchRow) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BranchLine:
-    """The row of one branch, and its newest snapshot. `problem` says why that is not known.
+    """The row of one branch, and its newest snapshot; or in `problem` the reason why it can't be read.
 
-    `unheld` is what main should hold for it.
+    `unheld` is the shared snapshot that main should tag for it.
     """
 
     root: Root
@@ -92,7 +92,7 @@ class BranchesPane(RecordPane[BranchRows]):
         return "No branches."
 
     def read(self, target: Target, report: ThreadReport[PaneRows[BranchRows]]) -> None:
-        # Branches are the table's, whichever of them is in view.
+        # The list of branches is the same for every branch in view.
         opened = self.session.open(Target(target.table))
         seen = branches_seen(self.session.files, opened)
         rows = [
@@ -132,7 +132,7 @@ class BranchesPane(RecordPane[BranchRows]):
         return RowVersion(branch=MAIN if row.is_main else row.name)
 
     def row_actions(self, name: str) -> RowActions | None:
-        """What protects the branch, where that is not to switch its own expiry off."""
+        """The action that protects the branch, unless it is to switch off expiry on the branch itself."""
         if name != PROTECTING or self.grid.index is None:
             return None
         row = self.rows.records[self.grid.index]
@@ -155,9 +155,9 @@ class BranchesPane(RecordPane[BranchRows]):
 
 
 def branches_seen(files: Files, main: Opened) -> Hashable:
-    """The branches, and the newest snapshot of each as its hint says: a listing and two small reads each.
+    """The branches, and the newest snapshot of each by its hint: one listing, and two small reads each.
 
-    What is in a snapshot counts, not its number: a branch that was dropped and made again may have the same.
+    It includes the content of the snapshots: a branch that was dropped and made again may have the same ids.
     """
     table = main.target.table
     names = branch_names(files, table)
@@ -168,7 +168,7 @@ def branches_seen(files: Files, main: Opened) -> Hashable:
 
 
 def _is_id(hint: bytes | None) -> TypeGuard[bytes]:
-    # Of a number with very many digits Python makes none.
+    # `int` refuses a number with very many digits.
     return hint is not None and hint.isdigit() and len(hint) < 20
 
 

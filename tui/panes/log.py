@@ -1,4 +1,4 @@
-"""`L`: what was done and read, and what went wrong, newest last."""
+"""`L`: the log of actions, reads and errors, newest last."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tui.records.sources import GridColumn, Records
 from tui.widgets.grid.record_grid import RecordGrid
 
 KEPT = 2000
-# How often it is looked for new lines, while they are in sight.
+# How often the visible pane checks for new lines.
 _LOOK_SECONDS = 0.5
 _SIGNS = {"good": "done", "warn": "note", "bad": "error"}
 
@@ -27,12 +27,12 @@ class LogLine(msgspec.Struct, frozen=True):
         return (self.time_ms, _SIGNS.get(self.ink), self.text)
 
 
-# The lines, whether or not the pane is open.
+# The lines. They are kept also while the pane is closed.
 Log = deque[LogLine]
 
 
 class LogPane(Vertical):
-    """The newest line in sight unless the cursor was moved up."""
+    """It scrolls to the newest line unless the cursor was moved up."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(id="log")

@@ -48,7 +48,7 @@ class Pane(Protocol):
 
 
 class Desk(Protocol):
-    """The screen as a pane uses it. Called directly, not by message, so that the next key finds it done."""
+    """The screen as a pane uses it. Direct calls, not messages: they are done before the next key."""
 
     @property
     def marks(self) -> Sequence[Mark]: ...

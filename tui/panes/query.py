@@ -1,4 +1,4 @@
-"""Tab 6: statements, each on a sheet of its own, with what it was read at and its rows."""
+"""Tab 6: statements, each on a sheet of its own, with the versions that it read and its rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ALREADY = "It is open here already"
 
 
 class QueryPane(Vertical):
-    """What holds for the sheet in view holds for the pane. One statement runs at a time, on any sheet."""
+    """The pane delegates to the visible sheet. One statement runs at a time, on any sheet."""
 
     DEFAULT_CSS = """
     QueryPane { height: 1fr; }
@@ -70,7 +70,7 @@ class QueryPane(Vertical):
 
     @property
     def keys_wait_for(self) -> str:
-        """Until what all keys must wait: a file is read or written."""
+        """What all keys must wait for: a file that is being read or written."""
         return self._files.keys_wait_for
 
     async def action_open(self) -> None:
@@ -83,7 +83,7 @@ class QueryPane(Vertical):
         await self._files.ask_save(self.sheet)
 
     async def show_file(self, file: SqlFile) -> None:
-        """On the sheet that has it open already, else on a free one."""
+        """Show a file on the sheet that already has it open, else on a free one."""
         for sheet in self.sheets:
             known = sheet.draft.file
             if known is not None and known.path == file.path:
@@ -106,7 +106,7 @@ class QueryPane(Vertical):
         return sheet
 
     async def add(self) -> QuerySheet:
-        """An empty sheet behind the others, in view."""
+        """Add an empty sheet behind the others, and show it."""
         sheet = self._made()
         self.sheets.append(sheet)
         await self.mount(sheet)
@@ -114,7 +114,7 @@ class QueryPane(Vertical):
         return sheet
 
     def show_sheet(self, sheet: QuerySheet, *, in_rows: bool = False) -> None:
-        """Bring a sheet into view, and the keys to its text, or to its rows if there are any."""
+        """Show a sheet, and focus its text; or with `in_rows` its rows, if there are any."""
         self.sheet = sheet
         for each in self.sheets:
             each.display = each is sheet
@@ -145,7 +145,7 @@ class QueryPane(Vertical):
         self.show_sheet(self.sheets[number], in_rows=self.sheet.grid.has_focus)
 
     async def action_shut(self) -> None:
-        """Close the sheet in view; ask when a text would be lost with it."""
+        """Close the visible sheet; ask first if its text would be lost."""
         sheet = self.sheet
         if sheet.running:
             self.post_message(
@@ -178,7 +178,7 @@ class QueryPane(Vertical):
         await sheet.remove()
 
     def says_running(self) -> bool:
-        """Whether a statement or an export runs on any sheet; says which, as another one must wait for it."""
+        """Whether a statement or an export runs on any sheet; shows which one, because others must wait."""
         running = next((each for each in self.sheets if each.running), None)
         if running is self.sheet:
             self.post_message(StatusShown(f"A statement is still running: {cancel_key()} cancels it", "warn"))
@@ -191,11 +191,11 @@ class QueryPane(Vertical):
 
     @property
     def unsaved(self) -> int:
-        """How many sheets hold text that is neither saved nor run."""
+        """The number of sheets with text that is neither saved nor run."""
         return sum(sheet.has_unsaved for sheet in self.sheets)
 
     def keep_texts(self) -> None:
-        """Let the history have the texts that would be lost now."""
+        """Add the texts that would be lost now to the history."""
         for each in self.sheets:
             each.keep_text()
 
@@ -225,12 +225,12 @@ class QueryPane(Vertical):
         return self.sheet.current_detail
 
     async def prepare(self, sql: str) -> None:
-        """Put a statement into an editor, ready to run: never in the place of text that would be lost."""
+        """Put a statement into an editor, ready to run; it never replaces a text that would be lost."""
         await self._free_sheet()
         self.sheet.prepare(sql)
 
     async def _free_sheet(self) -> None:
-        """The one in view, or an empty one, or a new one."""
+        """Show a sheet whose text may be replaced: the visible one, or an empty one, or a new one."""
         if self.sheet.is_free:
             return
         empty = next((each for each in self.sheets if each.is_empty), None)
@@ -244,7 +244,7 @@ class QueryPane(Vertical):
         return any(each.running for each in self.sheets)
 
     def cancel(self) -> bool:
-        """Stop what runs, on this sheet or another; whether there was anything."""
+        """Stop the running statement or export, on any sheet; return whether there was one."""
         return self.sheet.cancel() or any(each.cancel() for each in self.sheets)
 
     # As a tab
@@ -255,16 +255,16 @@ class QueryPane(Vertical):
             each.aim(target)
 
     def load_if_stale(self) -> None:
-        """Nothing is run without being asked."""
+        """Do nothing: statements run only on request."""
 
     def reload(self) -> None:
-        """The rows stay: running again is `ctrl+r`."""
+        """Do nothing: the rows stay until the statement is run again."""
 
     def follow(self) -> None:
-        """A result does not follow its table."""
+        """Do nothing: a result does not follow changes of its table."""
 
     def is_of(self, target: Target | None) -> bool:
-        """A result is of no table in particular."""
+        """False: a result belongs to no table in particular."""
         return False
 
     def focus_first(self) -> None:

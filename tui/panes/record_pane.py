@@ -1,4 +1,4 @@
-"""The base of a table's panes: a grid that fills itself and follows changes."""
+"""The base of a table's panes: a grid that reads its rows and follows changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ S = TypeVar("S", bound=RowSource)
 
 
 class PaneRows(msgspec.Struct, Generic[S], frozen=True):
-    """The rows that a pane's thread read. `total` is how many there are when `rows` are not all of them yet.
+    """The rows that a pane's thread read. `total` is their number if `rows` are not all of them yet.
 
     `left_out` has a sentence for each file that could not be read."""
 
@@ -46,7 +46,7 @@ class PaneRows(msgspec.Struct, Generic[S], frozen=True):
 
 
 class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
-    """Subclasses say what they read, in a thread, and how a row is told in full."""
+    """Subclasses define how to read the rows, in a thread, and the details of a row."""
 
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = ()
     FROZEN: ClassVar[int] = 1
@@ -56,7 +56,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     ]
 
     class Changed(Message):
-        """The row under the cursor, how many there are, or an error."""
+        """The row under the cursor has changed, or the number of rows, or an error."""
 
         def __init__(self, pane: RecordPane[Any]) -> None:
             self.pane = pane
@@ -88,35 +88,35 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     @abstractmethod
     def read(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
-        """In a thread: report what there is, at once or piece by piece."""
+        """Read and report the rows, at once or piece by piece. Called in a thread."""
 
     @abstractmethod
     def fingerprint(self, target: Target) -> Hashable:
-        """In a thread, and cheap: something that differs when `read` would find something else."""
+        """A cheap value that differs when `read` would find other rows. Called in a thread."""
 
     @abstractmethod
     def detail(self, index: int) -> Detail:
-        """The record in full, as far as it is known without reading."""
+        """All facts about the record that are known without reading."""
 
     def version(self, index: int) -> RowVersion | None:
-        """The version that Enter queries and actions start from; None for a row that is no version."""
+        """The version that Enter queries and actions start from; None for a row without a version."""
         return None
 
     def row_actions(self, action: str) -> RowActions | None:
-        """What the key of an action may act on; None where the row stands for its version alone."""
+        """The objects that the key of an action may act on; None if the row has only its version."""
         return None
 
     def cancel(self) -> bool:
-        """Stop what is being counted; whether there was anything."""
+        """Stop a running count; return whether there was one."""
         return False
 
     def acts_on_newest(self, action: str) -> bool:
-        """Whether an action takes the newest snapshot, and not the one that the row stands for."""
-        # A savepoint is made of the newest snapshot wherever none is pointed at.
+        """Whether an action takes the newest snapshot, and not that of the row."""
+        # By default a savepoint is made of the newest snapshot.
         return action == "create-savepoint"
 
     def sign(self, index: int) -> str:
-        """One cell before the row: `!` where something is wrong with the record."""
+        """One character to show before the row: `!` if something is wrong with the record."""
         return " "
 
     def name_of(self, index: int) -> str:
@@ -125,16 +125,16 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     @property
     def rows(self) -> S:
-        """The rows that the grid shows: what an index of its is an index into."""
+        """The rows of the grid: its indexes refer to them."""
         return cast(S, self.grid.source)
 
     # Loading
 
     def aim(self, target: Target) -> None:
-        """Show another table or branch, now if this pane is in view, else when it is."""
+        """Show another table or branch: read it now if this pane is visible, else when it is opened."""
         self.target, self._going_to = target, ""
         if self._ready:
-            # Rows that are still being read are the other one's.
+            # The rows that are still being read belong to the previous target.
             self._asked = None if self._reading.busy else self._asked
             self._reading.drop()
             self._checking.drop()
@@ -147,7 +147,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
             self.load()
 
     def load(self) -> None:
-        """Read again; what is shown stays until there is something newer."""
+        """Read again; the old rows stay until the new ones arrive."""
         target = self.target
         if target is None:
             return
@@ -156,7 +156,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self._reading.ask(lambda report: self._found(lambda: self.read(target, report)), self._is_slow)
 
     def _found(self, read: Callable[[], None]) -> None:
-        """In a thread: where nothing is found, say so of the warehouse if that is gone as well."""
+        """Call `read`, in a thread. On `NotFound`, raise the warehouse's error if that is gone as well."""
         try:
             read()
         except NotFound:
@@ -184,17 +184,17 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self.post_message(self.Changed(self))
 
     def empty_note(self) -> str:
-        """A sentence in place of the rows, where there are none."""
+        """A sentence to show if there are no rows."""
         return "Nothing here."
 
     def _show(self, loaded: PaneRows[S]) -> None:
         log = key("browse.log", "L")
-        # That there is nothing is not known then.
+        # With unreadable files it is not known that there are no rows.
         note = f"None of what is there can be read: {log} says why." if loaded.left_out else self.empty_note()
         self.grid.show(loaded.rows, note=note, total=loaded.total)
 
     def go_to(self, name: str) -> None:
-        """Put the cursor on the record of this name once it is there, unless a person moves it first."""
+        """Put the cursor on the record of this name as soon as it is read, unless a person moves it first."""
         self._going_to = name
         self._go()
 
@@ -210,7 +210,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
             self._going_to = ""
 
     def index_of(self, name: str) -> int | None:
-        """Where the record of this name is."""
+        """The index of the record with this name; None if there is none."""
         keys = (self.rows.key(index) for index in range(len(self.rows)))
         return next(
             (i for i, key in enumerate(keys) if isinstance(key, RecordKey) and key.name == name), None
@@ -223,11 +223,11 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self.post_message(self.Changed(self))
 
     def reload(self) -> None:
-        """Read everything again: what was read before is trusted in nothing."""
+        """Read everything again, without use of the rows read before."""
         self.load()
 
     def follow(self) -> None:
-        """Look, cheaply, whether there is something new; nothing while an earlier look still waits."""
+        """Check, at low cost, for changes; do nothing while an earlier check or read still runs."""
         target = self.target
         if target is None or not self._ready or self._reading.busy or self._checking.busy:
             return
@@ -244,7 +244,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     @property
     def keys_wait_for(self) -> str:
-        """Until what keys for rows wait: the cursor is not where the rows, or a filter, will put it."""
+        """What keys for rows must wait for: the cursor has its place once rows are read and filtered."""
         is_reading = self.loaded is None and self.problem is None
         return ROWS if is_reading or self.grid.is_filtering else ""
 
@@ -260,7 +260,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     @property
     def no_row(self) -> str:
-        """Why the cursor is on none of the rows there are; empty where it is on one."""
+        """The reason why the cursor is on no row; empty if it is on one, or if there are no rows."""
         grid, lost = self.grid, self.grid.lost
         if isinstance(lost, RecordKey):
             hidden = grid.source.find(lost) is not None
@@ -270,7 +270,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         return grid.why_none
 
     def says_no_row(self) -> bool:
-        """Say so where the cursor is on no row: a key must not act on the neighbour of what one looked at."""
+        """Whether the cursor is on no row; shows the reason then. A key must not act on a neighbour."""
         reason = self.no_row
         if reason:
             self.post_message(StatusShown(f"{reason}: move to a row first", "warn"))
@@ -283,20 +283,20 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     @property
     def current_mark(self) -> Mark | None:
-        """The row under the cursor, as it is compared."""
+        """The row under the cursor as a mark; None if there is none."""
         index = self.grid.index
         return None if index is None else self.mark_at(index)
 
     def mark_at(self, index: int) -> Mark | None:
-        """The row at an index of the source, as it is marked; None for one that is no version."""
+        """The row at an index of the source as a mark; None for a row without a version."""
         return None if self.loaded is None else mark_of(self.loaded.opened.target, self.version(index))
 
     def _sign(self, index: int) -> str:
-        """One cell before a row: whether it is marked, else what the pane says of it."""
+        """One character to show before a row: whether it is marked, else the sign of the pane."""
         return "*" if self.desk.marks and self.mark_at(index) in self.desk.marks else self.sign(index)
 
     def marks_changed(self) -> None:
-        """Rows were marked, or are not any more."""
+        """Repaint after marks were added or removed."""
         self.grid.repaint_rows()
         if self.display:
             self.post_message(self.Changed(self))
@@ -317,14 +317,14 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     @property
     def count_text(self) -> str:
-        """How many there are, for the tab's title."""
+        """The number of rows for the tab's title; empty if it is unknown."""
         loaded = self.loaded
         if loaded is None:
             return ""
         return f"{len(loaded.rows) if loaded.total is None else loaded.total:,}"
 
     def is_of(self, target: Target | None) -> bool:
-        """Whether what it shows is of this table and branch."""
+        """Whether the shown rows belong to this table and branch."""
         return self.loaded is not None and self.loaded.opened.target == target
 
     def focus_first(self) -> None:
@@ -335,12 +335,12 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         return None if index is None else self.name_of(index)
 
     def expect(self, target: Target) -> None:
-        """Its first rows are on their way from elsewhere."""
+        """Do not read the first rows of a target: another thread reads them and passes them to `take`."""
         self.target = self._asked = target
 
     @property
     def awaited(self) -> Target | None:
-        """What its first rows will be of."""
+        """The target whose first rows are being read; None after they have arrived."""
         return self._asked if self.loaded is None else None
 
     async def action_choose(self) -> None:
@@ -362,7 +362,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
             self.post_message(self.Changed(self))
 
     def _keep_look(self) -> None:
-        """Remember how columns stand and what rows are sorted by, when that has changed."""
+        """Remember the layout of the columns and the sorting, if they have changed."""
         if self.target is None or not self.is_of(self.target):
             return
         look = look_of(self.grid)
@@ -371,5 +371,5 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
             self.session.memory.keep_look(self.target.table, self.TITLE.lower(), look)
 
     def moved(self) -> bool:
-        """The cursor is on another row; whether there is more to say about it already."""
+        """The cursor is on another row; return whether its details are already known."""
         return True

@@ -1,4 +1,4 @@
-"""Tab 2: the savepoints that belong to a branch, and when the next is due."""
+"""Tab 2: the savepoints of a branch, and the time of the next automatic one."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _UNVERIFIED = "never: nobody proved that its tag came in time; read it once, who
 
 @dataclass(frozen=True, slots=True)
 class SavepointLine:
-    """A savepoint with its health, or a tag called so that is none, or none yet.
+    """A savepoint with its health, or a tag named like a savepoint that is none, or not yet.
 
-    `kept_by`: branches made from it."""
+    `kept_by` are the branches that were made from it."""
 
     id: int
     snapshot_id: int
@@ -68,7 +68,7 @@ class SavepointLine:
 
 
 class SavepointRows(Records[SavepointLine]):
-    """`automatic` says when the next one is made by itself."""
+    """`automatic` is a sentence about the next automatic savepoint."""
 
     def __init__(self, root: Root, lines: Sequence[SavepointLine], automatic: str) -> None:
         super().__init__(lines, _values, lambda line: line.key(root))
@@ -76,11 +76,11 @@ class SavepointRows(Records[SavepointLine]):
 
 
 class SavepointsPane(RecordPane[SavepointRows]):
-    """Newest first, because that is the one people come for."""
+    """Newest first, because people mostly want the newest."""
 
     TITLE = "Savepoints"
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
-        # As the system table has them: first those of every Paimon with savepoints, in its order.
+        # As in the system table: first the columns that every Paimon with savepoints has, in its order.
         GridColumn("savepoint_id", "id", "accent"),
         GridColumn("saved_snapshot_id", "id"),
         GridColumn("schema_id", "id", "quiet"),
@@ -112,9 +112,9 @@ class SavepointsPane(RecordPane[SavepointRows]):
 
     def _listing(self, tags: str, target: Target) -> Hashable:
         files = self.session.files
-        # Of a table that was made again names and ids are the same, and files are not.
+        # With the files' metadata: a table that was dropped and made again has the same names and ids.
         listed = [frozenset(files.entries(each)) for each in (target.table.savepoints, tags)]
-        # The minute makes a due time that passes show.
+        # The minute, so that a due time that passes is shown.
         return *listed, frozenset(files.names(target.table.branches)), int(time.time() // 60)
 
     @property
@@ -218,7 +218,7 @@ def _savepoint_facts(
 def _values(line: SavepointLine) -> Sequence[object]:
     saved = line.savepoint
     if saved is None:
-        # What a tag says of the same things.
+        # The same columns, as far as a tag has them.
         tag = line.tag
         schema_id, rows = (None, None) if tag is None else (tag.schema_id, tag.total_record_count)
         known = (schema_id, None, rows, line.mark, line.keepers, None, line.commit_time, None, None)

@@ -25,7 +25,7 @@ from tui.work.background import ThreadReport
 
 @dataclass(frozen=True, slots=True)
 class SchemaLine:
-    """A column or an option. `since` is the version that brought it, as it is now."""
+    """A column or an option. `since` is the version of the schema that gave it its present form."""
 
     what: str
     name: str
@@ -54,7 +54,7 @@ class SchemaRows(Records[SchemaLine]):
 
 
 class SchemaPane(RecordPane[SchemaRows]):
-    """The newest version, until `<` and `>` ask for another."""
+    """Shows the newest version, until a person chooses another by `<` or `>`."""
 
     TITLE = "Schema"
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
@@ -116,7 +116,7 @@ class SchemaPane(RecordPane[SchemaRows]):
 
     @property
     def count_text(self) -> str:
-        """How many versions there are."""
+        """The number of versions."""
         return "" if self.loaded is None else str(len(self.loaded.rows.versions))
 
     def version(self, index: int) -> RowVersion | None:
@@ -136,7 +136,7 @@ class SchemaPane(RecordPane[SchemaRows]):
 
 
 def _seen(opened: Opened) -> Hashable:
-    """Differs when a version is made, and when one of its number is another: of a table that was made again.
+    """A value that differs when a version is added, and when the table was dropped and made again.
 
     Raises `NotFound` when the table is gone.
     """
@@ -175,7 +175,7 @@ def _fields_by_id(schema: TableSchema) -> dict[object, object]:
 
 
 def _since(key: object, versions: Sequence[Mapping[object, object]], ids: Sequence[int]) -> int:
-    """The oldest version from which on this has been as it is in the last one."""
+    """The oldest version since which `key` has had its value of the last version."""
     now, index = versions[-1][key], len(ids) - 1
     while index > 0 and versions[index - 1].get(key) == now:
         index -= 1

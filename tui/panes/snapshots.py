@@ -28,26 +28,26 @@ from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.work.background import Slot, ThreadReport
 
-# So many at a time when all are read: often enough to see it move and to stop when nobody looks any more.
+# Rows read at a time when all are read: small enough to show progress, and to stop soon if unwanted.
 _CHUNK = 20_000
-# How long the cursor rests on a row before the whole record is read: holding a key down reads nothing.
+# How long the cursor rests on a row before the whole record is read, so that a held key reads nothing.
 _REST = 0.05
-# When a slow store has not answered by then, what the row itself says is shown.
+# If a slow store has not answered by then, the facts of the row itself are shown.
 _LATE = 0.4
 
-# A record read whole, and which it is.
+# A record's key, and the record read in full.
 Whole = tuple[RecordKey, Snapshot]
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
-    """`commits` differ when there are other rows, `tags` when other ones of them are kept."""
+    """`commits` differs if there are other rows, `tags` if the tags have changed."""
 
     commits: Hashable
     tags: Hashable
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """Names of the tags that keep snapshots, savepoints first. `tags` is `tags_seen` before."""
+    """`kept_by`: the tags that keep each snapshot, savepoints first. `tags`: `tags_seen` before the read."""
 
     root: Root
     tags: Hashable
@@ -55,7 +55,7 @@ class Marks(msgspec.Struct, frozen=True):
 
 
 class SnapshotRows(Records[SnapshotRow]):
-    """The commits of a root, newest first, and what keeps some of them."""
+    """The commits of a root, newest first, and the tags that keep some of them."""
 
     def __init__(self, root: Root, records: Sequence[SnapshotRow], kept_by: Mapping[CommitKey, str]) -> None:
         super().__init__(records, self._values_of, lambda row: snapshot_key(root, commit_of_row(row)))
@@ -69,12 +69,12 @@ class SnapshotRows(Records[SnapshotRow]):
         return index if index is not None and self.key(index) == key else None
 
     def find_id(self, snapshot_id: int) -> int | None:
-        """By bisection: there may be a hundred thousand."""
+        """The index of a snapshot, or None. By bisection: there may be a hundred thousand."""
         index = bisect_left(self.records, -snapshot_id, key=lambda row: -row.snapshot_id)
         return index if index < len(self) and self.records[index].snapshot_id == snapshot_id else None
 
     def kept_by(self, index: int) -> str:
-        """The tags that keep its files."""
+        """The tags that keep the files of the snapshot at an index."""
         return self._kept_by_of(self.records[index]) or ""
 
     def _kept_by_of(self, row: SnapshotRow) -> str | None:
@@ -99,7 +99,7 @@ class SnapshotRows(Records[SnapshotRow]):
 
 
 class SnapshotsPane(RecordPane[SnapshotRows]):
-    """The newest page without listing, then how many there are; the rest once the pane has the keys."""
+    """Reads the newest page without a listing, then the number; the rest once the pane has had the focus."""
 
     TITLE = "Snapshots"
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
@@ -132,7 +132,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         self._marking: Slot[Marks] = Slot(self.app, "marks", self._marked, self._not_seen)
 
     def first_page(self, newest: Newest) -> None:
-        """Show the rows that were read before the screen was there."""
+        """Show the rows that were read before the screen existed."""
         self.target = newest.opened.target
         self.take(self._pane_rows(newest.opened, newest.rows, None))
         if len(newest.rows) >= PAGE:
@@ -157,7 +157,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         while self._want_all and report.wanted and len(rows) < total:
             chunk = opened.lineage.newest(_CHUNK, before=rows[-1].snapshot_id) if rows else []
             rows = [*rows, *chunk]
-            # Some may have expired since they were counted, or can't be read.
+            # Some may have expired since the listing, or can't be read.
             total = total if chunk else len(rows)
             report(self._pane_rows(opened, rows, total))
 
@@ -169,7 +169,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         opened = self.session.open(target)
         root, rows = self._known
         newest = opened.lineage.newest(1)
-        # Expiry takes the oldest; which of those there are that is may cost a listing.
+        # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.
         oldest_left = root != opened.root or not rows or opened.lineage.has_snapshot(rows[-1].snapshot_id)
         commits = (opened.root, commit_of_row(newest[0]) if newest else None, oldest_left)
         return Fingerprint(commits, tags_seen(opened))
@@ -217,7 +217,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         return None if number is None else self.rows.find_id(number)
 
     def acts_on_newest(self, action: str) -> bool:
-        """Where the cursor was left on the newest snapshot, not put there."""
+        """True if the cursor is still on the newest snapshot, and the pane does not have the focus."""
         return self.grid.index == 0 and not self.has_focus_within
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -229,7 +229,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
             self.load()
 
     def moved(self) -> bool:
-        """Read the whole record once the cursor rests; until it is there the last one stays in sight."""
+        """Read the whole record once the cursor rests; until it has arrived the last one stays visible."""
         for timer in self._pauses:
             timer.stop()
         index = self.grid.index
@@ -250,7 +250,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         return PaneRows(opened, shown, (opened.root, newest, True), total, left_out=left_out)
 
     def _look(self) -> None:
-        """Read the record under the cursor whole, now that the cursor rests on it."""
+        """Read the record under the cursor in full, after the cursor has rested on it."""
         index, loaded = self.grid.index, self.loaded
         if index is None or loaded is None:
             return
@@ -282,14 +282,14 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
 
 def _sign(kept_by: str | None) -> str:
-    """A filled sign for what a savepoint keeps, a hollow one for a tag's."""
+    """A filled sign for a snapshot with a savepoint, a hollow one for a snapshot with a tag."""
     if kept_by is None:
         return ""
     return "◆" if kept_by.startswith(SAVEPOINT_TAG_PREFIX) else "◇"
 
 
 def _joined(newest: list[SnapshotRow], before: Sequence[SnapshotRow]) -> list[SnapshotRow]:
-    """The newest page in front of what was read earlier; that is dropped where the two do not meet."""
+    """Join the newest page with the rows read earlier, which are dropped if the two do not overlap."""
     if newest and before:
         oldest = newest[-1]
         index = bisect_left(before, -oldest.snapshot_id, key=lambda row: -row.snapshot_id)
@@ -299,7 +299,7 @@ def _joined(newest: list[SnapshotRow], before: Sequence[SnapshotRow]) -> list[Sn
 
 
 def tags_seen(opened: Opened) -> Hashable:
-    """Differs when a tag is made, deleted, or given to another snapshot. One listing."""
+    """A value that differs when a tag is made, deleted, or moved to another snapshot. One listing."""
     return frozenset(opened.lineage.files.entries(opened.root.tags))
 
 
@@ -321,7 +321,7 @@ def _read_whole(lineage: Lineage, snapshot_id: int) -> Whole:
 
 
 def snapshot_facts(snapshot: Snapshot, now_ms: int, kept_by: str = "") -> list[tuple[str, str]]:
-    """Every field, the ones people ask for first; unknown ones under their names on disk."""
+    """All fields, the most wanted first; unknown ones under their names in the file."""
     facts = [
         ("committed", exact_time(snapshot.time_millis, now_ms)),
         ("kind", snapshot.commit_kind),

@@ -17,7 +17,7 @@ from tui.tabs import Tab
 
 
 class TabCounts(msgspec.Struct, frozen=True):
-    """The counts, the root that they were read from, and a sentence on what died half-way."""
+    """The counts, the root that they were read from, and a sentence about an interrupted change."""
 
     opened: Opened
     counts: Mapping[Tab, int]
@@ -27,7 +27,7 @@ class TabCounts(msgspec.Struct, frozen=True):
 def count_tabs(session: Session, target: Target) -> TabCounts:
     """Two reads and three listings, for a thread. Raises `NotFound`, `Corrupt`, `Unavailable`.
 
-    Savepoints are those with a tag: the few that lost theirs are counted when their tab is opened.
+    It counts the savepoints that have a tag: the few without one are counted when their tab is opened.
     """
     opened = session.open(target)
     tags = opened.lineage.tag_names()
@@ -38,13 +38,13 @@ def count_tabs(session: Session, target: Target) -> TabCounts:
 
 
 def _interrupted(session: Session, target: Target) -> str:
-    """Of a change whose process is gone, or of a savepoint that one was making."""
+    """A sentence about a change, or the creation of a savepoint, whose process is gone; else empty."""
     files, table = session.files, target.table
     journal = read_if_there(files, table.journal)
     claims = numbered(files.names(table.savepoints), CLAIM_PREFIX)
     if journal is None and not claims:
         return ""
-    # What reads them takes a while to load, and few tables have one.
+    # These modules are slow to import, and few tables have a journal or a claim.
     from core.actions.change.journal import current
     from core.actions.change.owner import standing
     from core.actions.roots.savepoint_claim import read_claim

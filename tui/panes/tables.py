@@ -1,4 +1,4 @@
-"""Left: databases and their tables, each read when it is opened."""
+"""The tree at the left: databases, and their tables, which are read when the database is opened."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tui.session import Session, Target
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.work.background import Slot
 
-# The tables of a database, or why they can't be listed.
+# The tables of a database, or the reason why they can't be listed.
 TableListing = list[TablePath] | PaimarkError
 
 _COMING = "What Spark, Flink or pypaimon makes here shows by itself."
-# How long the cursor rests on a table before it is read: walking past costs nothing.
+# How long the cursor rests on a table before it is read, so that moving past one costs nothing.
 _REST = 0.15
 
 
@@ -42,7 +42,7 @@ class TreeLine(msgspec.Struct, frozen=True):
 
 
 class TablesPane(Vertical):
-    """Moving onto a table shows it; Enter goes to it."""
+    """Moving the cursor to a table shows it; Enter moves the focus to it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "open", id="tables.open")]
 
@@ -57,7 +57,7 @@ class TablesPane(Vertical):
         self._open: set[str] = set()
         self._listed = self._failed = False
         self._slots: dict[str, Slot[list[TablePath]]] = {}
-        # The names in the warehouse and in the open databases, as last listed; none at first.
+        # The names in the warehouse (under "") and in the open databases, from the last listing.
         self._seen: dict[str, frozenset[str]] = {}
         self._timer: Timer | None = None
         self._lines: list[TreeLine] = []
@@ -79,15 +79,15 @@ class TablesPane(Vertical):
     # Databases and tables
 
     def reload(self) -> None:
-        """Read the databases, and the tables of those that are open, again."""
+        """Read the databases, and the tables of the open ones, again."""
         self._listing.ask(lambda report: report(databases(self.session.files)))
-        # Closed ones are read when they are opened.
+        # The tables of closed databases are read when they are opened.
         self.tables = {name: listing for name, listing in self.tables.items() if name in self._open}
         for database in self._open:
             self._read(database)
 
     def follow(self) -> None:
-        """Look whether databases, and tables of open ones, were made or dropped: a listing each."""
+        """Check whether databases, or tables of open ones, were made or dropped: a listing each."""
         if self._listing.busy or self._checking.busy:
             return
         listed = {"": "", **{each: database_directory(each) for each in self._open}}
@@ -113,7 +113,7 @@ class TablesPane(Vertical):
         self._show()
 
     def take_tables(self, database: str, listed: list[TablePath]) -> None:
-        """The tables of a database, which is open from now on."""
+        """Show the tables of a database, and open it."""
         self.tables[database] = listed
         self._open.add(database)
         self._show()
@@ -129,7 +129,7 @@ class TablesPane(Vertical):
 
     def _learn_none(self, error: PaimarkError) -> None:
         for name in self.databases:
-            # Opening it tries again.
+            # Opening the database tries again.
             self.tables.setdefault(name, error)
         self._noted(error)
 
@@ -142,11 +142,11 @@ class TablesPane(Vertical):
 
     @property
     def all_listed(self) -> bool:
-        """Whether the tables of every database are there."""
+        """Whether the tables of every database are known, or can't be."""
         return self._failed or (self._listed and all(each in self.tables for each in self.databases))
 
     def pointed_at(self) -> TablePath | None:
-        """The table that the cursor has just come to: who asks is about to show it."""
+        """The table that the cursor has just reached, for a caller that shows it now; else None."""
         if self._timer is None:
             return None
         self._stop_timer()
@@ -159,7 +159,7 @@ class TablesPane(Vertical):
         self._noted(error)
 
     def mark(self, table: TablePath) -> None:
-        """This table is the one in view: the cursor goes to it."""
+        """Mark this table as the shown one, and put the cursor on it."""
         self.shown = table
         self._show()
         self.go_to(table)
@@ -239,7 +239,7 @@ class TablesPane(Vertical):
             self.tables[database] = error
             self._noted(error)
             if not self._failed:
-                # Else it is said of all of them.
+                # Otherwise the error of the whole list is shown.
                 self._show()
 
         if database not in self._slots:
@@ -283,7 +283,7 @@ class TablesPane(Vertical):
 def list_tables(
     files: Files, names: Sequence[str], report: Callable[[tuple[str, TableListing]], None]
 ) -> None:
-    """In a thread, database by database. Raises `Unavailable`."""
+    """Report the tables of one database after another. For a thread. Raises `Unavailable`."""
     for name in names:
         try:
             report((name, tables(files, name)))

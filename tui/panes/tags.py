@@ -1,4 +1,4 @@
-"""Tab 4: the tags of a branch, those of savepoints among them."""
+"""Tab 4: the tags of a branch, including those of savepoints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TagRows = Records[NamedTag]
 
 
 class TagsPane(RecordPane[TagRows]):
-    """Newest snapshot first."""
+    """The tags, that of the newest snapshot first."""
 
     TITLE = "Tags"
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
@@ -91,5 +91,5 @@ def _values(named: NamedTag) -> Sequence[object]:
 def _label(name: str) -> str | None:
     if is_read_tag(name):
         return "kept while it is read"
-    # What Spark leaves behind when a batch read is cut off: it holds files, so it is named, not hidden.
+    # Spark leaves such a tag if a batch read is cut off. It holds files, so it is shown.
     return "left by a Spark read" if is_of_read(name) else None

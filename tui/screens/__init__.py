@@ -1,5 +1,5 @@
-"""The one screen that is always there: the tables on the left, the tabs of a table on the right.
+"""The main screen of the console: the tables on the left, the tabs of a table on the right.
 
-Begin with `browse`, which hands its work to `open_tabs`, `selected_rows`, `row_dialogs`, `difference_lookup`
-and `table_summary`.
+Begin with `browse`, which delegates to `open_tabs`, `selected_rows`, `row_dialogs`, `difference_lookup` and
+`table_summary`.
 """

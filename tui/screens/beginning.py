@@ -1,4 +1,4 @@
-"""Where the screen begins: on the place asked for, else the first table, with what was read meanwhile."""
+"""Fill the screen at the start: go to the requested place, else to the first table, and show its rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tui.tabs import Tab
 
 
 class Beginner(Protocol):
-    """The screen that begins."""
+    """The screen, as `Beginning` uses it."""
 
     tables: TablesPane
     snapshots: SnapshotsPane
@@ -33,7 +33,7 @@ class Beginner(Protocol):
 
 
 class Beginning:
-    """Puts each stage of the opening on the screen, as long as nobody has gone elsewhere meanwhile."""
+    """Shows each stage of the opening on the screen, unless the person has gone elsewhere."""
 
     def __init__(self, browse: Beginner) -> None:
         self._browse = browse
@@ -67,7 +67,7 @@ class Beginning:
             browse.say(chosen.problem, "warn")
 
     async def _arrive(self, at: Arrived) -> None:
-        """To the row of the version that was asked for."""
+        """Go to the row of the requested version."""
         pane = await self._browse.open_tab(at.tab)
         if at.row and isinstance(pane, RecordPane):
             pane.go_to(at.row)

@@ -1,4 +1,4 @@
-"""The one screen: tables on the left, a table's tabs on the right."""
+"""The main screen: tables on the left, a table's tabs on the right."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from core.travel.diff.diff import Difference
     from tui.panes.query import QueryPane
 
-# How often the pane in view is checked for something new.
+# How often the visible pane is checked for changes.
 FOLLOW_SECONDS = 3.0
 _ENGINE_SECONDS = 0.5
 
 
 class BrowseScreen(Screen[None]):
-    """Says which table and branch is in view; the panes fill themselves."""
+    """Chooses the table and branch to show; the panes read their own rows."""
 
     AUTO_FOCUS = ""
     BINDINGS: ClassVar[list[BindingType]] = BROWSE
@@ -92,7 +92,7 @@ class BrowseScreen(Screen[None]):
             self.app, self.session, self.rows, self.say, self.prepare_statement
         )
         self.set_focus(self.tables.grid)
-        # The thread that reads may be at it when this screen is of no app any more.
+        # The reading thread may still run when this screen no longer has an app.
         begin, app = Beginning(self).take, self.app
         for stage in self._opening.listen(lambda stage: post(app, lambda: begin(stage))):
             begin(stage)
@@ -101,11 +101,11 @@ class BrowseScreen(Screen[None]):
         self.set_interval(_ENGINE_SECONDS, self._summary.show_engine)
 
     def on_screen_suspend(self) -> None:
-        # What was said here is not about the dialog that opens.
+        # The message of this screen is not about the dialog that opens.
         self.key_bar.hush()
 
     def say(self, text: str, ink: str = "") -> None:
-        """A sentence on the bottom line."""
+        """Show a sentence on the bottom line."""
         self.post_message(StatusShown(text, ink))
 
     # Location
@@ -126,7 +126,7 @@ class BrowseScreen(Screen[None]):
         self.rows.cursor_moved()
 
     def show_table(self, target: Target) -> None:
-        """Aim every pane at a table or branch; the one in view reads it."""
+        """Aim every pane at a table or branch; the visible one reads it."""
         self._aim(target)
         self._remember()
 
@@ -136,12 +136,12 @@ class BrowseScreen(Screen[None]):
         return pane
 
     async def view_branch(self, branch: str | None) -> None:
-        """Aim every pane at a branch of the table, its snapshots first; None is main."""
+        """Aim every pane at a branch of the table, and open the snapshots tab; None is main."""
         if self.target is not None:
             await self._go(Target(self.target.table, branch), Tab.SNAPSHOTS)
 
     async def _go(self, target: Target, tab: Tab) -> None:
-        """Table and tab at once: one place to come back to."""
+        """Go to a table and a tab as one step of the location history."""
         self._aim(target)
         await self._open(tab)
         self._remember()
@@ -175,11 +175,11 @@ class BrowseScreen(Screen[None]):
             keep_place(self.session.memory, self.target, self.tabs.current)
 
     def _make_room(self, tab: Tab) -> None:
-        """Some tabs need the width of a narrow terminal: until Escape, without the tables."""
+        """Hide the tables until Escape, for tabs that need the whole width of a narrow terminal."""
         self.set_class(tab in (Tab.SAVEPOINTS, Tab.TIMELINE, Tab.SPACE), "-savepoints")
 
     def expect(self, target: Target) -> None:
-        """Show a table whose newest snapshots are on their way, so that nothing reads them a second time."""
+        """Show a table whose newest snapshots are being read already, so that they are not read twice."""
         self._sidebar.show(self.size.width)
         self._show_name(target)
         self.snapshots.expect(target)
@@ -192,7 +192,7 @@ class BrowseScreen(Screen[None]):
         self.dialogs.update_record(detail)
 
     def follow(self) -> None:
-        """Look, cheaply, what others did: to what is in view, to the table's other tabs, to the tables."""
+        """Check, at low cost, for changes by others: of the visible pane, the other tabs and the tables."""
         if not self.app.app_focus or not self.is_active:
             return
         if self.pane.grid.keep_time():
@@ -218,38 +218,38 @@ class BrowseScreen(Screen[None]):
     # Calls by panes
 
     def open_table(self, table: TablePath) -> None:
-        """Show a table and give its rows the keys."""
+        """Show a table, and focus its rows."""
         if self.target is None or self.target.table != table:
             self.show_table(Target(table))
         self._make_room(self.tabs.current)
         self.pane.focus_first()
 
     def go_left(self) -> None:
-        """To the tables, where they are in sight."""
+        """Focus the tables, if they are visible."""
         if self.tables.display:
             self.set_focus(self.tables.grid)
 
     def go_up(self) -> None:
-        """To the tables, bringing them back into sight."""
+        """Show the tables, and focus them."""
         self.remove_class("-zoomed", "-savepoints")
         self.set_focus(self.tables.grid)
 
     async def prepare(self, version: RowVersion) -> None:
-        """A statement that reads this version, ready to run."""
+        """Put a statement that reads this version into the query pane."""
         if self.target is not None:
             await self.prepare_statement(select_all(self.target, version))
 
     async def prepare_statement(self, sql: str) -> None:
-        """A statement in the query pane, ready to run."""
+        """Put a statement into the query pane."""
         await (await self._query_pane()).prepare(sql)
 
     @property
     def compared(self) -> Difference | None:
-        """The difference that was shown last."""
+        """The difference that was shown last; None if there was none."""
         return self._difference_lookup.shown
 
     async def plan_call(self, called: Called) -> None:
-        """The dialog of an action that a CALL names."""
+        """Open the dialog of an action that a CALL names."""
         await self.dialogs.open_call(called)
 
     async def _query_pane(self) -> QueryPane:
@@ -260,13 +260,13 @@ class BrowseScreen(Screen[None]):
         return pane
 
     def read_again(self) -> None:
-        """Something was changed: every pane reads its rows again."""
+        """Make every pane read its rows again after a change."""
         self._summary.show_engine()
         self.tabs.reload()
         self._summary.read()
 
     def cancel_query(self) -> bool:
-        """Stop the count of the pane in view, else the running statement; whether there was one."""
+        """Stop the count of the visible pane, else the running statement; return whether there was one."""
         if isinstance(self.pane, RecordPane) and self.pane.cancel():
             return True
         pane = self.tabs.panes.get(Tab.QUERY)
@@ -279,10 +279,10 @@ class BrowseScreen(Screen[None]):
     # Actions of keys
 
     def waits_for(self, binding: str) -> str:
-        """Until what a key must wait: the rows of the tree or of the tab, or a file of the query pane."""
+        """What a key must wait for: the rows of the tree or of the tab, or a file of the query pane."""
         in_tree = self.tables.has_focus_within
         if in_tree and not binding.startswith("grid.") and (table := self.tables.pointed_at()) is not None:
-            # The cursor came to it just now: the key is for this table.
+            # The cursor has just reached it: the key is for this table.
             self.show_table(Target(table))
         if self.tabs.current is Tab.QUERY and not in_tree and binding not in NEVER_WAIT:
             return self.pane.keys_wait_for
@@ -308,7 +308,7 @@ class BrowseScreen(Screen[None]):
         await self.open_tab(Tab(number))
 
     async def action_step(self, by: int) -> None:
-        """To where one was before, or forward again."""
+        """Go back to the previous location, or forward again."""
         visit = self._history.step(by)
         if visit is None:
             self.say("There is nothing further back" if by < 0 else "There is nothing further on")
@@ -333,7 +333,7 @@ class BrowseScreen(Screen[None]):
             self.pane.focus_first()
 
     def action_up(self) -> None:
-        """Out of a filter, then without marks, then to the tables."""
+        """Remove the filter; if there is none, the marks; if there are none, go to the tables."""
         pane = self.tables if self.tables.has_focus_within else self.pane
         if pane.grid.order.text:
             pane.grid.filter("")

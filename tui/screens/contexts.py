@@ -1,4 +1,4 @@
-"""Contexts in the palette: another warehouse, without leaving the console."""
+"""Contexts in the palette: switch to another warehouse without quitting the console."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tui.session import Session
 
 
 def context_entries(session: Session, say: Say, go: Callable[[Settings], None]) -> list[PaletteEntry]:
-    """One for each context of the config file; none where that can't be read. `go` opens the one chosen."""
+    """An entry for each context of the config file; none if it can't be read. `go` opens the chosen one."""
     try:
         contexts = read_config(config_path()).contexts
     except PaimarkError:
@@ -46,7 +46,7 @@ def _switch(session: Session, name: str, say: Say, go: Callable[[Settings], None
 
 
 def why_not_now(session: Session) -> str:
-    """A sentence about what runs and would end with this warehouse; empty where nothing does."""
+    """A sentence about running work that the switch would end; empty if there is none."""
     if session.changes:
         return f"{session.changes[0].title} is being written: switch when it is done"
     if session.room.state == "running":
@@ -55,7 +55,7 @@ def why_not_now(session: Session) -> str:
 
 
 def _settings_of(flags: Flags, name: str) -> Settings:
-    """What was said on the command line still holds, but for the warehouse and its options."""
+    """The settings of a context. Flags of the command line still apply, except warehouse and options."""
     settings = load_settings(replace(flags, warehouse=None, options={}, context=name, start=None))
     require_options(settings.options, settings.warehouse)
     if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):

@@ -1,4 +1,4 @@
-"""`D`: which two versions are compared; what they differ in is shown by a screen that looks them up."""
+"""`D`: choose the two versions to compare; the difference screen reads and shows the difference."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DifferenceLookup:
-    """`prepare` gets a difference's statement when that is wanted."""
+    """`prepare` gets the statement of a difference if the person asks for it."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class DifferenceLookup:
         self._app = app
 
     async def open(self, target: Target) -> None:
-        """Compare the marked rows, or the row under the cursor; returns when the difference has the keys."""
+        """Compare the marked rows, or the row under the cursor; returns when the screen has the focus."""
         marks = self._rows.marks
         if len(marks) != 2 and self._rows.says_no_row():
             return

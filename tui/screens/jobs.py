@@ -1,4 +1,4 @@
-"""`J`: what runs, and what has ended lately. From here it is cancelled, or gone back to."""
+"""`J`: the jobs that run or have ended lately. A person can cancel one, or go to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
 from tui.work.jobs import Job, Jobs
 
-# What took as long as that, with nobody watching, rings when it ends.
+# The bell rings at the end of a job that took at least this long while nobody watched.
 BELL_SECONDS = 5.0
 _TICK = 1.0
 _COLUMNS = (
@@ -30,7 +30,7 @@ _STATES = {"good": "✓ done", "bad": "✗ failed", "warn": "! stopped", "": "en
 
 
 class JobsScreen(Dialog[Job]):
-    """The result is a job to go to."""
+    """The list of jobs. The result is the job to go to."""
 
     DEFAULT_CSS = """
     JobsScreen > Vertical { height: 70%; max-width: 100%; width: 96%; }
@@ -46,7 +46,7 @@ class JobsScreen(Dialog[Job]):
         super().__init__()
         self._jobs = jobs
         self._grid = RecordGrid(_COLUMNS)
-        # The whole sentence of the job under the cursor: a narrow terminal cuts it in the list.
+        # The whole sentence about the job under the cursor: in the list a narrow terminal cuts it.
         self._told = ScrollLines(lambda: "")
         self._key_bar = KeyBar()
 
@@ -97,7 +97,7 @@ class JobsScreen(Dialog[Job]):
         self.cancel()
 
     def cancel(self) -> bool:
-        """Stop the job under the cursor; whether there is one that runs."""
+        """Stop the job under the cursor; return whether it is running."""
         job = self._job
         if job is None or job.end is not None:
             return False
@@ -108,7 +108,7 @@ class JobsScreen(Dialog[Job]):
 
 
 async def open_jobs(app: App[Any], jobs: Jobs) -> None:
-    """Show them; the one that is chosen is gone to."""
+    """Open the list, and go to the job that is chosen."""
 
     async def chosen(job: Job | None) -> None:
         shown = None if job is None else job.show()
@@ -124,5 +124,5 @@ def _values(job: Job) -> tuple[str, str, str, str]:
 
 
 def told_of(job: Job) -> str:
-    """How far it is, or how it ended: without its title, which stands before it."""
+    """Its progress or its result, without its title, which the list shows before it."""
     return clean_text(job.how_far() if job.end is None else job.end[0].removeprefix(f"{job.title}: "))

@@ -1,4 +1,4 @@
-"""The content of `?`: the bindings of all parts of the console, by where they hold."""
+"""The content of `?`: the bindings of all parts of the console, by the place where they apply."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tui.tabs import Tab
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.sql_editor import SqlEditor
 
-# The section of what a tab alone has.
+# The section with the keys of one tab only.
 _OF_TABS = {
     Tab.BRANCHES: "Branches",
     Tab.SCHEMA: "Schema",
@@ -32,18 +32,18 @@ _OF_TABS = {
 
 
 def dialog_sections(screen: Screen[Any]) -> list[KeySection]:
-    """Of a dialog, its own keys and those of the rows that have them; of other screens nothing."""
+    """For a dialog its own keys, and those of rows if a grid has the focus; for other screens nothing."""
     if not isinstance(screen, Dialog):
         return []
     active = [each for each in screen.active_bindings.values() if each.node is screen and each.enabled]
-    # One that has several keys is there once for each; Textual's own have no id.
+    # A binding with several keys is in the list once for each; Textual's own have no id.
     here = {each.binding.id: each.binding for each in reversed(active) if each.binding.id}
     in_rows = isinstance(screen.focused, RecordGrid)
     return [("Here", [*reversed(here.values())]), *([("In rows", RecordGrid.BINDINGS)] if in_rows else [])]
 
 
 def key_sections(everywhere: Sequence[BindingType], here: Tab | None = None) -> list[KeySection]:
-    """`everywhere` are the application's own; the keys of the tab that is `here` come first."""
+    """All sections. `everywhere` are the application's bindings; the section of the tab `here` is first."""
     sections = [
         ("Everywhere: each change shows its plan first", [*BrowseScreen.BINDINGS, *everywhere]),
         ("In rows", RecordGrid.BINDINGS),

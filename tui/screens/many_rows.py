@@ -1,4 +1,4 @@
-"""From several marked rows to one action on all of them."""
+"""Make one action of an action on several marked rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.records.marks import Mark
 from tui.records.row_actions import DELETE, arguments_from
 from tui.session import RowVersion, Target
 
-# Actions on several rows, and the argument that is another for each.
+# The actions on several rows, each with the argument that differs between the rows.
 _VARIED = {
     "create-savepoint": "snapshot",
     "create-tag": "snapshot",
@@ -25,14 +25,14 @@ _VARIED = {
 
 
 class Several(msgspec.Struct, frozen=True):
-    """The arguments of an action on all marked rows; `why_not` says why there are none."""
+    """The arguments of an action on all marked rows, or in `why_not` the reason why it is impossible."""
 
     arguments: Mapping[str, object]
     why_not: str = ""
 
 
 def several(name: str, target: Target, pane: object, marks: Sequence[Mark]) -> Several | None:
-    """The action on the rows of the pane that are marked; None where it is for one row."""
+    """The action on the marked rows of the pane; None if it is for one row."""
     if len(marks) < 2 or name not in (*_VARIED, DELETE) or not isinstance(pane, RecordPane):
         return None
     if name == DELETE:
@@ -52,7 +52,7 @@ def several(name: str, target: Target, pane: object, marks: Sequence[Mark]) -> S
 
 
 def marked_rows(pane: RecordPane[Any], marks: Sequence[Mark]) -> list[tuple[Mark, RowVersion]]:
-    """The rows of the pane, hidden by a filter or not, that are marked: in their order."""
+    """The marked rows of the pane in their order, also those that a filter hides."""
     wanted, found = set(marks), list[tuple[Mark, RowVersion]]()
     for index in range(len(pane.grid.source)):
         if len(found) == len(wanted):

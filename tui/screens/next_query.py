@@ -1,4 +1,4 @@
-"""Which query is likely to come next: the engine makes its table ready while nobody asks it anything."""
+"""Guess the next query: the engine prepares its table while it has nothing else to do."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tui.screens.open_tabs import OpenTabs
 from tui.session import RowVersion
 from tui.work.engine_room import EngineRoom
 
-# Looking for the statement at the caret takes a while in a longer text.
+# In characters: the search for the statement at the caret is slow in a longer text.
 _LONG = 4_000
 
 
 class NextQuery:
-    """`tell` is called again and again: a query counts once it was the same twice, so that keys held down,
-    and typing, tell nothing."""
+    """`tell` is called repeatedly. It tells the engine a query only if the guess was the same twice, so that
+    typing, and keys that are held down, cause nothing."""
 
     def __init__(self, room: EngineRoom, tabs: OpenTabs) -> None:
         self._room = room
@@ -28,13 +28,13 @@ class NextQuery:
             self._room.prefetch(seen)
 
     def _likely(self) -> str:
-        """The text in the query pane; else what Enter would put there for the row under the cursor."""
+        """The statement in the query pane; else the one that Enter would prepare for the present row."""
         target, pane = self._tabs.target, self._tabs.pane
         if target is None:
             return ""
         if isinstance(pane, RecordPane):
             version = pane.current_version if pane.is_of(target) else None
             return select_all(target, version or RowVersion())
-        # By what it has: importing it would cost the first frame.
+        # By its attributes: importing the pane would delay the first frame.
         editor = getattr(pane, "editor", None)
         return str(editor.statement[0]) if editor is not None and len(editor.text) < _LONG else ""

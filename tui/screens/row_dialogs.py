@@ -1,4 +1,4 @@
-"""The dialogs that a key opens: plans of actions, the whole record, the first rows."""
+"""The dialogs that keys open: plans of actions, the whole record, the first rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RowDialogs:
-    """Each method returns when its dialog has the keys: the next one typed is for it."""
+    """Each method returns when its dialog has the focus, so that it gets the next key."""
 
     def __init__(self, app: App[Any], session: Session, tabs: OpenTabs, rows: SelectedRows, say: Say) -> None:
         self._app = app
@@ -40,7 +40,7 @@ class RowDialogs:
     # Plans
 
     async def open_action(self, name: str) -> None:
-        """The dialog of an action, filled in from the row under the cursor."""
+        """Open the dialog of an action, filled in from the row under the cursor."""
         target = self._tabs.target
         if target is None or await self._act_on_several(name, target):
             return
@@ -53,7 +53,7 @@ class RowDialogs:
         await self._plan(name, target, arguments_from(name, target, self._version, newest=newest))
 
     async def open_protection(self) -> None:
-        """The dialog that switches stock expiry off on the branch under the cursor."""
+        """Open the dialog that protects the branch under the cursor from stock expiry."""
         target = self._tabs.target
         if target is None or self._rows.says_not_one():
             return
@@ -66,7 +66,7 @@ class RowDialogs:
         await self._plan(PROTECTING, target, protection_of(branch))
 
     async def _act_on_several(self, name: str, target: Target) -> bool:
-        """Act on all marked rows, or say why not; whether several are marked, and the action is for them."""
+        """Act on all marked rows, or say why not; False if the action is for one row."""
         marked = several(name, target, self._tabs.pane, self._rows.marks)
         if marked is None:
             return False
@@ -77,12 +77,12 @@ class RowDialogs:
         return True
 
     async def _act_on_object(self, name: str, target: Target) -> bool:
-        """Act on the object that the row stands for, or ask on which; whether the row has any."""
+        """Act on the object of the row, or ask which one; False if the row names none for this action."""
         pane = self._tabs.pane
         actions = pane.row_actions(name) if isinstance(pane, RecordPane) else None
         if actions is None or not (actions.choices or actions.why_none):
             if name == DELETE:
-                # The one name here that is no action's: what it does, a row says.
+                # DELETE is not an action: the row defines which action deletes its object.
                 self._say("There is no row here that could be deleted", "warn")
             return name == DELETE
         if not actions.choices:
@@ -105,13 +105,13 @@ class RowDialogs:
         await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
 
     async def open_call(self, called: Called) -> None:
-        """The dialog of an action that a CALL names."""
+        """Open the dialog of an action that a CALL names."""
         from tui.dialogs.plan_dialog import PlanDialog
 
         await self._push(PlanDialog(self._session, called.action, called.table, called.arguments))
 
     async def open_running(self, change: RunningChange) -> None:
-        """The dialog of a change that was left to the background."""
+        """Open the dialog of a change that runs in the background."""
         from core.table.catalog import parse_table_name
         from tui.dialogs.plan_dialog import PlanDialog
 
@@ -127,7 +127,7 @@ class RowDialogs:
     async def _push(self, dialog: PlanDialog) -> None:
         def closed(outcome: Outcome | None) -> None:
             if dialog.has_begun:
-                # What was marked is done, or gone.
+                # The change was for the marked rows.
                 self._rows.unmark()
             if outcome is not None:
                 self._say(outcome.message, "good")
@@ -142,7 +142,7 @@ class RowDialogs:
     # Rows
 
     async def open_record(self) -> None:
-        """The record under the cursor, in full."""
+        """Show the record under the cursor in full."""
         from tui.dialogs.record import RecordScreen
 
         detail = self._tabs.pane.current_detail
@@ -153,12 +153,12 @@ class RowDialogs:
             self._rows.says_no_row()
 
     def update_record(self, detail: Detail) -> None:
-        """Show it where a record is shown."""
+        """Show another record, if the dialog of the record is open."""
         if self._record is not None and self._record.is_current:
             self._record.show(detail)
 
     async def open_peek(self) -> None:
-        """The first rows of the version under the cursor, or of the table, without Spark."""
+        """Show the first rows of the version under the cursor, or of the table, without Spark."""
         from core.travel.wanted import Wanted
         from tui.dialogs.peek import PeekScreen
         from tui.query.peeking import Peeking

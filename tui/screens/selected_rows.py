@@ -1,4 +1,4 @@
-"""The rows that a key acts on: the one under the cursor, and those that are marked."""
+"""The rows that a key acts on: the one under the cursor, and the marked ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tui.panes.record_pane import RecordPane
 from tui.records.marks import Mark, marked_words, toggled, why_not_one
 from tui.screens.open_tabs import OpenTabs
 
-# More at once are refused by the actions, too.
+# The actions refuse more rows, too.
 _LONGEST = 500
 
 
 class _Range(msgspec.Struct, frozen=True):
-    """From the row with the key `anchor` to the cursor; `before` are the marks without it."""
+    """The rows from the one with the key `anchor` to the cursor; `before` are the marks without the range."""
 
     pane: RecordPane[Any]
     anchor: Hashable
@@ -26,7 +26,7 @@ class _Range(msgspec.Struct, frozen=True):
 
 
 class SelectedRows:
-    """Where a key can't act on a row, `say` tells why."""
+    """If a key can't act on a row, it shows the reason by `say`."""
 
     def __init__(self, tabs: OpenTabs, say: Say) -> None:
         self.marks: list[Mark] = []
@@ -36,19 +36,19 @@ class SelectedRows:
 
     @property
     def under_cursor(self) -> Mark | None:
-        """The row that the keys go to, as it is marked or compared."""
+        """The row under the cursor of the focused pane, as a mark; None if there is none."""
         pane = self._tabs.pane_in_use
         return None if pane is None else pane.current_mark
 
     def name(self) -> str:
-        """What one copies of the row; empty where the cursor is on none, and then it is said."""
+        """The text to copy of the row; if the cursor is on no row: empty, with a message."""
         text = self._tabs.pane.copy_text()
         if not text:
             self.says_no_row()
         return text or ""
 
     def record(self) -> str:
-        """The whole record as JSON; empty where the cursor is on no row, and then it is said."""
+        """The whole record as JSON; if the cursor is on no row: empty, with a message."""
         from tui.dialogs.record import as_json
 
         detail = self._tabs.pane.current_detail
@@ -57,7 +57,7 @@ class SelectedRows:
         return as_json(detail) if detail.facts else ""
 
     def toggle_mark(self) -> None:
-        """Mark the row under the cursor, or take its mark away."""
+        """Mark the row under the cursor, or remove its mark."""
         mark = self.under_cursor
         self._range = None
         if mark is None:
@@ -67,7 +67,7 @@ class SelectedRows:
             self._say(marked_words(self.marks))
 
     def toggle_range(self) -> None:
-        """Mark rows from the one under the cursor to wherever that goes, until this is called again."""
+        """Mark the rows from the one under the cursor to its later position, until this is called again."""
         pane = self._tabs.pane_in_use
         if self._range is not None:
             self._range = None
@@ -81,7 +81,7 @@ class SelectedRows:
             self._say(f"Marking from here to the cursor: {ends}")
 
     def cursor_moved(self) -> None:
-        """The cursor is elsewhere: the range, if there is one, ends there."""
+        """Extend the range, if there is one, to the new position of the cursor."""
         marking = self._range
         if marking is None or marking.pane is not self._tabs.pane:
             return
@@ -98,20 +98,20 @@ class SelectedRows:
             self._mark([*dict.fromkeys([*marking.before, *(mark for mark in marks if mark is not None)])])
 
     def unmark(self) -> None:
-        """Take all marks away."""
+        """Remove all marks."""
         self._range = None
         if self.marks:
             self._mark([])
 
     def says_no_row(self) -> bool:
-        """Whether the keys go to rows of which the cursor is on none; then it is said."""
+        """Whether the focused pane has its cursor on no row; shows a message then."""
         pane = self._tabs.pane_in_use
         return pane is not None and pane.says_no_row()
 
     def says_not_one(self) -> bool:
-        """Whether it is unclear which row is meant; then it is said.
+        """Whether it is unclear which row is meant; shows a message then.
 
-        Nobody should think that all marked rows are acted on, nor that it is a marked one.
+        Without it a person could expect the action on all marked rows, or on a marked row elsewhere.
         """
         if self.says_no_row():
             return True

@@ -1,4 +1,4 @@
-"""The tables at the left: how wide they are, now and in the next sitting."""
+"""The width of the tables at the left, also remembered for the next session."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from tui.named_keys import key
 from tui.panes.tables import TablesPane
 from tui.remembered.memory import Memory
 
-# In cells, with the line at its right.
+# In cells, including the line at its right.
 _NARROWEST = 12
 _STEP = 4
 
 
 class Sidebar:
-    """Without a width of one's own it is as the style sheet says, for wide and for narrow terminals."""
+    """Until a person sets a width, the style sheet defines it, for wide and for narrow terminals."""
 
     def __init__(self, tables: TablesPane, memory: Memory, say: Say) -> None:
         self._tables = tables
@@ -21,13 +21,13 @@ class Sidebar:
         self._say = say
 
     def show(self, terminal: int) -> None:
-        """As wide as remembered; in a terminal of so many cells at most half of it."""
+        """Apply the remembered width, but at most half of a terminal of this width."""
         width = self._memory.sidebar
         if width is not None:
             self._tables.styles.width = _within(width, terminal)
 
     def resize(self, steps: int, terminal: int) -> None:
-        """Wider or, below 0, narrower."""
+        """Make it wider by some steps, or narrower if they are negative."""
         if not self._tables.display:
             self._say(f"The tables are hidden: {key('browse.up', 'esc')} brings them back", "warn")
             return

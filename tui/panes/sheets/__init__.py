@@ -1,4 +1,4 @@
-"""The query pane's sheets: each a text, its result, and how it runs.
+"""The query pane's sheets: each has a text, its result, and the running statement.
 
 Begin with `sheet`.
 """

@@ -1,4 +1,4 @@
-"""`ctrl+e`: the rows of a sheet's result into a file that is asked for."""
+"""`ctrl+e`: export the rows of a sheet's result to a file that a person names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tui.work.engine_room import EngineRoom
 
 
 class SheetExports:
-    """One at a time. `changed` hears that one began or ended."""
+    """Runs one export at a time. `changed` is called when one begins or ends."""
 
     def __init__(self, app: App[Any], room: EngineRoom, job: SheetJob, changed: Callable[[], None]) -> None:
         self._app = app
@@ -33,7 +33,7 @@ class SheetExports:
         return self._exporting.export
 
     async def ask(self, result: QueryResult | None, database: str | None) -> None:
-        """Where the rows shall go; nothing is written over."""
+        """Ask for the file, and export to it. It never overwrites a file."""
         from tui.dialogs.export import ExportScreen
 
         if result is None or not isinstance(result.end, Finished) or not result.names:

@@ -1,4 +1,4 @@
-"""Sheets from `.sql` files and back: read and written in threads, and nothing is overwritten unasked."""
+"""Read sheets from `.sql` files and save them, in threads. It asks before it overwrites another text."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tui.panes.sheets.sheet import QuerySheet
 from tui.query.sql_files import Changed, SqlFile, full_path, read_sql, write_sql
 from tui.work.background import Slot
 
-# What a thread did: nothing, for a file that holds another text than was read from it.
+# The result of a thread; `Changed` if it wrote nothing, because the file holds another text.
 _Saved = SqlFile | Changed
 
 
 class SheetFiles:
-    """`opened` puts a file on a sheet."""
+    """`opened` shows a file on a sheet."""
 
     def __init__(self, pane: Widget, opened: Callable[[SqlFile], Awaitable[None]]) -> None:
         self._pane = pane
@@ -42,13 +42,13 @@ class SheetFiles:
         await self._pane.app.push_screen(screen, chosen)
 
     def open(self, typed: str) -> None:
-        """Read a file for a sheet."""
+        """Read a file, and show it on a sheet."""
         path = full_path(typed)
         self._reading.ask(lambda report: report(read_sql(path)))
 
     @property
     def keys_wait_for(self) -> str:
-        """Until what keys must wait: they are for the text that is read, or after a question to come."""
+        """What keys must wait for: they may be for the text that is read, or a question after the write."""
         if self._reading.busy:
             return "the file is read"
         return "the file is written" if self._writing.busy else ""
@@ -58,7 +58,7 @@ class SheetFiles:
         await self._opened(file)
 
     async def save(self, sheet: QuerySheet) -> None:
-        """To its file; ask for one where it has none."""
+        """Save a sheet to its file; ask for a file if it has none."""
         if self._writing.busy:
             self._say("The file is still being written", "warn")
         elif sheet.draft.file is None:
@@ -69,7 +69,7 @@ class SheetFiles:
             self._write(sheet, str(sheet.draft.file.path), sheet.draft.file.data)
 
     async def ask_save(self, sheet: QuerySheet) -> None:
-        """To a file that is named now; one that is there is only written over when somebody agrees."""
+        """Ask for a file, and save a sheet to it; ask again before an existing file is overwritten."""
         from tui.dialogs.data.path_screen import PathScreen
 
         def chosen(typed: str | None) -> None:
@@ -101,7 +101,7 @@ class SheetFiles:
         self._say(f"Saved {saved.path}", "good")
 
     async def _ask_over(self, changed: Changed) -> None:
-        """The file holds another text than the one that was read from it, or there was none."""
+        """Ask whether to overwrite a file: it exists already, or has changed since it was read."""
         from tui.dialogs.confirm import ConfirmScreen
 
         sheet, path = self._sheet, str(changed.path)
@@ -118,7 +118,7 @@ class SheetFiles:
         await self._pane.app.push_screen(asked, partial(self._agreed, sheet, path, changed.data))
 
     def _agreed(self, sheet: QuerySheet, path: str, data: bytes, agreed: bool | None) -> None:
-        # Only what was there when it was asked.
+        # Overwrite only the text that was there when the question was asked.
         if agreed:
             self._write(sheet, path, data)
 

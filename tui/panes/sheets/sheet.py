@@ -1,4 +1,4 @@
-"""A sheet of the query pane: a statement, what it was read at, and its rows."""
+"""A sheet of the query pane: a statement, the versions that it read, and its rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _PLAN_COLUMNS = (GridColumn("plan", most=2000),)
 
 
 class QuerySheet(Vertical):
-    """One statement at a time; a new one waits for the old one's end or cancel."""
+    """It runs one statement at a time; the next must wait for the end of the running one."""
 
     DEFAULT_CSS = """
     QuerySheet { height: 1fr; }
@@ -62,7 +62,7 @@ class QuerySheet(Vertical):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+r,f5", "run", "run", key_display="^r", id="query.run"),
         Binding("ctrl+o", "history", "history", key_display="^o", id="query.history"),
-        # Before the editor's own: there it would go to the end of the line, as the End key does.
+        # With priority, because in the editor ctrl+e would go to the end of the line.
         Binding(
             "ctrl+e",
             "export",
@@ -87,7 +87,7 @@ class QuerySheet(Vertical):
             super().__init__()
 
     class Renamed(Message):
-        """What stands in the line of sheets is different: its name, or whether it is saved or runs."""
+        """Its entry in the line of sheets has changed: its name, or whether it is saved or runs."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class QuerySheet(Vertical):
         prepare: Callable[[str], Awaitable[None]],
         says_running: Callable[[], bool],
     ) -> None:
-        """`prepare` puts a statement on this sheet or another; `says_running` says what runs, if anything."""
+        """`prepare` puts a statement on some sheet; `says_running` tells whether one runs, with a message."""
         super().__init__()
         self._prepare_somewhere = prepare
         self._says_running = says_running
@@ -130,12 +130,12 @@ class QuerySheet(Vertical):
 
     @property
     def has_unsaved(self) -> bool:
-        """Whether there is text that was typed and neither saved nor run."""
+        """Whether the editor has text that is neither saved nor run."""
         return self.draft.is_unsaved(self.editor.text)
 
     @property
     def is_free(self) -> bool:
-        """Whether another statement may take the place of the text."""
+        """Whether another statement may replace the text."""
         return self.draft.is_free(self.editor.text)
 
     @property
@@ -147,12 +147,12 @@ class QuerySheet(Vertical):
         return self.draft.name(self.editor.text, running=self.running)
 
     def set_file(self, file: SqlFile) -> None:
-        """The file that its text was read from or written to."""
+        """Set the file that the text was read from or written to."""
         self.draft = SheetText(file=file)
         self._tell_name()
 
     def set_text(self, sql: str) -> None:
-        """A text that can be had again."""
+        """Set a text that would not be lost, because it can be made again."""
         self.draft = SheetText(sql)
         self.editor.set_statement(sql)
 
@@ -175,7 +175,7 @@ class QuerySheet(Vertical):
         return row_detail(self.grid, self.result)
 
     def prepare(self, sql: str) -> None:
-        """Put a statement into the editor, ready to run; ctrl+z brings back what was there."""
+        """Put a statement into the editor, ready to run; ctrl+z restores the old text."""
         self.set_text(sql)
         self.screen.set_focus(self.editor)
 
@@ -187,7 +187,7 @@ class QuerySheet(Vertical):
 
     @property
     def _under_way(self) -> QueryResult | Export | None:
-        """The export or the statement that runs: both can be cancelled."""
+        """The running export or statement; both can be cancelled."""
         if self._exports.running is not None:
             return self._exports.running
         return self.result if self.result is not None and self.result.running else None
@@ -207,7 +207,7 @@ class QuerySheet(Vertical):
             statement = read_statement(text)
             called = action_called(statement, self._database)
         except PaimarkError:
-            # Refused where it runs, with its place.
+            # The engine reports the same error, with its position.
             self._run(text, base)
             return
         if called is not None:
@@ -225,7 +225,7 @@ class QuerySheet(Vertical):
         self._tick()
 
     def cancel(self) -> bool:
-        """Stop what runs; whether there was anything."""
+        """Stop the running statement or export; return whether there was one."""
         running = self._under_way
         if running is None:
             return False
@@ -234,7 +234,7 @@ class QuerySheet(Vertical):
         return True
 
     def _execute(self, result: QueryResult, database: str | None, report: ThreadReport[Event]) -> None:
-        """In a thread: hand over each event as it comes, the rows decoded."""
+        """Pass on each event as it arrives, and decode the rows. Called in a thread."""
         for event in self.room.run(result.asked, database, ROW_LIMIT):
             if isinstance(event, Batch):
                 report.meanwhile(partial(self._take_batch, result, read_batch(event)))
@@ -267,7 +267,7 @@ class QuerySheet(Vertical):
         _keep(result.statement, result.in_short)
         self._job.end(f"{short}: {result.outcome}", result.ink)
         if not isinstance(end, Failed):
-            # The keys stay where they are: somebody may be typing the next statement.
+            # The focus stays: the person may be typing the next statement.
             self.post_message(LogLineAdded(f"{short}: {result.in_short}", "good"))
             return
         self.post_message(LogLineAdded(f"{short}: {end.message}", "bad"))
@@ -275,7 +275,7 @@ class QuerySheet(Vertical):
             self.editor.point_at(result.base + end.position)
 
     def _tick(self) -> None:
-        """Time passes while a statement runs or Spark starts."""
+        """Update the name and the status: time passes while a statement runs or Spark starts."""
         self._tell_name()
         if self.display:
             self.refresh_status()
@@ -294,12 +294,12 @@ class QuerySheet(Vertical):
                 line = [*line, (f"   {self.grid.order.done}: these rows only", "warn")]
             if self.grid.count and self.editor.has_focus and not result.running:
                 hinted = [*line, (f"   {key('query.leave', 'esc')} goes to the rows", "quiet")]
-                # Not in pieces at the right edge.
+                # Only if all of it fits on the line.
                 line = hinted if line_width(hinted) < self.status.size.width else line
             self.status.say(line, more, result.place)
 
     def on_descendant_focus(self) -> None:
-        """The keys offered depend on the widget with the focus."""
+        """Update the status: the keys that it names depend on the focus."""
         self._tick()
 
     # Out of the console
@@ -343,7 +343,7 @@ class QuerySheet(Vertical):
     # Keys
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        # While one types Enter is a new line.
+        # In the editor Enter is a new line.
         return action != "cell" or self.grid.has_focus
 
     async def action_cell(self) -> None:
@@ -359,7 +359,7 @@ class QuerySheet(Vertical):
             self.desk.go_up()
 
     def keep_text(self) -> None:
-        """Let the history have what goes with the sheet."""
+        """Add the texts that end with the sheet to the history."""
         if self.has_unsaved:
             _keep(self.editor.text, "not run")
         if self.result is not None and self.result.running:
@@ -382,7 +382,7 @@ class QuerySheet(Vertical):
         self.post_message(self.RowHighlighted(self))
 
     def _at_edge(self, edge: Edge) -> None:
-        # Going left in wide rows should not end in another pane by one key too many.
+        # The left edge does nothing: in wide rows one key too many should not lead to another pane.
         if edge == "top":
             self.screen.set_focus(self.editor)
 

@@ -1,4 +1,4 @@
-"""The names of the sheets on one line, in view where there is more than one or a file is open."""
+"""The names of the sheets on one line, shown if there are several, or if a file is open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WIDEST = 28
 
 @dataclass(frozen=True, slots=True)
 class SheetName:
-    """`is_unsaved` and `is_running` are said by signs behind the name."""
+    """`is_unsaved` and `is_running` are shown by signs after the name."""
 
     name: str
     is_unsaved: bool = False
@@ -28,7 +28,7 @@ class SheetName:
 
 
 class SheetBar(Lines):
-    """Brackets say which one is in view, not colour alone."""
+    """Marks the visible sheet by brackets, in case colours can't be seen."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,7 +44,7 @@ class SheetBar(Lines):
         self.update_lines()
 
     def lines(self, width: int) -> Sequence[Line]:
-        """All names, or those around the one in view."""
+        """All names, or if they do not fit, those around the visible sheet's."""
         pieces = [self._piece(number) for number in range(len(self._names))]
         first = 0
         while first < self._current and line_width(_line(pieces[first : self._current + 1])) > width:

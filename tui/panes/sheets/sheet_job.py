@@ -1,4 +1,4 @@
-"""What runs on a sheet, among the console's jobs: it is watched while the sheet is in view."""
+"""A sheet's running work as a job of the console: it is watched while the sheet is visible."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tui.work.jobs import Job, Jobs
 
 
 class SheetWanted(Message):
-    """Somebody looks for what ran on this sheet."""
+    """A person wants to see the sheet of a job."""
 
     def __init__(self, sheet: Widget) -> None:
         self.sheet = sheet
@@ -22,7 +22,7 @@ class SheetWanted(Message):
 
 
 class SheetJob:
-    """One at a time. `stop` asks it to end."""
+    """One job at a time. `stop` asks it to end."""
 
     def __init__(self, sheet: Widget, jobs: Jobs, desk: Desk, stop: Callable[[], bool]) -> None:
         self._sheet = sheet

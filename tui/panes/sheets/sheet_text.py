@@ -1,4 +1,4 @@
-"""The text of a sheet: whether it would be lost with the sheet, and what the sheet is called."""
+"""The text of a sheet: whether it would be lost with the sheet, and the name of the sheet."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tui.query.sql_files import SqlFile
 
 @dataclass(frozen=True, slots=True)
 class SheetText:
-    """`kept` is the text that can be had again: from the history, or from where it was made."""
+    """`kept` is a text that is not lost with the sheet: the history has it, or it can be made again."""
 
     kept: str = ""
     file: SqlFile | None = None
 
     def is_unsaved(self, text: str) -> bool:
-        """Whether it was typed, and neither saved nor run. A file's text is only safe in its file."""
+        """Whether the text was typed, and neither saved nor run. The text of a file must be saved."""
         if self.file is not None:
             return text != self.file.text
         return bool(text.strip()) and text != self.kept
 
     def is_free(self, text: str) -> bool:
-        """Whether another statement may take its place."""
+        """Whether another statement may replace the text."""
         return self.file is None and not self.is_unsaved(text)
 
     def after_run(self, text: str, statement: str) -> SheetText:
-        """The history has what was run: that may be one statement of several."""
+        """After a run the history has the statement; the text is kept if that was all of it."""
         is_all = statement.strip() == text.strip().removesuffix(";").strip()
         return replace(self, kept=text) if is_all else self
 
@@ -36,7 +36,7 @@ class SheetText:
 
     @property
     def loss(self) -> str:
-        """What is said before it is closed unsaved."""
+        """The warning before it is closed unsaved."""
         if self.file is None:
             return "This text is neither saved nor run. The history keeps it."
         return f"What was changed in {self.file.name} is not saved. The history keeps the text."

@@ -1,4 +1,4 @@
-"""Tab 8: why a table is so big, and what each deletion would free.
+"""Tab 8: the sizes of a table's parts, and the bytes that each deletion would free.
 
-Begin with `space_pane`; `space_rows` are its rows, and `summary` the lines above them.
+Begin with `space_pane`; `space_rows` has its rows, and `summary` the lines above them.
 """

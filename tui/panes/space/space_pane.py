@@ -1,4 +1,4 @@
-"""Tab 8: who holds how many bytes of a table, alone and shared, and what each deletion would free."""
+"""Tab 8: the bytes that each version and branch holds, alone or shared, which its deletion would free."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tui.theme import Line
 from tui.widgets.detail_strip import Detail
 from tui.work.background import ThreadReport
 
-# A count that took longer is not made again by itself.
+# A count that took longer is not repeated automatically.
 _QUICK_SECONDS = 1.0
 _STILL_COUNTING = "It is still being counted what that would free: try again in a moment"
 
 
 class SpacePane(RecordPane[SpaceRows]):
-    """What main's newest snapshot has at once; the rest in a thread that `ctrl+c` stops."""
+    """Shows the size of main's newest snapshot at once; a thread counts the rest, and ctrl+c stops it."""
 
     TITLE = "Space"
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
@@ -73,7 +73,7 @@ class SpacePane(RecordPane[SpaceRows]):
         self._counting.cancel()
 
     def reload(self) -> None:
-        """Count again; what nobody looks at when it is looked at."""
+        """Count again: now if the pane is visible, else when it is opened."""
         if self.display:
             super().reload()
         else:
@@ -116,7 +116,7 @@ class SpacePane(RecordPane[SpaceRows]):
             self._summary.say([("✗ ", "alarm"), (clean_text(f"Not counted: {error.message}"), "bad")])
 
     def cancel(self) -> bool:
-        """Stop the count that runs; whether there is one."""
+        """Stop the running count; return whether there is one."""
         is_counting = self._reading.busy and not self._counting.is_cancelled
         self._counting.cancel()
         return is_counting
@@ -131,7 +131,7 @@ class SpacePane(RecordPane[SpaceRows]):
             self._tell(f"the table changed since: {_again()}")
 
     def _tell(self, more: str) -> None:
-        """How the rows add up; `more` is how far the count is, or what is to be known beside it."""
+        """Show the sums of the rows; `more` is the progress of the count, or a remark."""
         report = None if self.loaded is None else self.loaded.rows.report
         lines: list[Line] = []
         if report is not None:
@@ -145,7 +145,7 @@ class SpacePane(RecordPane[SpaceRows]):
 
     @property
     def count_text(self) -> str:
-        """All bytes: how many rows there are says nothing."""
+        """The size of the table: the number of rows would be of no use."""
         report = None if self.loaded is None else self.loaded.rows.report
         return "" if report is None else size(report.bytes)
 

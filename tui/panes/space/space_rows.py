@@ -1,4 +1,4 @@
-"""The rows of the space pane: who holds what, then the buckets with the most small files."""
+"""The rows of the space pane: the holders of files, then the buckets with the most small files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _MEANING = {
 
 
 class SpaceRows(Records[SpaceLine]):
-    """`report` is None while only the first figure is known."""
+    """`report` is None while only the size of main's newest snapshot is known."""
 
     def __init__(
         self, table: TablePath, lines: Sequence[SpaceLine], report: SpaceReport | None = None
@@ -102,7 +102,7 @@ class SpaceRows(Records[SpaceLine]):
 
 
 def _ordered(rows: Sequence[SpaceRow]) -> list[SpaceRow]:
-    """Main's, then by what is held alone, each with its parts below it; what nothing needs comes last."""
+    """Main's rows, then the others by bytes held alone, each with its parts; unneeded files come last."""
     last = ("records", "orphans", "young", "leftover")
     groups: list[list[SpaceRow]] = []
     for row in rows:
@@ -116,7 +116,7 @@ def _ordered(rows: Sequence[SpaceRow]) -> list[SpaceRow]:
 
 
 def _bar(alone: int, held: int, largest: int) -> str | None:
-    """`━━━┄┄┄┄`: as long as what is held, and heavy as far as it is held alone."""
+    """`━━━┄┄┄┄`: its length shows the bytes held, the heavy part those held alone."""
     if not held:
         return None
     long = max(1, round(held / max(largest, 1) * _BAR))
@@ -132,7 +132,7 @@ def _key(table: TablePath, line: SpaceLine) -> RecordKey:
 
 
 def version_of(line: SpaceLine, main: str) -> RowVersion | None:
-    """The version that a row stands for; `main` is the name of the branch that is main."""
+    """The version of a row, or None; `main` is the name of the branch that is main."""
     if isinstance(line, BucketRow):
         return None
     branch = MAIN if line.branch in (None, main) else line.branch
@@ -144,7 +144,7 @@ def version_of(line: SpaceLine, main: str) -> RowVersion | None:
 
 
 def actions_of(action: str, line: SpaceLine, main: str) -> RowActions | None:
-    """What the key of an action acts on; None where the row says nothing of it."""
+    """The object that the key of an action acts on; None if the row does not define it."""
     if isinstance(line, BucketRow):
         return _nothing(action)
     branch = None if line.branch in (None, main) else line.branch

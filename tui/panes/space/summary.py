@@ -1,4 +1,4 @@
-"""The lines above the rows: how they add up, or how far the counting is."""
+"""The lines above the rows: their sums, or the progress of the count."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNKNOWN_WIDTH = 80
 
 
 class Summary(Lines):
-    """As high as its text is."""
+    """A widget as high as its text."""
 
     DEFAULT_CSS = "Summary { height: 1; }"
 

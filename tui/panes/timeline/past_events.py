@@ -1,4 +1,4 @@
-"""Merges, replacements and rollbacks as words on the commits that they made."""
+"""Describe merges, replacements and rollbacks in words beside the commits that they made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.table.operations import Operation, Undoable, operation_names
 from core.table.records import Point
 from core.table.timeline.scene import PastEvent
 
-# So many of each kind are looked up, the newest.
+# The newest records of each kind that are read.
 _MOST = 200
 
 
@@ -64,7 +64,7 @@ def _of_entry(entry: Undoable) -> list[PastEvent]:
         before = entry.kept_as or entry.previous or MAIN
         at = Point(id=entry.head, delta_manifest_list="")
         return [PastEvent(entry.branch, at, f"became main in place of {before}", entry.time)]
-    # Merges have a record of their own, which says more.
+    # Merges have a record of their own with more data.
     if entry.moved_main and entry.after is not None and entry.action != "merge-branch":
         return [PastEvent(entry.root, entry.after, entry.description)]
     return []

@@ -1,4 +1,4 @@
-"""The tags, savepoints and branches that a row of the timeline stands for: what its keys act on."""
+"""The tags, savepoints and branches of a row of the timeline, on which its keys act."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_BRANCH = "Go to a row of a branch: main is expired by its own options"
 
 
 def actions_of(action: str, row: Row, scene: Scene) -> RowActions | None:
-    """What the key of an action may act on; None where the row says nothing of it."""
+    """The objects that the key of an action may act on; None if the row does not define them."""
     if action == DELETE:
         none = f"No tag or savepoint is here, and no branch ends here: {delete_key()} deletes those"
         return RowActions([*_tags(action, row), *_branches(action, row, scene, ends=True)], none)
@@ -34,8 +34,8 @@ def _tags(action: str, row: Row) -> Iterator[RowAction]:
 
 
 def _branches(action: str, row: Row, scene: Scene, *, ends: bool = False) -> Iterator[RowAction]:
-    """The branch of the row, with `ends` at its newest commit alone, and those without a commit of their own
-    that begin here."""
+    """The branch of the row (with `ends` only at its newest commit), and the branches without a commit of
+    their own that begin here."""
     lane = row.lane
     is_newest = row.run.newest == max([*lane.ids[-1:], *lane.tags])
     if not row.is_main and (is_newest or not ends):

@@ -36,18 +36,18 @@ from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.work.background import Slot, ThreadReport
 
-# So many rows at first, and more with each Enter on the last.
+# The number of rows at first, and of more rows with each Enter on the last.
 _ROWS = 500
-# So many commits of a folded run with each Enter.
+# The number of commits that each Enter unfolds of a folded run.
 _UNFOLDED = 50
-# So many on each side of the commit that a jump goes to.
+# The number of commits that a jump unfolds on each side of its commit.
 _AROUND = 4
 _STILL_READING = "The branches are still being read: try again in a moment"
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """How much of a history is shown: the runs that were unfolded, and how many rows."""
+    """The part of a history that is shown: the unfolded runs, and the number of rows."""
 
     limit: int
     unfolded: tuple[OpenedRun, ...] = ()
@@ -56,7 +56,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """Where a time leads: the view that shows it, and a sentence. `place` is None where all is younger."""
+    """The target of a jump: the view that shows it, and a sentence. `place` is None if all is younger."""
 
     loaded: PaneRows[TimelineRows]
     view: View
@@ -65,14 +65,14 @@ class Jump:
 
 
 class TimelineGrid(RecordGrid):
-    """Lanes can only be read in the order of time."""
+    """A grid without sorting: lanes only make sense in the order of time."""
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action not in ("sort", "reverse") and super().check_action(action, parameters)
 
 
 class TimelinePane(RecordPane[TimelineRows]):
-    """Main's newest commits at once, then all lanes; records are read for the rows that are shown."""
+    """Shows main's newest commits at once, then all lanes. It reads records only for shown rows."""
 
     TITLE = "Timeline"
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
@@ -100,7 +100,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         super().aim(target)
 
     def read(self, target: Target, report: ThreadReport[PaneRows[TimelineRows]]) -> None:
-        # The history is the table's, whichever of its branches is in view.
+        # The history is the same for every branch in view.
         main, viewed, view = self.session.open(Target(target.table)), self.session.open(target), self._view
         if self.loaded is None:
             report(PaneRows(viewed, TimelineRows(_newest_of_main(main)), None))
@@ -113,7 +113,7 @@ class TimelinePane(RecordPane[TimelineRows]):
     def fingerprint(self, target: Target) -> Hashable:
         main = self.session.open(Target(target.table))
         ids = self.loaded.rows.woven.scene.lanes[0].ids if self.loaded is not None else ()
-        # Expiry takes the oldest; which of those there are that is may cost a listing.
+        # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.
         return self._seen(main, oldest_left=not ids or main.lineage.has_snapshot(ids[0]))
 
     def _seen(self, main: Opened, *, oldest_left: bool = True) -> Hashable:
@@ -128,24 +128,24 @@ class TimelinePane(RecordPane[TimelineRows]):
 
     def take(self, loaded: PaneRows[TimelineRows]) -> None:
         super().take(loaded)
-        # What a jump brought stays, also where lanes are numbered anew.
+        # The rows that a jump added stay; its place is dropped, because lanes may be renumbered.
         self._view = replace(self._view, limit=max(self._view.limit, len(loaded.rows)), until=None)
         if self._go_to is not None and (index := loaded.rows.index_of(self._go_to)) is not None:
             self.grid.move_to(index)
         elif self.grid.lost == OLDER:
-            # The first of those that it stood for has its place.
+            # The first of the older rows is now at its position.
             self.grid.move_to(self.grid.cursor)
         self._go_to = None
 
     @property
     def keys_wait_for(self) -> str:
-        """Also while it goes to a time: a key is for the commit there."""
+        """Keys also wait for a jump: they are for the commit that it goes to."""
         is_going = self._jumping.busy or (self._go_to is not None and self._reading.busy)
         return ROWS if is_going else super().keys_wait_for
 
     @property
     def count_text(self) -> str:
-        """Rows are of no use in the title: a run is one of them."""
+        """Empty: the number of rows would be of no use, because a run is one row."""
         return ""
 
     def detail(self, index: int) -> Detail:
@@ -171,7 +171,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         return False
 
     def says_no_row(self) -> bool:
-        """Also where the row stands for many commits: no key may act on one that nobody pointed at."""
+        """Also true for a row of many commits: a key must not act on a commit that nobody chose."""
         index = self.grid.index
         if index is None or self.version(index) is not None:
             return super().says_no_row()
@@ -183,7 +183,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         return True
 
     async def action_choose(self) -> None:
-        """Query the commit, unfold a run, or read on."""
+        """Query the commit, unfold a run, or show more rows."""
         index = self.grid.index
         if index is None or self.version(index) is not None:
             await super().action_choose()
@@ -212,7 +212,7 @@ class TimelinePane(RecordPane[TimelineRows]):
             self._change_view(replace(self._view, unfolded=left), row.run.place)
 
     def _change_view(self, view: View, go_to: Place | None = None) -> None:
-        """Make other rows of the history that was read; the cursor goes to a commit of it."""
+        """Make other rows of the history that was read, and put the cursor on a commit."""
         loaded = self.loaded
         if loaded is None or loaded.fingerprint is None:
             return
@@ -253,7 +253,7 @@ class TimelinePane(RecordPane[TimelineRows]):
 
 
 def _newest_of_main(main: Opened) -> Woven:
-    """What is there without listing anything: it is on the screen while the rest is read."""
+    """Main's newest commits, read without a listing, to show while the rest is read."""
     rows = main.lineage.newest(NEWEST_SHOWN)
     lane = Lane(main.root, [row.snapshot_id for row in reversed(rows)])
     scene = Scene(main.root, [lane], [{}])
@@ -271,7 +271,7 @@ def _woven(
 
 
 def _look_up(loaded: PaneRows[TimelineRows], view: View, time_ms: int) -> Jump:
-    """On the branch in view, and before its fork on main."""
+    """Find the commit at a time on the visible branch, or before its fork on main."""
     woven, now_ms = loaded.rows.woven, int(time.time() * 1000)
     lanes = woven.scene.lanes
     start = next((index for index, lane in enumerate(lanes) if lane.root == loaded.opened.root), 0)

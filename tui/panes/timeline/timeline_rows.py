@@ -1,4 +1,4 @@
-"""The rows of the timeline's grid, and what they say."""
+"""The rows of the timeline's grid, and their texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COLUMNS = (
     GridColumn("schema", "id", "quiet"),
     GridColumn("commit user", style="quiet"),
 )
-# The key of the row that stands for all that are not shown yet.
+# The key of the row that stands for all rows that are not shown yet.
 OLDER = "older"
 _BAR = 6
 _ADDED, _HALF, _REMOVED = "━", "╸", "┄"
@@ -42,7 +42,7 @@ _ADDED, _HALF, _REMOVED = "━", "╸", "┄"
 
 @dataclass(frozen=True, slots=True)
 class Woven:
-    """Rows, how many there are, and all that it takes to make others of the same history."""
+    """Rows, their total number, and the data to make other rows of the same history."""
 
     scene: Scene
     reader: RecordReader
@@ -51,7 +51,7 @@ class Woven:
 
 
 class TimelineRows(Records[Row | None]):
-    """The last one is None where there are more."""
+    """The last row is None if there are more."""
 
     def __init__(self, woven: Woven) -> None:
         rows: list[Row | None] = [*woven.rows]
@@ -65,7 +65,7 @@ class TimelineRows(Records[Row | None]):
         return self._places.get(key)
 
     def index_of(self, place: Place) -> int | None:
-        """The row of a commit, or of the run that it is folded into."""
+        """The index of the row of a commit, or of the run that it is folded into."""
         at = (index for index, row in enumerate(self.records) if row is not None and covers(row.run, place))
         return next(at, None)
 
@@ -96,7 +96,7 @@ class TimelineRows(Records[Row | None]):
 
 
 def version_of(row: Row | None) -> RowVersion | None:
-    """The version that a row stands for, on its own branch; None for a folded run."""
+    """The version of a row, on its own branch; None for a folded run, or if it can't be read."""
     if row is None or row.run.is_folded or row.newest is None:
         return None
     number, tag = row.run.newest, row.tags[0] if row.tags else None
@@ -143,7 +143,7 @@ def detail_of(row: Row | None, now_ms: int) -> Detail:
 
 
 def bar(change: int | None, largest: int) -> str | None:
-    """`+━━━╸`, `-┄┄`: as wide as the root of the change is, so that small ones are seen beside large ones."""
+    """`+━━━╸`, `-┄┄`: as long as the square root of the change, so that small ones stay visible."""
     if not change:
         return None
     whole, half = divmod(max(1, round(sqrt(abs(change) / max(largest, 1)) * 2 * _BAR)), 2)
@@ -180,7 +180,7 @@ def _words(row: Row) -> str | None:
 
 
 def _span(row: Row) -> str:
-    """How long a folded run took: `, 3 d`."""
+    """The time between the ends of a folded run: `, 3 d`."""
     if row.newest is None or row.oldest is None:
         return ""
     times = sorted((row.newest.commit_time, row.oldest.commit_time))

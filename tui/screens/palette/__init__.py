@@ -1,4 +1,4 @@
-"""What the palette offers: panes, actions, tables, queries, and the console's own switches.
+"""The entries of the palette: panes, actions, tables, queries, and the console's own commands.
 
 Begin with `entries`.
 """

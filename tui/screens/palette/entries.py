@@ -1,4 +1,4 @@
-"""The entries of the palette: panes, actions, tables, and the console's own switches."""
+"""The entries of the palette: panes, actions, tables, and the console's own commands."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def entries(browse: BrowseScreen, own: Sequence[PaletteEntry], keys: Mapping[str, str]) -> list[PaletteEntry]:
-    """In the order people look for them; all are found by typing. `own` are the application's.
+    """All entries, the most wanted first; typing finds any. `own` are the application's.
 
-    `keys` has those bound anew, by the ones they came with.
+    `keys` maps the default keys to the keys that they were rebound to.
     """
 
     def named(listed: list[PaletteEntry]) -> list[PaletteEntry]:

@@ -1,4 +1,4 @@
-"""What `:` offers of the console itself: its keys, colours, jobs, and leaving it."""
+"""The entries of the palette for the console itself: keys, colours, jobs, quitting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tui.dialogs.palette import PaletteEntry
 
 
 def own_entries(app: App[Any], themes: Sequence[str]) -> list[PaletteEntry]:
-    """`themes` are those that there are to choose from."""
+    """`themes` are the names of all themes."""
 
     def offered(name: str, what: str, key: str, action: str) -> PaletteEntry:
         return PaletteEntry(name, what, key, partial(app.run_action, action))

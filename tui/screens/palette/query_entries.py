@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def query_entries(open_pane: Callable[[], Awaitable[Pane]]) -> list[PaletteEntry]:
-    """`open_pane` goes to the query pane. Their keys are those that there are now."""
+    """`open_pane` goes to the query pane. The entries show the present keys, rebound or not."""
 
     def entry(name: str, what: str, keys: str, act: Callable[[QueryPane], Awaitable[None]]) -> PaletteEntry:
         async def run() -> None:
