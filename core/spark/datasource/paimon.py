@@ -1,4 +1,4 @@
-"""pypaimon's side of a read: opening a table at a snapshot already resolved, planning, reading."""
+"""Read through pypaimon: open a table at a resolved snapshot, plan its splits, read them."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ from core.spark.datasource.unlike.unread_kinds import refuse_null_vector, requir
 from core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
 
 _OPTIONS = {
-    # pypaimon's own 1024 rows cost a Python call and an Arrow message for each few kilobytes.
+    # With pypaimon's default of 1024 rows each few kilobytes take a Python call and an Arrow message.
     "read.batch-size": "8192",
-    # A table does not decide what reads it.
+    # A table's options must not choose the reader.
     "scan.native-plan.enabled": "false",
     "read.native.enabled": "false",
 }
-# What pypaimon says of a row that takes something back.
+# pypaimon's message for a row that retracts.
 _RETRACTION = re.compile(r"received a \S+ row")
-# And of a deletion vector that is none of the kind it knows.
+# pypaimon's message for a deletion vector of an unknown kind.
 _UNKNOWN_VECTOR = "Invalid magic number"
-# What a table's own options say about that is answered by the snapshot.
+# Options of a table that name a state to read. The scan's snapshot replaces them.
 _SAY_WHERE_TO_READ = ("scan.", "incremental-")
 
 
 def open_table(scan: Scan) -> Any:
-    """pypaimon's table whose every scan reads the scan's snapshot. Touches no storage."""
+    """pypaimon's table, pinned to the scan's snapshot. Touches no storage."""
     schema = JSON.from_json(scan.schema, TableSchema)
     kept = {name: value for name, value in schema.options.items() if not name.startswith(_SAY_WHERE_TO_READ)}
     table = FileStoreTable(
@@ -58,21 +58,21 @@ def open_table(scan: Scan) -> Any:
         f"{scan.warehouse.rstrip('/')}/{scan.database}.db/{scan.table}",
         schema.copy(new_options=kept | _OPTIONS),
     )
-    # pypaimon looks here before all else. Its public way takes ids and tag names, which it would resolve
-    # again by rules of its own, and can't read a snapshot that expired and is held by a savepoint or tag.
+    # pypaimon looks here first. Its public API takes ids and tag names: it would resolve them again by its
+    # own rules, and can't read an expired snapshot that a savepoint or tag keeps.
     table._read_snapshot = JSON.from_json(scan.snapshot, Snapshot) if scan.snapshot else None
     return table
 
 
 def condition_columns(table: Any) -> dict[str, str]:
-    """The types, by name, of the columns that conditions may be given on."""
+    """The columns that may have pushed conditions: their types by name."""
     same = columns_of_one_type(table.fields, table.schema_manager.list_all())
     allowed = same & {*table.primary_keys, *table.partition_keys} if table.primary_keys else same
     return {field.name: str(field.type) for field in table.fields if field.name in allowed}
 
 
 def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
-    """The pieces to read, in pypaimon's order. Raises `Refused` where it would misread a column."""
+    """The splits to read, in pypaimon's order. Raises `Refused` if pypaimon would misread a column."""
     loosen_cut_bounds()
     splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
     if scan.only is not None:
@@ -82,14 +82,14 @@ def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
     require_readable(scan, splits)
     if "rowkind.field" in open_table(scan).table_schema.options:
         for split in splits:
-            # pypaimon writes deletes by this option and counts none, and stock compaction lifts a lone file
-            # as it is: read as they are they would come back.
+            # With this option pypaimon writes deletes without counting them, and stock compaction moves a
+            # single file to another level unchanged. Without merging, the deleted rows would come back.
             split.raw_convertible = False
     return splits
 
 
 def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
-    """Raises `Refused` naming a column that pypaimon makes other values of than stock Paimon."""
+    """Raises `Refused` naming a column of which pypaimon reads other values than stock Paimon."""
     table = open_table(scan)
     wanted = _wanted(scan, table)
     require_deletes_done(scan, table, splits)
@@ -105,7 +105,7 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
             older.setdefault(file.schema_id, []).append(file)
     for schema_id, files in sorted(older.items()):
         written = table.schema_manager.get_schema(schema_id)
-        # Of one that is missing pypaimon says so itself.
+        # pypaimon reports a missing schema itself.
         if written is None:
             continue
         is_orc = any(file.file_name.lower().endswith(".orc") for file in files)
@@ -115,12 +115,12 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
 
 
 def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
-    """Raises `Refused` where files hold deletes that count for nothing: pypaimon does them all the same."""
+    """Raises `Refused` if files hold deletes that must be ignored: pypaimon applies them nevertheless."""
     options = table.table_schema.options
     option = ignored_deletes(options)
     if option is None or not table.primary_keys or merge_engine(options) != "deduplicate":
         return
-    # pypaimon counts none of the deletes that it writes, which it does by this option.
+    # With this option pypaimon writes deletes, and counts none of them.
     is_counted = "rowkind.field" not in options
     if not is_counted or any(file.delete_row_count for split in splits for file in split.files):
         raise Refused(
@@ -133,10 +133,10 @@ def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
 def read_splits(
     scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]
 ) -> Iterator[pa.RecordBatch]:
-    """Their rows, merged where the table has a primary key: by pypaimon-rust where it may read them.
+    """The rows of splits, merged if the table has a primary key; pypaimon-rust reads the splits that it may.
 
-    Raises `Refused` for a value that its column's type of now can't hold, and for rows that pypaimon can't
-    merge, or whose deletion vectors it can't read; `Corrupt` for a file that is not what its manifest says.
+    Raises `Refused` for a value that doesn't fit the current type of its column, and for rows that pypaimon
+    can't merge, or whose deletion vectors it can't read; `Corrupt` for a file that differs from its manifest.
     """
     name = scan.name
     as_stock()
@@ -175,7 +175,7 @@ def read_splits(
 
 
 def split_readers(scan: Scan) -> str:
-    """Which of the two readers has its splits, in words; what is refused, in its own."""
+    """Describe which of the two readers reads which splits, or why the scan is refused."""
     try:
         splits = plan_splits(scan, ()) if scan.snapshot else []
     except Refused as refused:
@@ -207,9 +207,9 @@ def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) ->
 def without_padding(
     table: str, batches: Iterable[pa.RecordBatch], padded: Collection[str], split: Any
 ) -> Iterator[pa.RecordBatch]:
-    """ORC fills CHAR up with spaces, which stock Paimon takes off again; `padded` are those columns.
+    """Strip the spaces with which ORC pads CHAR, as stock Paimon does; `padded` are those columns.
 
-    Raises `Refused` where nobody can tell them from a value's own.
+    Raises `Refused` if they can't be distinguished from a value's own spaces.
     """
     formats = {file.file_name.rpartition(".")[2].lower() for file in split.files}
     for batch in batches:
@@ -227,17 +227,17 @@ def without_padding(
 
 
 def _wanted(scan: Scan, table: Any) -> list[Any]:
-    """The fields of pypaimon's `table` that the scan asks for."""
+    """The fields of pypaimon's `table` that the scan selects."""
     return [field for field in table.fields if scan.columns is None or field.name in scan.columns]
 
 
 def _columns(scan: Scan, table: Any) -> list[str]:
-    """Without any column of the files some readers have no rows to count."""
+    """The columns to read, with at least one that the files have: without it some readers return no rows."""
     return table.field_names if scan.columns is None else [*scan.columns, *_counted(table, scan.columns)]
 
 
 def _changed_columns(scan: Scan, splits: Iterable[Any]) -> list[str]:
-    """Each wanted column that a file was written with by another type, as `c, once STRING, is INT`."""
+    """Each wanted column that has another type in a file, as `c, once STRING, is INT`."""
     table = open_table(scan)
     wanted = {field.id: field for field in _wanted(scan, table)}
     columns_changed: dict[str, None] = {}
@@ -251,10 +251,10 @@ def _changed_columns(scan: Scan, splits: Iterable[Any]) -> list[str]:
 
 
 def _counted(table: Any, columns: Collection[str]) -> list[str]:
-    """A column that all files hold, where it may be that none of the `columns` is one.
+    """One column that all files have, if `columns` may have none; otherwise empty.
 
-    With data evolution rows of which no column is asked for that files hold are left out, here as in stock
-    Paimon: a query of a column added since would lose them.
+    With data evolution, pypaimon and stock Paimon leave out rows whose files have none of the selected
+    columns: a query of only a later column would lose them.
     """
     held = [field for field in table.fields if field.name not in table.partition_keys]
     oldest = min(held or table.fields, key=lambda field: int(field.id)).name
@@ -271,7 +271,8 @@ def _builder(scan: Scan, wanted: Iterable[PypaimonCondition]) -> Any:
         builder = builder.with_filter(condition)
     if scan.columns is not None:
         builder = builder.with_projection(_columns(scan, table))
-    # By this option pypaimon writes deletes that its limit counts as rows. Of some files, rows of others.
+    # No limit with this option: pypaimon's limit counts the deletes that it writes with it as rows. Nor for a
+    # part of the files (`only`): the limit counts rows of the others too.
     if scan.limit is not None and scan.only is None and "rowkind.field" not in table.table_schema.options:
         builder = builder.with_limit(scan.limit)
     return builder

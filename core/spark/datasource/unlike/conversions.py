@@ -1,7 +1,7 @@
-"""Values of older files in the type that their column has now, where pypaimon makes others than stock Paimon.
+"""Values of older files that pypaimon converts to the current type of their column unlike stock Paimon.
 
-It converts without a look whether 64 bits of nanoseconds hold a time: 9999-12-31 would become a day of 1816.
-Of a DECIMAL it makes a DOUBLE that is not the nearest one. pyarrow reads texts that stock Paimon does not.
+It doesn't check whether a time fits into 64 bits as nanoseconds: 9999-12-31 would become a day of 1816. It
+converts a DECIMAL to a DOUBLE that is not the nearest one. pyarrow parses texts that stock Paimon refuses.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pypaimon.read.reader import data_file_batch_reader
 
-# In between 64 bits hold all nanoseconds.
+# In these years all nanoseconds fit into 64 bits.
 _FIRST_YEAR, _LAST_YEAR = 1678, 2261
 _YEAR = r"^(?P<year>[0-9]{4})-"
-# Texts that both read.
+# The texts that pyarrow and stock Paimon parse to the same value.
 _WHOLE = r"^[+-]?[0-9]+$"
 _FRACTION = r"^([+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|NaN|[+-]?Infinity)$"
 _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?)?$"
@@ -24,7 +24,7 @@ _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?)?$"
 
 @cache
 def convert_as_stock() -> None:
-    """In this process, for all tables. A value that can't be converted raises `pa.ArrowInvalid`."""
+    """Make pypaimon convert as stock Paimon, or raise `pa.ArrowInvalid`, in this process. Idempotent."""
     usual = data_file_batch_reader.cast_array_for_schema_evolution
 
     def converted(values: Any, kind: Any) -> Any:
@@ -33,7 +33,7 @@ def convert_as_stock() -> None:
         elif pa.types.is_timestamp(kind) and kind.unit == "ns":
             return values.cast(kind, safe=True)
         elif pa.types.is_decimal(values.type) and pa.types.is_float64(kind):
-            # Texts are read as the nearest number.
+            # Via text, because pyarrow parses a text to the nearest number.
             return values.cast(pa.string()).cast(kind)
         return usual(values, kind)
 
@@ -41,7 +41,7 @@ def convert_as_stock() -> None:
 
 
 def _require_read(texts: Any, kind: Any) -> None:
-    """Raises `pa.ArrowInvalid` for a text that stock Paimon reads otherwise as this type, or not at all."""
+    """Raises `pa.ArrowInvalid` for a text that stock Paimon parses differently as this type, or refuses."""
     pattern = _pattern(kind)
     if pattern is None:
         return
