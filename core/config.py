@@ -12,7 +12,7 @@ The file is `$XDG_CONFIG_HOME/paimark/config.toml`:
     spark_conf = { "spark.driver.memory" = "4g" }
     start = "shop.orders"
 
-`tui.app.run` and every command take the `Settings` that come out of it.
+`tui.app.run` and every command take the resulting `Settings`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from core.regular_files import read_regular
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
 _VARIABLES = ("PAIMARK_WAREHOUSE", "PAIMARK_READ_ONLY", "PAIMARK_DEBUG")
-# So a shell may call one of several warehouses.
+# Other variables with this beginning are allowed, for users with several warehouses.
 _OF_USERS = ("PAIMARK_WAREHOUSE_",)
 
 
@@ -43,10 +43,10 @@ class Settings:
 
     `warehouse` is an absolute path or a URI with a scheme, `options` are Paimon catalog options. Both may
     hold secrets, so they are never printed. `context` is the config file's name for it, None for none.
-    `start` is the place that the console opens on, as `core.travel.place` reads it; empty for none. Then,
-    with `resume`, it opens where one left off. `keys` are the keys bound anew, by the ids of their bindings.
-    `flags` are what the command line said, for another context of the same sitting.
-    With `offers_tour` the console asks whether to lead over the demo.
+    `start` is the place that the console opens on, as `core.travel.place` reads it; empty for none. Without
+    it and with `resume`, the console opens at the last place. `keys` are the rebound keys, by the ids of
+    their bindings. `flags` are those of the command line, for another context in the same session. With
+    `offers_tour` the console asks whether to give a tour of the demo.
     """
 
     warehouse: str = field(repr=False)
@@ -112,7 +112,7 @@ class ConfigFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     contexts: dict[str, WarehouseContext] = {}
 
 
-# What an option must be, in words: by its name, else by its kind.
+# The expected values of options in words: by the option's name, else by its type.
 _KINDS = {bool: "true or false, without quotes", dict[str, str]: 'like { "name" = "value" }, each in quotes'}
 _WORDS = {
     "run": "a text in quotes, or a list of them",
@@ -123,13 +123,13 @@ _WORDS = {
 
 
 def config_path(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the config file is looked for, whether or not it exists."""
+    """The path of the config file, whether or not it exists."""
     home = environment.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
     return Path(home) / "paimark" / "config.toml"
 
 
 def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the audit log, the engine's log and histories are kept: `$XDG_STATE_HOME/paimark`.
+    """The directory of the audit log, the engine's log and histories: `$XDG_STATE_HOME/paimark`.
 
     Without the variable it is `~/.local/state/paimark`, on a Mac `~/Library/Application Support/paimark`.
     """
@@ -140,13 +140,13 @@ def state_directory(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where is kept what can be made again: `$XDG_CACHE_HOME/paimark`."""
+    """The directory of files that can be made again: `$XDG_CACHE_HOME/paimark`."""
     home = environment.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return Path(home) / "paimark"
 
 
 def read_config(path: Path) -> ConfigFile:
-    """The config file; an empty one when there is none. Raises `UsageError` naming the path and the fault."""
+    """The config file; an empty one if there is none. Raises `UsageError` naming the path and the fault."""
     try:
         text = read_regular(path).decode()
     except (FileNotFoundError, NotADirectoryError):
@@ -162,7 +162,7 @@ def read_config(path: Path) -> ConfigFile:
         except msgspec.ValidationError as error:
             fault, hint = next(_faults(written), (str(error), ""))
             raise UsageError(f"The config file {path} is not as expected: {fault}", hint) from error
-    # A number of too many digits is a ValueError, as the errors of both libraries are.
+    # A number with too many digits raises a `ValueError`; the errors of both libraries are `ValueError`s too.
     except (ValueError, RecursionError) as error:
         raise UsageError(
             f"The config file {path} is not as expected: {error}",
@@ -171,7 +171,7 @@ def read_config(path: Path) -> ConfigFile:
 
 
 def _faults(written: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What is wrong with the file's tables, and a hint each. Values may be secrets, and are never told."""
+    """The faults in the file's tables, each with a hint. Values may be secrets, and are never shown."""
     contexts, commands = written.get("contexts"), written.get("command")
     for name, each in contexts.items() if isinstance(contexts, dict) else ():
         yield from _of_table(each, WarehouseContext, f"[contexts.{name}]")
@@ -209,7 +209,7 @@ def _of_table(table: Any, kind: type[msgspec.Struct], where: str) -> Iterator[tu
 
 
 def _without_nul(value: dict[str, Any]) -> dict[str, Any]:
-    """The same. Raises `ValueError`: no path, address or option can hold a NUL."""
+    """The value itself. Raises `ValueError`: no path, address or option can contain a NUL."""
     if any("\0" in text for text in _texts(value)):
         raise ValueError("a text in it holds a NUL")
     return value
@@ -228,13 +228,13 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> Settings:
-    """Settle what was asked: flags first, then a named context, the environment, the default context.
+    """Combine the settings: flags first, then a named context, the environment, the default context.
 
-    A context's options go only to its own warehouse, unless it was named with `--context`.
-    Raises `UsageError` when no warehouse was named anywhere.
+    A context's options apply only to its own warehouse, unless it was named with `--context`.
+    Raises `UsageError` when no warehouse was named.
     """
     keep_secrets(flags.warehouse or "", flags.options, flags.spark_conf)
-    # A script's variable that is not set must not lead to another warehouse than the one meant.
+    # An unset variable of a script must not lead to another warehouse than the intended one.
     for word in ("warehouse", "context"):
         if (given := getattr(flags, word)) is not None and not given.strip():
             raise UsageError(f"--{word} is empty", "Is the variable set that it comes from?")
@@ -273,7 +273,7 @@ def load_settings(flags: Flags, environment: Mapping[str, str] = os.environ) -> 
 
 
 def read_only_environment(environment: Mapping[str, str] = os.environ) -> bool:
-    """Whether PAIMARK_READ_ONLY is on. A word that is neither yes nor no is refused, never guessed."""
+    """Whether PAIMARK_READ_ONLY is on. Raises `UsageError` for a word that is neither yes nor no."""
     _require_names(environment)
     word = environment.get("PAIMARK_READ_ONLY", "").strip().lower()
     if word not in TRUE_WORDS | FALSE_WORDS:
@@ -282,9 +282,9 @@ def read_only_environment(environment: Mapping[str, str] = os.environ) -> bool:
 
 
 def _require_names(environment: Mapping[str, str], own: tuple[str, ...] = _OF_USERS) -> None:
-    """Raises `UsageError` for a variable that is meant as one of ours: PAIMARK_READONLY refuses nothing.
+    """Raises `UsageError` for a misspelled variable of Paimark: PAIMARK_READONLY would refuse nothing.
 
-    What begins with one of `own` is the user's.
+    Variables that begin with one of `own` belong to the user.
     """
     for name in environment:
         if name.upper().startswith("PAIMARK_") and name not in _VARIABLES and not name.startswith(own):
@@ -310,7 +310,7 @@ def _context(config: ConfigFile, name: str | None, path: Path) -> WarehouseConte
 
 
 def full_address(warehouse: str) -> str:
-    """An absolute path, `~` resolved, or the URI as it is."""
+    """An absolute path, `~` resolved, or the URI unchanged."""
     if warehouse.startswith("file:"):
         return os.path.abspath("/" + warehouse.removeprefix("file:").lstrip("/"))
     if "://" in warehouse:

@@ -1,7 +1,7 @@
-"""Whether a store keeps the conditions of a write: of many creators of one file, does one win?
+"""Whether a store keeps the conditions of writes: if several writers create one file, does one win?
 
-Some stores take a condition and ignore it, others look first and then write. Nothing but a race tells. So
-before the first change to a store several writers create the same scratch file at once, a few times over.
+Some stores accept a condition and ignore it, others check first and then write. Only a race shows that. So
+before the first change to a store several writers create the same scratch file at once, a few times.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from core.errors import FileMissing, Refused
 from core.storage.files import DirectoryEntry
 
-# Scratch files lie below this directory of the warehouse, each race's in one of its own.
+# Scratch files are below this directory of the warehouse, those of each race in a directory of its own.
 SCRATCH = ".paimark-scratch"
 _UUID, _FILE = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), re.compile(r"race-\d{1,3}")
 _ABANDONED_AFTER = 24 * 3600 * 1000
@@ -26,19 +26,19 @@ _ADVICE = (
 
 
 class Raced(Protocol):
-    """The calls of a store that are raced. Paths are relative to the warehouse."""
+    """The calls of a store that a race uses. Paths are relative to the warehouse."""
 
     @property
     def uri(self) -> str: ...
 
     def put_new(self, path: str, data: bytes) -> bool:
-        """Create a file under the condition that there is none; whether the store says that it did."""
+        """Create a file on the condition that there is none; return whether the store says that it did."""
 
     def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
-        """Replace a file under the condition that it has this etag; None where the store can't."""
+        """Replace a file on the condition that it has this etag; None if the store has no such condition."""
 
     def etag_of(self, path: str) -> str | None:
-        """The store's mark of what a file holds; None where it has none."""
+        """The etag of a file; None if it has none."""
 
     def entries(self, directory: str) -> list[DirectoryEntry]: ...
 
@@ -50,7 +50,7 @@ class Raced(Protocol):
 
 
 class Race(NamedTuple):
-    """How often how many writers create one file at once."""
+    """The number of rounds, and of the writers that create one file at once in each."""
 
     rounds: int
     writers: int
@@ -61,13 +61,13 @@ QUICK, THOROUGH = Race(3, 4), Race(8, 8)
 
 
 class Conditions(NamedTuple):
-    """The result of the races. `fault` is why no change is safe there, empty where all held."""
+    """The result of the races. `fault` says why no change is safe there; empty if there is no fault."""
 
     race: Race
     fault: str = ""
 
     def require(self, uri: str) -> None:
-        """Raises `Refused` where the store does not keep conditions."""
+        """Raises `Refused` if the store does not keep conditions."""
         if self.fault:
             raise Refused(f"{uri} can't be changed safely: {self.fault}", _ADVICE)
 
@@ -111,7 +111,7 @@ def _fault(store: Raced, paths: list[str], writers: int) -> str:
 
 
 def _winners(store: Raced, path: str, writers: int) -> list[bytes]:
-    """The contents written by those who were told that they created the file."""
+    """The contents written by the writers that were told that they created the file."""
     start = threading.Barrier(writers)
 
     def create(number: int) -> bytes | None:
@@ -120,7 +120,7 @@ def _winners(store: Raced, path: str, writers: int) -> list[bytes]:
         try:
             return data if store.put_new(path, data) else None
         except FileMissing:
-            # The store says that another was faster, and has no file.
+            # The store says that another writer was faster, but has no file.
             return None
 
     with ThreadPoolExecutor(writers) as threads:
@@ -128,7 +128,7 @@ def _winners(store: Raced, path: str, writers: int) -> list[bytes]:
 
 
 def _stale_fault(store: Raced, path: str) -> str:
-    """Whether the store replaces a file though it is no more what the writer last saw."""
+    """The fault of replacing a file that has changed since the writer saw it; empty if there is none."""
     seen = store.etag_of(path)
     store.replace(path, b"another")
     if seen is not None and store.put_over(path, b"late", seen):
@@ -144,7 +144,7 @@ class Proofs:
         self._lock = threading.Lock()
 
     def require(self, key: str, uri: str, look: Callable[[], Conditions]) -> None:
-        """Raises `Refused` where the store named by `key` does not keep conditions."""
+        """Raises `Refused` if the store named by `key` does not keep conditions."""
         if key in self._held:
             return
         with self._lock:

@@ -1,4 +1,4 @@
-"""From an address and Paimon's options to a file system of fsspec's, with time limits and without caches."""
+"""Open an fsspec file system from an address and Paimon's options, with time limits and without caches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PACKAGES = {
     **dict.fromkeys(_AZURE, "paimark[azure]"),
     "oss": "paimark[oss]",
 }
-# The part before the @ of other addresses is for their clients.
+# In other addresses the part before the @ belongs to their clients.
 _WITHOUT_PASSWORDS = _WITH_BUCKETS | {"hdfs"}
 
 
@@ -48,14 +48,14 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
 
         return open_hdfs(location, shown, options)
     arguments, kind = _other(uri, scheme, options)
-    # fsspec knows of this name whether or not it looked for adlfs' own list of them.
+    # fsspec knows this scheme whether or not it has read adlfs' own list of schemes.
     address = f"abfs://{location}" if scheme in _AZURE else uri
     filesystem, root = _connect(address, arguments, _PACKAGES.get(scheme, ""), shown)
     return kind(filesystem, root, shown)
 
 
 def _written(scheme: str) -> str:
-    """The hint how an address is written."""
+    """The hint that shows how to write an address."""
     if scheme in _AZURE:
         return f"Write it as {_WHOLE_AZURE}."
     where = "namenode:8020" if scheme == "hdfs" else "bucket"
@@ -65,7 +65,7 @@ def _written(scheme: str) -> str:
 def _other(
     uri: str, scheme: str, options: Mapping[str, str]
 ) -> tuple[dict[str, object], Callable[[Any, str, str], Files]]:
-    """What the store's client takes, and what becomes of it with the path and the shown address."""
+    """The arguments of the store's client, and the class to call with it, the path and the shown address."""
     if scheme in _GOOGLE:
         from core.storage.clouds.google import GoogleFiles
         from core.storage.clouds.google_options import google_arguments
@@ -81,13 +81,13 @@ def _other(
         from core.storage.clouds.alibaba_options import alibaba_arguments
 
         return alibaba_arguments(options), AlibabaFiles
-    # Files in this process's own memory are no store that others write to.
+    # Files in this process's own memory have no other writers.
     is_memory = scheme == "memory"
     return {}, partial(RemoteFiles, can_create=is_memory, must_prove=not is_memory)
 
 
 def _require_no_passwords(uri: str) -> None:
-    """Raises `UsageError` where a client would take a password for a part of the name, or pass over it."""
+    """Raises `UsageError` if a client would take a password for a part of the name, or ignore it."""
     for part in uri.split("::"):
         scheme = part.partition("://")[0].lower()
         if scheme in _WITHOUT_PASSWORDS and (owner_of(part) or asked_secrets(part)):
@@ -98,7 +98,7 @@ def _require_no_passwords(uri: str) -> None:
 
 
 def _connect(uri: str, arguments: Mapping[str, object], package: str, shown: str) -> tuple[Any, str]:
-    """fsspec's file system and the path in it. `shown` is what errors call it."""
+    """fsspec's file system and the path in it. `shown` is its name in errors."""
     from fsspec.core import url_to_fs
 
     try:
@@ -113,7 +113,7 @@ def _connect(uri: str, arguments: Mapping[str, object], package: str, shown: str
         if uri.partition("://")[0] in _AZURE:
             hint = f"Name the account: {_WHOLE_AZURE}, or AZURE_STORAGE_ACCOUNT_NAME and _KEY."
         raise UsageError(f"{shown} can't be opened: {error}", hint) from error
-    # The edge to other people's clients: each store's library has a family of errors of its own.
+    # The edge to foreign clients: each store's library has its own family of errors.
     except Exception as error:
         raise unavailable(shown, error) from error
     return filesystem, root

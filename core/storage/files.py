@@ -13,19 +13,19 @@ from core.errors import FileMissing, Unavailable
 
 
 class Denied(Unavailable):
-    """The store is there, and does not let this user: what lies beside may be open to them."""
+    """The store answers, but denies this user access; neighbouring paths may be open to the user."""
 
 
 class Unanswered(Unavailable):
-    """No answer came to a write: it may be done now, later, or never."""
+    """A write got no answer: it may be done already, be done later, or never."""
 
 
 class DirectoryEntry(NamedTuple):
     """One directory entry. `size` is in bytes, 0 for a directory.
 
-    `modified` is when the file was written (epoch ms), 0 for a directory and where the store does not tell.
-    Of a symbolic link all but `is_link` tells of what it leads to.
-    `etag` is the store's own mark of what the file holds, None where a listing does not tell it.
+    `modified` is when the file was written (epoch ms), 0 for a directory or if the store does not provide it.
+    For a symbolic link, everything but `is_link` describes its target. `etag` is the store's mark of the
+    file's content, None if a listing does not provide it.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Files(Protocol):
 
     @property
     def uri(self) -> str:
-        """Where the warehouse is, as pypaimon and Spark take it; never with credentials."""
+        """The warehouse's address as pypaimon and Spark take it; never with credentials."""
 
     def entries(self, directory: str) -> list[DirectoryEntry]:
         """The entries of a directory in no particular order; none when it does not exist.
@@ -56,7 +56,7 @@ class Files(Protocol):
         """The names in a directory in no particular order, as cheaply as the store can."""
 
     def etags(self, directory: str) -> dict[str, str | None]:
-        """As `names`, each with the etag of the file where the same listing tells it."""
+        """As `names`, each with the file's etag if the same listing provides it."""
 
     def read(self, path: str) -> bytes:
         """The whole file. Raises `FileMissing`, and `Corrupt` for a file that can't be metadata:
@@ -65,57 +65,57 @@ class Files(Protocol):
         """
 
     def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
-        """The files in the order asked, many in flight; None for one that does not exist.
+        """The files in the given order, read in parallel; None for one that does not exist.
 
-        A file for which `read` raises `Corrupt` comes empty: one such file must not hide all others, and no
-        reader takes it for metadata.
+        A file for which `read` raises `Corrupt` comes as empty bytes: one such file must not hide all others,
+        and no reader accepts empty bytes as metadata.
         """
 
     def exists(self, path: str) -> bool:
-        """Whether a file (not a directory) is there."""
+        """Whether a file (not a directory) exists."""
 
     def size(self, path: str) -> int | None:
         """Bytes of a file; None when it does not exist."""
 
     def links(self, directories: Iterable[str]) -> list[str]:
-        """The paths of symbolic links to directories that lie in these; none where a store has no links."""
+        """The paths of symbolic links to directories within these; empty if the store has no links."""
 
     def create(self, path: str, data: bytes) -> bool:
-        """Write a new file, whole or not at all, making its directories.
+        """Write a new file, completely or not at all, and create its directories.
 
-        False, and nothing written, when the path already exists: of many concurrent creators one wins.
+        Returns False, and writes nothing, if the path exists: of several concurrent creators one succeeds.
         """
 
     def replace(self, path: str, data: bytes) -> None:
         """Write or overwrite a file; a reader sees the old or the new bytes, never a part."""
 
     def delete(self, path: str) -> None:
-        """Remove a file, or a link itself; nothing happens when it does not exist."""
+        """Remove a file, or a link itself. Idempotent."""
 
     def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
-        """Remove a file whose bytes are one's own; nothing happens when it does not exist, or has others.
+        """Remove a file if its bytes are one's own; does nothing if it does not exist or has other bytes.
 
-        Where the store keeps such a condition, the request removes nothing else either that came into its
-        place, however late it is carried out.
+        If the store supports such a condition, the request never removes a later file at the path either,
+        however late the store carries it out.
         """
 
     def prune(self, directory: str) -> None:
-        """Remove the directory, and those below it, as far as they hold no file.
+        """Remove the directory, and those below it, as far as they contain no files.
 
-        A branch whose files were deleted must not stay behind as empty directories: stock orphan cleaning
-        then fails for the whole table. Nothing to do where a store has no directories.
+        A branch whose files were deleted must not remain as empty directories: stock orphan cleaning would
+        fail for the whole table. Does nothing if a store has no directories.
         """
 
 
 def delete_if_own(files: Files, path: str, is_own: Callable[[bytes], bool]) -> None:
-    """`Files.delete_own` of a store that has no conditions for it."""
+    """`Files.delete_own` for a store without conditional deletion."""
     data = read_if_there(files, path)
     if data is not None and is_own(data):
         files.delete(path)
 
 
 def read_if_there(files: Files, path: str) -> bytes | None:
-    """The whole file, None when it does not exist. Raises `Corrupt` as `Files.read`."""
+    """The whole file; None if it does not exist. Raises `Corrupt` as `Files.read`."""
     try:
         return files.read(path)
     except FileMissing:

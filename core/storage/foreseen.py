@@ -1,4 +1,4 @@
-"""A warehouse as it will be: some files are gone, and others are there. For plans that follow other plans."""
+"""A warehouse as it will be, without some files and with some new ones, for plans that follow other plans."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from core.storage.files import DirectoryEntry, Files
 
 
 class Foreseen:
-    """Implements `Files` for reading alone: a call that writes raises `AssertionError`.
+    """Implements `Files` for reading only: a call that writes raises `AssertionError`.
 
-    `gone` are paths of files, and of directories with all below them; `made` are new files with their bytes.
+    `gone` are paths of files, and of directories with everything below; `made` maps new files to their bytes.
     """
 
     def __init__(self, inner: Files, gone: Iterable[str], made: Mapping[str, bytes]) -> None:
@@ -20,7 +20,7 @@ class Foreseen:
         self._made = dict(made)
 
     def further(self, gone: Iterable[str], made: Mapping[str, bytes]) -> Foreseen:
-        """As it will be when these are gone and made as well."""
+        """The warehouse after these further changes."""
         return Foreseen(self._inner, self._gone.union(gone), {**self._made, **made})
 
     @property

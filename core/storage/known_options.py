@@ -1,8 +1,8 @@
-"""The catalog options of stores that a client of ours, or pypaimon, obeys.
+"""The catalog options of stores that a client of Paimark, or pypaimon, obeys.
 
-The names of most stores are few, and known. Open by nature are Hadoop's settings, which the client of HDFS
-takes whatever they are called, and those of Jindo for `oss://`: of these only the beginning is known, and a
-misspelled rest is not told. Azure's may end in an account's name.
+The names of most stores are few and known. Two sets are open: Hadoop's settings, which the client of HDFS
+takes under any name, and those of Jindo for `oss://`. Of these only the prefix is known, so a misspelled rest
+goes unnoticed. Azure's may end in an account's name.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _S3_NAMES = frozenset(
         *("connection-ssl-enabled", "connection-establish-timeout", "connection-timeout"),
     }
 )
-# Who reads HDFS, where no ticket of `kinit` says so.
+# The identity that reads HDFS, unless a ticket of `kinit` provides it.
 PRINCIPAL, KEYTAB = "security.kerberos.login.principal", "security.kerberos.login.keytab"
-# Where Hadoop's own files are, where HADOOP_CONF_DIR does not say so.
+# The directory of Hadoop's own files, unless HADOOP_CONF_DIR names it.
 CONF_DIR = "hdfs.conf-dir"
-# As pypaimon and the clients spell them.
+# The spellings of pypaimon and the clients.
 SPELLED = (
     *("s3.endpoint", "s3.access-key", "s3.secret-key", "s3.region", "s3.path.style.access"),
     *("fs.s3.accessKeyId", "fs.s3.accessKeySecret", "fs.s3.securityToken"),
@@ -51,7 +51,7 @@ SPELLED = (
     *("local-cache.enabled", "local-cache.dir", "local-cache.max-size", "local-cache.block-size"),
     *("local-cache.whitelist", "resolving-file-io.enabled"),
 )
-# What this package itself looks at among a catalog's options.
+# The catalog options that Paimark itself reads.
 VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION = "paimark.verify-wait", "paimark.recover-wait"
 LOCK_ENABLED, METASTORE = "lock.enabled", "metastore"
 _OWN = (VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION, LOCK_ENABLED, METASTORE)
@@ -69,26 +69,26 @@ _OPEN = {"hdfs": _HADOOP, "viewfs": _HADOOP, "oss": _JINDO}
 
 
 def is_known(option: str, warehouse: str) -> bool:
-    """Whether somebody obeys the option, or may: `warehouse` tells whose client there is.
+    """Whether a client obeys the option, or may; `warehouse` tells which client is used.
 
-    Only S3's are taken in capital letters as well: other clients would pass over them.
+    Only S3's are accepted in capital letters too: other clients would ignore them.
     """
     scheme = warehouse.partition("://")[0].lower()
     if option in _KNOWN or s3_name(option) in _S3_NAMES or option.startswith(_OPEN.get(scheme, ())):
         return True
-    # Anywhere, as one session may read several stores.
+    # For any warehouse, because one session may read several stores.
     return f"{option}.".startswith(_OF_ACCOUNTS)
 
 
 def require_known(options: Iterable[str], warehouse: str) -> None:
-    """Raises `UsageError` naming a catalog option that nobody obeys."""
+    """Raises `UsageError` naming a catalog option that no client obeys."""
     for option in options:
         if option not in _OWN and not is_known(option, warehouse):
             raise UsageError(f"There is no storage or catalog option {option}", _hint(option))
 
 
 def _hint(option: str) -> str:
-    # Only now: it takes time to load.
+    # Imported late, because it takes time to load.
     from difflib import get_close_matches
 
     known = {name.lower(): name for name in (*SPELLED, *_OWN)}
@@ -100,7 +100,7 @@ def _hint(option: str) -> str:
 
 
 def s3_name(option: str) -> str:
-    """`s3.path.style.access` and `fs.s3a.path-style-access` are both `path-style-access`; "" for others."""
+    """The common name of S3's spellings: `path-style-access` for `s3.path.style.access`; "" for others."""
     name = option.lower()
     for prefix in S3_PREFIXES:
         if name.startswith(prefix):

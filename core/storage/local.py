@@ -16,7 +16,7 @@ from core.storage.no_follow import parent_directory
 from core.storage.paths import checked, checked_directory, is_plain, no_warehouse
 
 _READ_BYTES = 1 << 16
-# A named pipe in a file's place must not be waited for, nor a terminal taken.
+# Opening must not block on a named pipe in a file's place, nor acquire a terminal.
 _READ_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG})
 _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
@@ -190,7 +190,7 @@ def _entry(item: os.DirEntry[str]) -> DirectoryEntry:
         status = item.stat()
         return DirectoryEntry(item.name, False, status.st_size, status.st_mtime_ns // 1_000_000, is_link)
     except FileNotFoundError:
-        # Deleted since it was listed, or a link to nowhere.
+        # Deleted after the listing, or a dangling link.
         return DirectoryEntry(item.name, False, 0, is_link=is_link)
 
 
@@ -199,7 +199,7 @@ def _read_whole(path: str, directory: int | None) -> bytes:
     try:
         descriptor = os.open(path, _READ_FLAGS, dir_fd=directory)
     except OSError as error:
-        # A socket, or a device that is not there.
+        # A socket, or a device that does not exist.
         raise NotMetadata("is no regular file") if error.errno == errno.ENXIO else error from None
     try:
         status = os.fstat(descriptor)
@@ -208,7 +208,7 @@ def _read_whole(path: str, directory: int | None) -> bytes:
                 raise IsADirectoryError(errno.EISDIR, "is a directory")
             raise NotMetadata("is no regular file")
         require_small(status.st_size)
-        # One byte more, so that one call sees the end as well.
+        # One byte more, so that one call also sees the end of the file.
         data = os.read(descriptor, status.st_size + 1)
         if len(data) == status.st_size:
             return data
@@ -251,7 +251,7 @@ def _sync_directory(descriptor: int) -> None:
 
 
 def _remove_if_empty(name: str, parent: int) -> None:
-    """A link to a directory is not one, and stays."""
+    """Remove an empty directory. A link to a directory is not one, and stays."""
     try:
         os.rmdir(name, dir_fd=parent)
     except OSError as error:

@@ -1,6 +1,6 @@
-"""The way to a file that is to be written or deleted, on which no link inside a table is followed.
+"""Open the directory of a file to write or delete, without following a link inside a table.
 
-Each directory is opened relative to the one above, so that nobody can put a link in its place meanwhile.
+Each directory is opened relative to its parent, so that no process can put a link in its place meanwhile.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 
 from core.errors import Refused
 
-# A warehouse's owner may keep a database or a table on another disk, by a link. What lies in a table was
-# written by users of the table, who need not be allowed to change anything else.
+# A warehouse's owner may put a database or a table on another disk by a link. Users of a table can write
+# links into it, and need not be allowed to change files outside it.
 _MAY_BE_LINKS = 2
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 
@@ -41,7 +41,7 @@ def parent_directory(root: str, path: str, *, making: bool = False) -> Iterator[
 
 
 def link_in_the_way(path: str) -> Refused:
-    """The link at `path` is in the way of a change."""
+    """The refusal of a change because of the link at `path`."""
     return Refused(
         f"{path} is a link: nothing is changed through it",
         "Put the directory itself in its place, or remove the link.",
@@ -56,7 +56,7 @@ def _below(descriptor: int, directories: list[str], depth: int, *, making: bool)
     try:
         return os.open(name, _DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
     except OSError as error:
-        # Systems differ in which of the two they say of a link.
+        # Systems differ in which of the two errors they return for a link.
         if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(name, descriptor):
             raise link_in_the_way("/".join(directories[: depth + 1])) from error
         raise

@@ -1,4 +1,4 @@
-"""From a warehouse's address to its files."""
+"""Open a warehouse's files from its address."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.storage.option_values import require_options
 
-# S3 and its like take a request whose time is at most a quarter of an hour off their own. A minute more lies
-# between a process's last sign of life and its last request at most. Google's says nothing of the kind.
+# S3-like stores accept a request whose time differs by up to 15 minutes from theirs. One minute more is the
+# longest time between a process's last sign of life and its last request. Google documents no such limit.
 _LATE_SECONDS = 16 * 60.0
 _NEVER_LATE = ("file:", "hdfs:", "memory:")
 _NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
@@ -22,7 +22,7 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     """The files of the warehouse at `uri`: a local path or `file://`, else a store that fsspec knows.
 
     `options` are Paimon's catalog options (`s3.endpoint`, `s3.access-key`, ...). Touches neither disk nor
-    network. Raises `UsageError` for an option that nobody obeys, or of a value that is none.
+    network. Raises `UsageError` for an unknown option or an invalid value.
     """
     if not uri.strip():
         raise UsageError("No warehouse is named", "Give a path or an address: `paimark WAREHOUSE`.")
@@ -39,15 +39,15 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
 
 
 def lateness(uri: str) -> float:
-    """For how many seconds a store may still carry out a request that its client has given up.
+    """The seconds in which a store may still carry out a request that its client has given up.
 
-    HDFS does not: what is renamed too late has been deleted before.
+    HDFS needs none: a file that is renamed too late has been deleted before.
     """
     return _LATE_SECONDS if "://" in uri and not uri.startswith(_NEVER_LATE) else 0.0
 
 
 def require_conditions(files: Files) -> None:
-    """Before much is written that a commit is to name: raises `Refused` where no commit is safe."""
+    """Before large writes for a commit: raises `Refused` if no commit is safe on this store."""
     if "://" in files.uri:
         from core.storage.remote import RemoteFiles
 
@@ -56,9 +56,9 @@ def require_conditions(files: Files) -> None:
 
 
 def options_for_others(files: Files, options: Mapping[str, str]) -> dict[str, str]:
-    """The options, and what their client found in the environment or a profile, where others do not look.
+    """The options, plus those that their client found in places where other clients do not look.
 
-    May hold secrets. Nothing is asked of a store.
+    May hold secrets. Sends no request to a store.
     """
     if "://" not in files.uri:
         return dict(options)

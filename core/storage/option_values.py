@@ -1,4 +1,4 @@
-"""Which values the catalog options of stores take. A value that is none is refused, and never guessed at."""
+"""The values that catalog options of stores take. An invalid value is refused, never guessed at."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _YES_NO = frozenset(
         LOCK_ENABLED,
     }
 )
-# In capital letters, as each client takes them in any.
+# In capital letters; the clients ignore case.
 _WORDS = {
     "fs.azure.fns.account.service.type": ("BLOB", "DFS"),
     "hdfs.client.impl": ("NATIVE", "PYARROW"),
@@ -35,31 +35,31 @@ _WORDS = {
     "fuse.mode": ("PVFS", "RAW"),
 }
 _DURATIONS = frozenset({VERIFY_WAIT_OPTION, RECOVER_WAIT_OPTION})
-# By the names that `s3_name` gives.
+# By the names that `s3_name` returns.
 _S3_YES_NO = frozenset({"path-style-access", "connection-ssl-enabled"})
 _S3_MILLISECONDS = frozenset({"connection-establish-timeout", "connection-timeout"})
 _MILLISECONDS = re.compile(r"0*[1-9][0-9]{0,8}\s*(?:ms)?")
-# Names of S3's for the same thing.
+# Different S3 names for the same option.
 _S3_SAME = {"endpoint-region": "region"} | {
     name: names[0] for names in S3_CREDENTIALS.values() for name in names
 }
 
 
 def require_options(options: Mapping[str, str], warehouse: str) -> None:
-    """Raises `UsageError` naming a catalog option that nobody obeys, or that can't be obeyed."""
+    """Raises `UsageError` naming a catalog option that no client obeys, or that can't be obeyed."""
     require_known(options, warehouse)
     require_values(options)
 
 
 def require_values(options: Mapping[str, str]) -> None:
-    """Raises `UsageError` naming an option whose value it can't have, or that another one contradicts."""
+    """Raises `UsageError` naming an option with an invalid value, or one that another option contradicts."""
     of_s3: dict[str, str] = {}
     key, secret, session = (S3_CREDENTIALS[part][0] for part in ("key", "secret", "token"))
     has_keys = any(_S3_SAME.get(s3_name(option)) == key and value for option, value in options.items())
     for option, value in options.items():
         name = _S3_SAME.get(s3_name(option), s3_name(option))
         if name == session and not value and has_keys:
-            # Keys that last have none, and a script may be for both kinds.
+            # Long-lived keys have no session token, and a script may serve both kinds.
             continue
         _require_value(option, value)
         if name:
@@ -80,12 +80,12 @@ def require_values(options: Mapping[str, str]) -> None:
 
 
 def is_yes(value: str) -> bool:
-    """What an option that is true or false says."""
+    """The value of an option that is true or false."""
     return value.strip().lower() == "true"
 
 
 def _meant(name: str, value: str) -> str:
-    """The one of several spellings of a value of S3's that says the same."""
+    """A canonical form for the spellings of an S3 value."""
     said = value.strip()
     if name in _S3_YES_NO:
         return said.lower()
@@ -97,7 +97,7 @@ def _meant(name: str, value: str) -> str:
 def _require_value(option: str, value: str) -> None:
     name, on_s3 = option.lower(), s3_name(option)
     if not value.strip():
-        # It would be as if it were not given: another identity's, or another store.
+        # The client would ignore it, and use another identity or another store.
         raise UsageError(f"{option} is empty", "Is the variable set that it comes from?")
     if (name in _YES_NO or on_s3 in _S3_YES_NO) and value.strip().lower() not in ("true", "false"):
         raise UsageError(f"{option} is true or false, not {value}")

@@ -1,4 +1,4 @@
-"""Make the same call for many things, many in flight: one after the other takes hours on a slow store."""
+"""Make the same call for many items in parallel: one after the other takes hours on a slow store."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 IN_FLIGHT = 32
-# A pool is worth starting for more than a handful.
+# A thread pool is worth starting for more than a few.
 _FEW = 4
 
 
 def each_of(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """The results in the order of the items; never more of them are held than are in flight.
+    """The results in the order of the items; it holds no more of them than are in flight.
 
-    The first error is raised when its turn comes.
+    The first error is raised at its item's turn.
     """
     left = iter(items)
     first = list(islice(left, _FEW))
@@ -35,6 +35,6 @@ def each_of(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
                 yield ahead.popleft().result()
                 ahead.extend(pool.submit(call, item) for item in islice(left, 1))
         finally:
-            # After an error or an interrupt: what has not begun is not wanted any more.
+            # After an error or an interrupt, calls that have not begun are cancelled.
             for unfinished in ahead:
                 unfinished.cancel()

@@ -1,4 +1,4 @@
-"""Which paths a store accepts: relative, inside the warehouse, and printable."""
+"""The paths that a store accepts: relative, inside the warehouse, and printable."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 from core.errors import NotFound, Refused
 
-# A part that is `..`, `.` or empty, an absolute path, a backslash, a control character, or what is not UTF-8.
+# A part that is `..`, `.` or empty, an absolute path, a backslash, a control character, or invalid UTF-8.
 _HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\\ud800-\udfff]")
 
 
@@ -18,20 +18,20 @@ def checked(path: str) -> str:
 
 
 def is_inside(path: str) -> bool:
-    """Whether `checked` takes the path."""
+    """Whether `checked` accepts the path."""
     return _HOSTILE.search(path) is None
 
 
 def is_plain(name: str) -> bool:
-    """Whether one part of a path needs no closer look: a test cheap enough for 100,000 names."""
+    """Whether one part of a path needs no further check: a test that is fast enough for 100,000 names."""
     return name.isprintable() and "\\" not in name and name not in ("", ".", "..")
 
 
 def checked_directory(path: str) -> str:
-    """As `checked`, and the empty path is the warehouse itself."""
+    """As `checked`, but accepts the empty path, which is the warehouse itself."""
     return checked(path) if path else path
 
 
 def no_warehouse(uri: str) -> NotFound:
-    """The one sentence for an address with nothing behind it."""
+    """The error for an address without a warehouse."""
     return NotFound(f"There is no warehouse at {uri}", "Check the address, or make one: `paimark demo`.")

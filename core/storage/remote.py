@@ -1,4 +1,4 @@
-"""A warehouse on an object store or HDFS, over fsspec: one request a file, many in flight."""
+"""A warehouse on an object store or HDFS, over fsspec: one request per file, many in parallel."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ from core.storage.remote_errors import is_missing, is_passing, is_refusal, unava
 IN_FLIGHT = 32
 INTERRUPTED = "Interrupted before the store had answered"
 _DEADLINE_SECONDS = 10.0
-# fsspec asks for all the pages of a listing in one call.
+# fsspec requests all pages of a listing in one call.
 LISTING_SECONDS = 60.0
-# What a write may take on top: slow enough for a bad link.
+# A write may take longer, at this rate, which allows for a slow link.
 _BYTES_A_SECOND = 250_000
-# What the loop of a client that can wait for many may take on top.
+# The additional time for the event loop of an asynchronous client.
 _LOOP_SECONDS = 1.0
-# Files asked for ahead of the reader: enough to keep every connection busy, few enough to hold in memory.
+# Files requested ahead of the reader: enough to keep every connection busy, few enough to hold in memory.
 _CHUNK = 128
 _CHUNKS_AHEAD = 2
 _TRIES_AGAIN = 4
 
-# A file's bytes, None for one that is missing, or why it was not read.
+# A file's bytes, None for a missing file, or the reason why it was not read.
 ReadResult = bytes | None | NotMetadata
 
 
 class RemoteFiles:
     """Implements `Files` for any fsspec file system; stores with calls of their own derive from it.
 
-    `filesystem` is fsspec's object, its listing cache off. `can_create` says that its
-    `pipe_file(mode="create")` is one conditional request: fsspec's own fall-back looks first and then writes,
-    and two creators can both win. `must_prove`: whether the store keeps such a condition is unknown until
-    writers raced for it. `deadline` is how many seconds a call may take that moves no file's bytes.
+    `filesystem` is fsspec's object, with its listing cache off. `can_create`: its `pipe_file(mode="create")`
+    is one conditional request; fsspec's own fallback checks first and then writes, so two creators can both
+    win. `must_prove`: whether the store keeps such a condition is unknown until writers have raced for it.
+    `deadline` is the number of seconds for a call that transfers no file contents.
     """
 
     def __init__(
@@ -71,15 +71,15 @@ class RemoteFiles:
 
     @property
     def filesystem(self) -> Any:
-        """fsspec's, for others that read from the same store."""
+        """fsspec's file system, for other readers of the same store."""
         return self._filesystem
 
     def found_options(self) -> dict[str, str]:
-        """What the client found for itself, as catalog options that other clients know. Asks no store."""
+        """What the client found by itself, as catalog options for other clients. Sends no request."""
         return {}
 
     def options_for_others(self, options: Mapping[str, str]) -> dict[str, str]:
-        """The catalog options, and what the client found where others do not look. May hold secrets."""
+        """The catalog options, plus those that only this client found. May hold secrets."""
         return self.found_options() | dict(options)
 
     def entries(self, directory: str) -> list[DirectoryEntry]:
@@ -136,12 +136,12 @@ class RemoteFiles:
         return self.put_new(path, data)
 
     def require_conditions(self) -> None:
-        """Raises `Refused` where the store does not keep the conditions of writes, or may not."""
+        """Raises `Refused` if the store does not keep the conditions of writes, or may not."""
         if self.must_prove:
             PROOFS.require(self._store, self._uri, self._first_look)
 
     def race(self, race: Race) -> Conditions:
-        """Let writers race for scratch files, to learn whether the store keeps conditions."""
+        """Let writers race for scratch files, to find out whether the store keeps conditions."""
         if not self._can_create:
             return Conditions(race, "it has no way to let only one of two writers win")
         return raced(self, race) if self.must_prove else Conditions(race)
@@ -150,17 +150,17 @@ class RemoteFiles:
         return self.race(QUICK)
 
     def put_new(self, path: str, data: bytes) -> bool:
-        """As `create`, on a store that nobody has proven."""
+        """As `create`, without a proof that the store keeps conditions."""
         full = self._file(path)
         with self._said_plainly(path, writes=True):
             return self._create(full, data)
 
     def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
-        """Replace a file that has this etag; None where the store has no such condition."""
+        """Replace a file that has this etag; None if the store has no such condition."""
         return None
 
     def etag_of(self, path: str) -> str | None:
-        """The store's mark of what a file holds; empty where it has none, None for no file."""
+        """The etag of a file; empty if the store has none, None if there is no file."""
         return "" if self.exists(path) else None
 
     def replace(self, path: str, data: bytes) -> None:
@@ -193,7 +193,7 @@ class RemoteFiles:
         entries = []
         for item in self._call("ls", full, detail=True, deadline=LISTING_SECONDS):
             name = item["name"].rstrip("/")
-            # The listing of a file is that file; and some stores list a directory's own marker.
+            # The listing of a file is the file itself; and some stores list a directory's own marker.
             if name.lstrip("/") != full.lstrip("/"):
                 is_directory = item["type"] == "directory"
                 size = 0 if is_directory else item["size"] or 0
@@ -226,7 +226,7 @@ class RemoteFiles:
         self._call("rm_file", full, writes=True)
 
     def _patience(self, data: bytes) -> float:
-        """How many seconds a write of them may take."""
+        """The number of seconds that a write of this data may take."""
         return self._deadline + len(data) / _BYTES_A_SECOND
 
     def _call(
@@ -237,16 +237,16 @@ class RemoteFiles:
         writes: bool = False,
         **named: object,
     ) -> Any:
-        """One of the file system's methods."""
+        """Call one of the file system's methods."""
         if not self._filesystem.async_impl:
             return getattr(self._filesystem, method)(*arguments, **named)
         asked = getattr(self._filesystem, f"_{method}")(*arguments, **named)
         return self._answer(asked, deadline or self._deadline, writes=writes)
 
     def _answer(self, asked: Awaitable[Any], seconds: float, *, writes: bool = False) -> Any:
-        """What a client says that can wait for many, given up in time: some wait for ever.
+        """The answer of an asynchronous client, with a time limit: some clients wait for ever.
 
-        What writes is waited for though somebody presses ctrl+c: it can't be taken back once it is sent.
+        A write is awaited even after ctrl+c, because it can't be taken back once it is sent.
         """
         answer = asyncio.run_coroutine_threadsafe(asyncio.wait_for(asked, seconds), self._filesystem.loop)
         until = time.monotonic() + seconds + _LOOP_SECONDS
@@ -265,12 +265,12 @@ class RemoteFiles:
         return f"{self._root}/{checked_directory(path)}" if path else self._root
 
     async def _get(self, full: str) -> bytes:
-        """A whole file, from a client that can wait for many. Raises `NotMetadata`."""
+        """Read a whole file with an asynchronous client. Raises `NotMetadata`."""
         data: bytes = await self._filesystem._cat_file(full)
         return data
 
     def _get_in_thread(self, full: str) -> bytes:
-        """As `_get`, from other clients."""
+        """As `_get`, with a synchronous client."""
         data: bytes = self._filesystem.cat_file(full)
         return data
 
@@ -300,7 +300,7 @@ class RemoteFiles:
                         return await self._get(path)
                     except NotMetadata as error:
                         return error
-                    # The clients' families of errors again; all but two kinds go on to the caller.
+                    # The clients' own families of errors; all but two kinds are passed to the caller.
                     except Exception as error:
                         if self._is_missing(error):
                             return None
@@ -332,7 +332,9 @@ class RemoteFiles:
                 yield from threads.map(read, chunk)
 
     def _is_missing(self, error: BaseException) -> bool:
-        """Whether the store says that there is no such file: one of this machine's may be missing."""
+        """Whether the store says that there is no such file; a missing local file of the client does not
+        count.
+        """
         return is_missing(error)
 
     @contextmanager
@@ -341,7 +343,7 @@ class RemoteFiles:
             yield
         except (PaimarkError, NotMetadata):
             raise
-        # The edge to other people's clients: each store's library has a family of errors of its own.
+        # The edge to foreign clients: each store's library has its own family of errors.
         except Exception as error:
             if self._is_missing(error):
                 raise FileMissing(path) from error
@@ -352,8 +354,8 @@ class RemoteFiles:
 
 
 def _stop_after(answer: Future[Any], seconds: float, interrupt: KeyboardInterrupt) -> NoReturn:
-    """Stop once a write is answered. Raises the interrupt, and where no answer comes why: nobody may take
-    back what the store may still do. A second ctrl+c does not wait.
+    """Stop once a write is answered. Raises the interrupt; without an answer it raises the error instead,
+    because nothing may be taken back that the store may still do. A second ctrl+c does not wait.
     """
     try:
         answer.result(max(seconds, 0))
@@ -367,7 +369,7 @@ def _stop_after(answer: Future[Any], seconds: float, interrupt: KeyboardInterrup
 
 
 def _modified(item: Mapping[str, Any]) -> int:
-    """When a file was written (epoch ms), under whichever name the client tells it."""
+    """When a file was written (epoch ms), under any of the clients' names for it."""
     for name in ("mtime", "last_modified", "LastModified", "created"):
         match item.get(name):
             case datetime() as moment:

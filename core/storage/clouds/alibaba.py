@@ -1,4 +1,4 @@
-"""Alibaba's OSS over ossfs: read, and never written."""
+"""Alibaba's OSS over ossfs: it is read, never written."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from core.storage.conditions import Conditions, Race
 from core.storage.remote import RemoteFiles
 
-# It warns of an endpoint that is not given, and fails without one as well.
+# Without an endpoint it only warns, and fails anyway.
 logging.getLogger("ossfs").setLevel(logging.CRITICAL)
 
 
 class AlibabaFiles(RemoteFiles):
-    """Takes no change: there is no server to try on whether two writers can both win."""
+    """Refuses changes: without a server to test, it is unknown whether two writers can both win."""
 
     def __init__(self, filesystem: Any, root: str, uri: str) -> None:
         super().__init__(filesystem, root, uri, can_create=False, must_prove=True)

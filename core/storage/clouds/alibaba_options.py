@@ -13,6 +13,6 @@ OPTIONS = {
 
 
 def alibaba_arguments(options: Mapping[str, str]) -> dict[str, object]:
-    """For ossfs. Names are taken in any case."""
+    """The arguments for ossfs. Option names are accepted in any case."""
     known = {option.lower(): argument for option, argument in OPTIONS.items()}
     return {known[name.lower()]: value for name, value in options.items() if name.lower() in known}

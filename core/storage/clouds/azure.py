@@ -12,22 +12,22 @@ from core.storage.files import DirectoryEntry
 from core.storage.limits import require_small
 from core.storage.remote import LISTING_SECONDS
 
-# Of what a directory is a blob of its own, in an account with a hierarchical namespace.
+# The metadata of a blob that is a directory, in an account with a hierarchical namespace.
 _DIRECTORY = "hdi_isfolder"
-# adlfs itself tells directories by this.
+# adlfs itself recognizes directories by this.
 _FILE = {"is_directory": "false"}
-# Azure's words for a condition that does not hold. A lease, or a container that goes, is another conflict.
+# Azure's codes for a failed condition. A lease, or a container being deleted, is a different conflict.
 _EXISTS = ("BlobAlreadyExists", "ConditionNotMet", "PathAlreadyExists")
 _MISSING = 404
-# The client waits a quarter of a minute before it tries again, and whoever asks has less patience.
+# The client waits 15 seconds before it tries again, which is too long for a person.
 _AT_ONCE = {"retry_total": 0, "connection_timeout": 5}
 
 
 class AzureFiles(MarkedFiles):
-    """Creates under `If-None-Match: *`. adlfs would list a directory's neighbours too."""
+    """Creates with `If-None-Match: *`. Lists by itself: adlfs lists a directory's neighbours too."""
 
     def found_options(self) -> dict[str, str]:
-        """By the environment: the account and its credentials, as catalog options."""
+        """From the environment: the account and its credentials, as catalog options."""
         return found_account(self._filesystem)
 
     def _list(self, full: str) -> list[DirectoryEntry]:
@@ -54,7 +54,7 @@ class AzureFiles(MarkedFiles):
         return None if _is_directory(properties) else int(properties["size"])
 
     async def _properties(self, full: str) -> Any:
-        """Azure's own of a blob."""
+        """Azure's properties of a blob."""
         async with self._blob(full) as blob:
             with _said_as_missing(full):
                 return await blob.get_blob_properties(**_AT_ONCE)
@@ -81,7 +81,7 @@ class AzureFiles(MarkedFiles):
         async with self._blob(full) as blob:
             try:
                 await blob.upload_blob(data, overwrite=overwrite, metadata=metadata, **_AT_ONCE)
-            # azure.core's errors, whose library is not imported for their types.
+            # Errors of azure.core, which is not imported for their types.
             except Exception as error:
                 if _code(error) in _EXISTS:
                     raise FileExistsError(full) from error
@@ -130,6 +130,6 @@ def _said_as_missing(full: str) -> Iterator[None]:
 
 
 def _code(error: BaseException) -> str:
-    """Azure's word for an error; empty for others."""
+    """Azure's code for an error; empty for other errors."""
     code = getattr(error, "error_code", None) or ""
     return str(getattr(code, "value", code))

@@ -1,6 +1,6 @@
-"""An account of Azure's, from catalog options or the environment, as Hadoop and as adlfs name its parts.
+"""An Azure account from catalog options or the environment, with the names of Hadoop and of adlfs.
 
-An option may end in the account's name, with or without its host: it is for that account alone.
+An option may end in the account's name, with or without its host: it then applies to that account only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CLIENT_ID, CLIENT_SECRET, CLIENT_ENDPOINT = (
 )
 AUTH_TYPE, PROVIDER = "fs.azure.account.auth.type", "fs.azure.account.oauth.provider.type"
 ENDPOINT, HTTPS = "fs.azure.abfs.endpoint", "fs.azure.always.use.https"
-# Hadoop asks the store which of two protocols to speak, unless it is told by these.
+# Hadoop asks the store which of two protocols to use, unless these options tell it.
 IS_HIERARCHICAL, PROTOCOL = "fs.azure.account.hns.enabled", "fs.azure.fns.account.service.type"
 OPTIONS = (KEY, SAS, CLIENT_ID, CLIENT_SECRET, CLIENT_ENDPOINT, AUTH_TYPE, PROVIDER)
 WHOLE_OPTIONS = (ENDPOINT, HTTPS, IS_HIERARCHICAL, PROTOCOL)
@@ -30,7 +30,7 @@ _SIGN_IN = "https://login.microsoftonline.com/{tenant}/oauth2/token"
 
 @dataclass(frozen=True, slots=True)
 class AzureAccount:
-    """`options` are by the names above, without an account's name. `name` is empty where none is known."""
+    """`options` are by the names above, without an account's name. `name` is empty if none is known."""
 
     name: str = ""
     host: str = HOST
@@ -42,7 +42,7 @@ class AzureAccount:
 
 
 def account_of(uri: str, options: Mapping[str, str]) -> AzureAccount:
-    """The account that the address or, where it has none, an option names. Raises `UsageError`."""
+    """The account that the address or, if it has none, an option names. Raises `UsageError`."""
     name, host = _named_by(uri)
     own = {key: value for key, value in options.items() if _option(key)}
     if not name:
@@ -59,7 +59,7 @@ def account_of(uri: str, options: Mapping[str, str]) -> AzureAccount:
 
 
 def sign_in(account: AzureAccount) -> str:
-    """`SharedKey`, `SAS` or `OAuth`; empty where nothing is given to sign in with. Raises `UsageError`."""
+    """`SharedKey`, `SAS` or `OAuth`; empty if no credentials are given. Raises `UsageError`."""
     given = account.options
     likely = (kind for kind, needed in _AUTH_TYPES.items() if needed[0] in given)
     kind = given.get(AUTH_TYPE) or next(likely, "")
@@ -69,7 +69,7 @@ def sign_in(account: AzureAccount) -> str:
 
 
 def azure_arguments(account: AzureAccount) -> dict[str, object]:
-    """As adlfs takes it; what is not given it looks for in the environment."""
+    """The arguments for adlfs, which looks in the environment for what is missing."""
     given = account.options
     arguments: dict[str, object] = {}
     if account.name:
@@ -88,9 +88,9 @@ def azure_arguments(account: AzureAccount) -> dict[str, object]:
 
 
 def found_account(filesystem: Any) -> dict[str, str]:
-    """What adlfs was told, or found in the environment, as catalog options that Hadoop knows as well.
+    """What adlfs was given, or found in the environment, as catalog options that Hadoop knows as well.
 
-    Empty where it signs in by what Hadoop can't: the Azure command line, or a machine's identity.
+    Empty if it signs in by a way that Hadoop lacks: the Azure command line, or a machine's identity.
     """
     parts = dict(
         part.split("=", 1) for part in (filesystem.connection_string or "").split(";") if "=" in part
@@ -107,14 +107,14 @@ def found_account(filesystem: Any) -> dict[str, str]:
         found[CLIENT_ENDPOINT] = _SIGN_IN.format(tenant=filesystem.tenant_id)
     endpoint = urlsplit(parts.get("BlobEndpoint", ""))
     if endpoint.path.strip("/") == name:
-        # An emulator's, where the account is a part of the path.
+        # An emulator's endpoint, with the account as a part of the path.
         found[ENDPOINT] = endpoint.netloc
         found[HTTPS] = str(endpoint.scheme == "https").lower()
     return {option: value for option, value in found.items() if value}
 
 
 def _named_by(uri: str) -> tuple[str, str]:
-    """Account and host of `abfss://container@account.host/path`; empty and the usual one for none."""
+    """Account and host of `abfss://container@account.host/path`; without one, empty and the usual host."""
     authority = uri.partition("://")[2].partition("/")[0]
     _, is_whole, host = authority.partition("@")
     account, _, rest = host.partition(".")
@@ -122,7 +122,7 @@ def _named_by(uri: str) -> tuple[str, str]:
 
 
 def _option(key: str) -> str:
-    """Which of the names above an option has; empty for none."""
+    """The name above that an option has; empty for none."""
     return next((each for each in (*OPTIONS, *WHOLE_OPTIONS) if f"{key}.".startswith(f"{each}.")), "")
 
 
@@ -146,7 +146,7 @@ def _require_known(kind: str, given: Mapping[str, str]) -> None:
 
 
 def _connection(account: AzureAccount, endpoint: str) -> str:
-    """Of an endpoint of one's own, as emulators have it, where the account is a part of the path."""
+    """The connection string for a custom endpoint, as emulators have it, with the account in the path."""
     protocol = "http" if account.is_http else "https"
     parts = {
         "DefaultEndpointsProtocol": protocol,

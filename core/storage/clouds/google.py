@@ -8,15 +8,15 @@ from core.storage.clouds.google_options import ENDPOINT, TYPE, UNSIGNED
 from core.storage.clouds.marked import WRITER, MarkedFiles
 
 _GOOGLE = "https://storage.googleapis.com"
-# It writes tracebacks of errors that it raises as well.
+# It logs tracebacks of errors that it also raises.
 logging.getLogger("gcsfs").setLevel(logging.CRITICAL)
 
 
 class GoogleFiles(MarkedFiles):
-    """Creates under `ifGenerationMatch=0`: the request fails where the object has any generation."""
+    """Creates with `ifGenerationMatch=0`: the request fails if the object has any generation."""
 
     def found_options(self) -> dict[str, str]:
-        """By the environment: the endpoint of an emulator, and whether requests go without credentials."""
+        """From the environment: the endpoint of an emulator, and whether requests go without credentials."""
         found = {}
         if (endpoint := self._filesystem._location) != _GOOGLE:
             found[ENDPOINT] = endpoint

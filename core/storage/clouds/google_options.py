@@ -1,4 +1,4 @@
-"""Catalog options of Google's, as gcsfs names them."""
+"""Catalog options of Google's storage, as gcsfs names them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ KEYFILE = "fs.gs.auth.service.account.json.keyfile"
 PROJECTS = ("gcs.project-id", "fs.gs.project.id")
 TOKEN = "gcs.access-token"
 TYPE = "fs.gs.auth.type"
-# Its values that both clients know.
+# The values that both clients know.
 DEFAULT, BY_FILE, UNSIGNED = "APPLICATION_DEFAULT", "SERVICE_ACCOUNT_JSON_KEYFILE", "UNAUTHENTICATED"
 _TOKENS = {DEFAULT: "google_default", UNSIGNED: "anon"}
 
 
 def google_arguments(options: Mapping[str, str]) -> dict[str, object]:
-    """For gcsfs. Raises `UsageError` for a way to sign in that it has no word for, or that lacks its file."""
+    """The arguments for gcsfs. Raises `UsageError` for a sign-in that gcsfs lacks, or that lacks its file."""
     arguments: dict[str, object] = {}
     for name in PROJECTS:
         if name in options:
@@ -30,7 +30,7 @@ def google_arguments(options: Mapping[str, str]) -> dict[str, object]:
 
 
 def sign_in(options: Mapping[str, str]) -> str:
-    """Which of the three ways the options name; empty for none. Raises `UsageError`."""
+    """Which of the three ways to sign in the options name; empty for none. Raises `UsageError`."""
     keyfile, token = options.get(KEYFILE, ""), options.get(TOKEN, "")
     kind = options.get(TYPE, BY_FILE if keyfile else "").upper()
     if kind and kind not in (*_TOKENS, BY_FILE):
@@ -46,6 +46,6 @@ def sign_in(options: Mapping[str, str]) -> str:
 
 
 def _token(options: Mapping[str, str]) -> str:
-    """A token, a file of keys, or a word of gcsfs'; empty where it looks for itself."""
+    """A token, a key file, or a word of gcsfs; empty if gcsfs searches by itself."""
     kind = sign_in(options)
     return options.get(TOKEN, "") or options.get(KEYFILE, "") or _TOKENS.get(kind, "")

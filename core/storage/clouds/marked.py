@@ -1,4 +1,4 @@
-"""Files that say who wrote them, so that a create whose answer was lost is not taken for another's."""
+"""Files with a mark of their writer, so that a create with a lost answer is not taken for another's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from core.storage.remote import RemoteFiles
 from core.storage.remote_errors import is_missing
 
-# The name under which the mark lies with an object. Azure takes letters and digits alone.
+# The metadata name of the mark. Azure accepts only letters and digits.
 WRITER = "paimarkwrite"
 
 
@@ -19,7 +19,7 @@ class MarkedFiles(RemoteFiles):
         super().__init__(filesystem, root, uri, can_create=True, must_prove=True)
 
     def _is_missing(self, error: BaseException) -> bool:
-        # The system's own errors are of files of this machine, as one with a token.
+        # Errors with an errno are about local files, such as a token's.
         return is_missing(error) and getattr(error, "errno", None) is None
 
     def _create(self, full: str, data: bytes) -> bool:
@@ -31,9 +31,9 @@ class MarkedFiles(RemoteFiles):
         return True
 
     def _put_marked(self, full: str, data: bytes, mark: str) -> None:
-        """Create the object, with its mark, on condition that there is none: else `FileExistsError`."""
+        """Create the object, with its mark, if there is none; else raise `FileExistsError`."""
         raise NotImplementedError
 
     def _mark_of(self, full: str) -> str:
-        """The mark of who wrote the object; empty where another program did, and where there is none."""
+        """The mark of the object's writer; empty if another program wrote it, or there is no object."""
         raise NotImplementedError

@@ -15,10 +15,10 @@ from core.storage.remote_errors import unavailable
 
 
 class HdfsFiles(RemoteFiles):
-    """Files are written beside their place and then renamed to it, which the NameNode does whole."""
+    """Files are written beside their place and then renamed to it; the NameNode renames atomically."""
 
     def __init__(self, filesystem: Any, root: str, uri: str, login: tuple[str, str] | None) -> None:
-        """`login` is a principal and its keytab; None where tickets of `kinit` say who this is."""
+        """`login` is a principal and its keytab; None if a ticket of `kinit` provides the identity."""
         super().__init__(filesystem, root, uri, can_create=True)
         self._login = login
 
@@ -79,7 +79,7 @@ def open_hdfs(location: str, shown: str, options: Mapping[str, str]) -> HdfsFile
 
 
 def _login(options: Mapping[str, str]) -> tuple[str, str] | None:
-    """Raises `UsageError` for the one without the other."""
+    """The principal and keytab, if given. Raises `UsageError` for one without the other."""
     principal, keytab = options.get(PRINCIPAL), options.get(KEYTAB)
     if bool(principal) != bool(keytab):
         there, other = (PRINCIPAL, KEYTAB) if principal else (KEYTAB, PRINCIPAL)

@@ -1,6 +1,6 @@
-"""HDFS by its own protocol: no Java, and the two renames that files are created and replaced with.
+"""HDFS by its own protocol: no Java, and the two renames by which files are created and replaced.
 
-The NameNode carries out each rename whole: one refuses a name that is taken, the other takes it over.
+The NameNode carries out each rename atomically: one fails if the name is taken, the other replaces it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cached_property
 from io import RawIOBase
 from typing import Any
 
-# The library's other client, the asynchronous one, can stop for ever when it is collected.
+# The library's other client, the asynchronous one, can hang for ever when it is collected.
 from hdfs_native import Client, FileStatus, WriteOptions
 
 from core.figures import size
@@ -23,14 +23,14 @@ from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 from core.storage.limits import require_small
 
 _CONNECT_SECONDS = 5.0
-# The NameNodes of a name service that are not there are given up in about ten seconds.
+# Unreachable NameNodes of a name service are given up in about ten seconds.
 _PATIENCE = {"dfs.client.failover.max.attempts": "4", "dfs.client.failover.sleep.base.millis": "300"}
 _DEFAULT_PORT = 8020
 _PREFIX = "hdfs.config."
 _HADOOPS_OWN = ("dfs.", "fs.", "hadoop.", "ipc.", "io.")
-# Until a block that was just written is reported: 3 seconds.
+# Waits for a block that was just written to be reported: 3 seconds.
 _WAITS = (0.1, 0.2, 0.4, 0.8, 1.5)
-# Before a request whose answer was lost is sent again, which takes a new connection.
+# Waits before a request with a lost answer is sent again, over a new connection.
 _LOST = (0.1, 0.4)
 
 
@@ -40,9 +40,9 @@ class HdfsClient:
     async_impl = False
 
     def __init__(self, host: str, options: Mapping[str, str]) -> None:
-        """`host` may have a port, or be a name service; empty is the default of Hadoop's own files.
+        """`host` may have a port, or be a name service; empty means the default of Hadoop's own files.
 
-        Raises `RuntimeError` and `ValueError` for what can't be one.
+        Raises `RuntimeError` and `ValueError` for an invalid host.
         """
         self._host = host
         try:
@@ -50,13 +50,13 @@ class HdfsClient:
         except (RuntimeError, ValueError):
             if not host or ":" in host:
                 raise
-            # Neither a name service nor a port: Hadoop's own default.
+            # Neither a name service nor a host with a port: add Hadoop's default port.
             self._host = f"{host}:{_DEFAULT_PORT}"
             self._unused = _connected(self._host, options)
 
     @cached_property
     def _client(self) -> Client:
-        # The library would try for minutes where nobody answers.
+        # The library would try for minutes if no server answers.
         host, _, port = self._host.rpartition(":")
         if port.isdigit():
             socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
@@ -73,8 +73,8 @@ class HdfsClient:
             reader = self._client.read(path)
             require_small(len(reader))
             data = reader.read()
-            # Of a block that no DataNode has, or has reported yet, the client reads nothing and says nothing;
-            # of a file that was just closed it may not even count it.
+            # For a block that no DataNode has, or has reported yet, the client silently reads nothing; for a
+            # file that was just closed it may not even count the block.
             whole = len(reader) or self._client.get_file_info(path).length
             if len(data) == whole:
                 return data
@@ -96,7 +96,7 @@ class HdfsClient:
         self._put(path, data, overwrite=True)
 
     def prune(self, directory: str) -> None:
-        """Remove directories that hold nothing, the deepest first: one that gets a file meanwhile stays."""
+        """Remove empty directories, the deepest first; a directory that gets a file meanwhile stays."""
         with suppress(FileNotFoundError):
             directories = [each.path for each in self._client.list_status(directory, True) if each.isdir]
             for path in sorted([*directories, directory], key=len, reverse=True):
@@ -107,7 +107,7 @@ class HdfsClient:
                         raise
 
     def _put(self, path: str, data: bytes, *, overwrite: bool) -> None:
-        """Write beside the path, under a name as Paimon gives its temporary files, and rename."""
+        """Write beside the path, under a name like Paimon's temporary files, and rename."""
         directory, _, name = path.rpartition("/")
         written = f"{directory}/.{name}.{uuid.uuid4()}"
         try:
@@ -119,34 +119,34 @@ class HdfsClient:
             raise
 
     def _write(self, path: str, data: bytes) -> None:
-        # Nobody else has this name: what is there was made by a request whose answer was lost.
+        # No other process has this name: an existing file was made by a request with a lost answer.
         options = WriteOptions(create_parent=True, overwrite=True)
         writer = self._client.create(path, options)
         try:
             with writer:
                 writer.write(data)
         finally:
-            # The library leaves it open to Python, which would end it again when it lets go of it, and from
-            # 3.13 on prints what that fails with.
+            # The library leaves it open to Python, which would close it again when it is collected, and which
+            # prints the error of that from 3.13 on.
             RawIOBase.close(writer)
 
     def _rename(self, written: str, path: str, data: bytes, *, overwrite: bool) -> None:
         try:
             self._client.rename(written, path, overwrite)
         except FileNotFoundError:
-            # It was renamed by a request whose answer was lost.
+            # A request with a lost answer renamed it.
             if self.cat_file(path) != data:
                 raise
 
 
 def _until_answered(call: Callable[[], object]) -> None:
-    """Ask again where the answer was lost: the client does not by itself. `call` must be idempotent."""
+    """Repeat a call with a lost answer, which the client does not do by itself. `call` must be idempotent."""
     for seconds in _LOST:
         try:
             call()
             return
         except OSError as error:
-            # What the NameNode says has a type of its own.
+            # Errors from the NameNode have a type of their own.
             if type(error) is not OSError:
                 raise
         time.sleep(seconds)
@@ -173,7 +173,7 @@ def _info(status: FileStatus) -> dict[str, Any]:
 
 
 def _settings(options: Mapping[str, str]) -> dict[str, str]:
-    """Hadoop's settings among Paimon's catalog options, as pypaimon takes them."""
+    """Hadoop's settings among Paimon's catalog options, selected as by pypaimon."""
     own = {name: value for name, value in options.items() if name.startswith(_HADOOPS_OWN)}
     prefixed = {
         name.removeprefix(_PREFIX): value for name, value in options.items() if name.startswith(_PREFIX)

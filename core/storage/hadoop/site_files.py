@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def site_settings(directories: Iterable[str], names: Iterable[str]) -> dict[str, str]:
-    """The settings of the files of these names. None of one that can't be read: its reader says so itself."""
+    """The settings in these files. Unreadable files are skipped: their own readers report them."""
     settings: dict[str, str] = {}
     for path in (Path(directory, name) for directory in directories for name in names):
         with suppress(OSError, ET.ParseError):

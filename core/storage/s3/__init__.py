@@ -1,4 +1,4 @@
 """A warehouse on S3 or a store that speaks like it.
 
-Begin with `s3_options`, what catalog options mean, and `s3_files`.
+Begin with `s3_options`, the meaning of catalog options, and `s3_files`.
 """

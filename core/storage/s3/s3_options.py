@@ -1,6 +1,6 @@
-"""Catalog options of S3 as its clients take them.
+"""Catalog options of S3 in the forms of its clients.
 
-Paimon's own options are few; each client spells them differently, and some pass over what they do not know.
+Paimon has few options; each client spells them differently, and some ignore unknown ones.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from core.storage.remote import IN_FLIGHT
 _CONNECT_SECONDS = 3.0
 _READ_SECONDS = 5.0
 ATTEMPTS = 2
-# As pypaimon spells what a client is told.
+# pypaimon's spellings.
 _ENDPOINT, _REGION, _PATH_STYLE = "s3.endpoint", "s3.region", "s3.path.style.access"
-# Amazon's own programs take it, and botocore another one alone.
+# Amazon's own programs read this variable; botocore reads only another one.
 _REGION_VARIABLE = "AWS_REGION"
 _KEYS = {"key": "s3.access-key", "secret": "s3.secret-key", "token": "s3.session-token"}
-# What these say is among what is told.
+# `options_told` passes these on under other names.
 _SAID_OTHERWISE = frozenset(
     {
         *(name for names in S3_CREDENTIALS.values() for name in names),
@@ -32,7 +32,7 @@ _SAID_OTHERWISE = frozenset(
 
 
 class Found(NamedTuple):
-    """What the client found for itself: empty where it goes to Amazon, and where no region is set."""
+    """What the client found by itself: `endpoint` is empty for Amazon, `region` if none is set."""
 
     endpoint: str
     region: str
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 
 def s3_arguments(options: Mapping[str, str]) -> dict[str, object]:
-    """Paimon's catalog options as s3fs takes them. `option_values` has looked at their values."""
+    """The arguments for s3fs from Paimon's catalog options. `option_values` has checked the values."""
     given = _given(options)
     config: dict[str, object] = {
         "connect_timeout": _seconds(given, "connection-establish-timeout", _CONNECT_SECONDS),
@@ -59,19 +59,19 @@ def s3_arguments(options: Mapping[str, str]) -> dict[str, object]:
 
 
 def has_keys(options: Mapping[str, str]) -> bool:
-    """Whether they say who reads."""
+    """Whether the options contain an access key."""
     return "key" in _keys(_given(options))
 
 
 def options_told(options: Mapping[str, str], found: Found, own_keys: Mapping[str, str]) -> dict[str, str]:
-    """The options under the names that pypaimon's clients know, with what was found for what is not given.
+    """The options under the names that pypaimon's clients know, completed with what was found.
 
-    `own_keys` are `key`, `secret` and `token`, empty where those clients find them by themselves. May hold
+    `own_keys` are `key`, `secret` and `token`, empty if those clients find them by themselves. May hold
     secrets.
     """
     given = _given(options)
     endpoint = _endpoint(given) if "endpoint" in given else found.endpoint
-    # As the client of the metadata has it: a store of one's own seldom answers at bucket.host.
+    # As in the client of the metadata: a custom store seldom answers at bucket.host.
     by_path = given.get("path-style-access") or ("true" if endpoint else "")
     told = {
         _ENDPOINT: endpoint,
@@ -84,7 +84,7 @@ def options_told(options: Mapping[str, str], found: Found, own_keys: Mapping[str
 
 
 def _given(options: Mapping[str, str]) -> dict[str, str]:
-    """The values by the names of `s3_name`."""
+    """The values by the names that `s3_name` returns."""
     return {name: value for option, value in options.items() if (name := s3_name(option))}
 
 
@@ -93,7 +93,7 @@ def _keys(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _endpoint(given: Mapping[str, str]) -> str:
-    """With the scheme that it is spoken to by."""
+    """The endpoint with its scheme."""
     endpoint = given["endpoint"]
     is_secure = is_yes(given.get("connection-ssl-enabled", "true"))
     return endpoint if "://" in endpoint else f"http{'s' * is_secure}://{endpoint}"
@@ -104,7 +104,7 @@ def _region(given: Mapping[str, str]) -> str:
 
 
 def time_limits(options: Mapping[str, str]) -> dict[str, float]:
-    """In seconds, those that are given: `connect` and `read`."""
+    """The time limits that are given, in seconds: `connect` and `read`."""
     given = _given(options)
     names = {"connect": "connection-establish-timeout", "read": "connection-timeout"}
     return {part: _seconds(given, name, 0.0) for part, name in names.items() if name in given}
