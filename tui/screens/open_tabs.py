@@ -39,8 +39,7 @@ class OpenTabs:
 
     def aim(self, target: Target) -> None:
         """Show another table or branch: the pane in view reads it now, the others when they are opened."""
-        for tab in Tab:
-            self._bar.count(tab, "")
+        self.forget_counts()
         for pane in self.panes.values():
             pane.aim(target)
 
@@ -83,6 +82,10 @@ class OpenTabs:
         for tab, count in counts.items():
             if tab != self.current or not self.pane.is_of(self.target):
                 self._bar.count(tab, f"{count:,}")
+
+    def forget_counts(self) -> None:
+        for tab in Tab:
+            self._bar.count(tab, "")
 
     def show_count_of(self, changed: RecordPane[Any]) -> None:
         """Put the number of a pane's rows beside its title."""

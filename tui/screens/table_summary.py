@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 from textual.app import App
 
+from core.errors import NotFound, PaimarkError
 from tui.messages import Say
 from tui.panes.tab_counts import TabCounts, count_tabs
 from tui.screens.next_query import NextQuery
@@ -33,7 +34,7 @@ class TableSummary:
         self._session = session
         self._tabs = tabs
         self._breadcrumb = breadcrumb
-        self._reading: Slot[TabCounts] = Slot(app, "counts", self._take, lambda error: None)
+        self._reading: Slot[TabCounts] = Slot(app, "counts", self._take, self._not_counted)
         # Of a change that died: once a table.
         self._told = ""
         self._say = say
@@ -76,6 +77,13 @@ class TableSummary:
         if interrupted and interrupted != self._told:
             self._say(interrupted, "warn")
         self._told = interrupted
+
+    def _not_counted(self, error: PaimarkError) -> None:
+        """Where there is no such table any more, nothing that was known of it is so still."""
+        if isinstance(error, NotFound):
+            self._tabs.forget_counts()
+            self.show_target()
+            self._breadcrumb.go(replace(self._breadcrumb.location, is_interrupted=False))
 
     def show_engine(self) -> None:
         """Say what Spark does, and how much runs that nobody watches; tell it what may come next."""

@@ -81,6 +81,8 @@ async def test_a_table_dropped_or_made_elsewhere_leaves_and_joins_the_tables(war
         shutil.rmtree(warehouse / "shop.db" / "orders")
         await console.sees("Table shop.orders does not exist")
         await console.loses("  orders")
+        for told in ("Snapshots 5", "4 Tags 1", "MAIN = main"):
+            await console.loses(told)
         create_table(warehouse, "zoo.animals", EVENTS)
         await console.sees("▸ zoo")
 
