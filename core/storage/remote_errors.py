@@ -16,35 +16,36 @@ from core.figures import duration
 from core.storage.files import Denied
 
 _LONGEST_REASON = 200
-# A body that ends early, as aiohttp and botocore name it. The clients try requests again, and not bodies.
+# The errors of aiohttp and botocore for a truncated body. The clients repeat requests, but not bodies.
 _BROKEN_OFF = ("ClientPayloadError", "IncompleteRead", "IncompleteReadError", "ResponseStreamingError")
-# What Azure's client is answered by a store that is overloaded.
+# The status codes of an overloaded Azure store.
 _BUSY = (429, 500, 503)
 _NOT_IMPLEMENTED = 501
 _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
-# What botocore says before the words of a store.
+# The prefix that botocore puts before a store's message.
 _OPERATION = re.compile(r"^An error occurred \(\w+\) when calling the \w+ operation(?: \([^)]*\))?: (?=\S)")
-# Where a Java exception's message ends; some clients print it with its escapes.
+# The stack trace after a Java exception's message; some clients print it with its escapes.
 _JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
-# How the client of HDFS prints an error: its kind, for one of the NameNode's the class, and then the words.
+# The prefix of errors of the HDFS client: the kind, for an error of the NameNode the class, before the
+# message.
 _OF_HDFS = re.compile(r'^[A-Z]\w+\((?:"[\w.$]+", |GssMajorCodes \{[^}]*\}, \d+, )?"')
-# What Kerberos says before it says what is the matter.
+# Kerberos's general phrases before the actual reason.
 _GSS = re.compile(
     r"(?:No credentials were supplied, or the credentials were unavailable or inaccessible"
     r"|Unspecified GSS failure\. +Minor code may provide more information): (?=\S)"
 )
-# What says the same as the words behind it, and what a library prints of its own insides.
+# A prefix that repeats the message after it, and internals that a library prints.
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 _INSIDES = re.compile(r": \[DatanodeInfoProto \{.*", re.DOTALL)
 _SKEWED = "RequestTimeTooSkewed"
-# Of what clients call a permission that is missing, the words of S3 that are about one file.
+# Clients report several errors as a missing permission; these S3 codes concern a single file.
 _DENIED = ("", "AccessDenied", "AllAccessDisabled", "403")
 
 
 class _Hint(NamedTuple):
-    """What to do about an error with one of these words, in small letters and without spaces.
+    """The hint for an error that contains one of these words, in lower case and without spaces.
 
-    `s3` and `hdfs` end the sentence for users of these.
+    `s3` and `hdfs` are appended to the sentence for users of these stores.
     """
 
     words: str
@@ -90,7 +91,7 @@ _HINTS = (
         s3=": `--option s3.region=...`, `s3.endpoint`",
     ),
     _Hint("timetooskewed clockskew", "Set this machine's clock: a store takes no request of another time"),
-    # What a NameNode does to who does not speak of Kerberos.
+    # The reactions of a NameNode to a client without Kerberos.
     _Hint(
         "simpleauthenticationisnotenabled rpclistenerdisconnected",
         "Where the cluster takes Kerberos tickets, set HADOOP_CONF_DIR to its configuration, and run `kinit`",
@@ -140,39 +141,39 @@ _HINTS = (
 
 
 def is_missing(error: BaseException) -> bool:
-    """Whether the error means that there is no such file. A directory is none."""
+    """Whether the error means that there is no such file. A directory is not a file."""
     return isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError) or (
         isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.ENAMETOOLONG)
     )
 
 
 def is_passing(error: BaseException) -> bool:
-    """Whether to ask again in a moment: the store wants to be asked less often, or a body broke off."""
+    """Whether to try again in a moment: the store asks for fewer requests, or a body was truncated."""
     busy = isinstance(error, OSError) and error.errno == errno.EBUSY
     busy = busy or getattr(error, "status_code", None) in _BUSY
     return busy or type(error).__name__ in _BROKEN_OFF
 
 
 def code_of(error: BaseException) -> str:
-    """S3's own word for an error that s3fs translated; empty when there is none."""
+    """S3's code for an error that s3fs translated; empty if there is none."""
     code: str = _answer(error).get("Error", {}).get("Code", "")
     return code
 
 
 def is_of_s3(error: BaseException) -> bool:
-    """Whether an S3 answered: by a word of its own, or where there was no room for one with its headers."""
+    """Whether the answer came from an S3: it has an S3 code, or for a bare status number S3's headers."""
     headers: Mapping[str, str] = _answer(error).get("ResponseMetadata", {}).get("HTTPHeaders", {})
     code = code_of(error)
     return any(name.startswith("x-amz") for name in headers) if code.isdigit() else code != ""
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether the store said that a write was not done: of any other error that is not known.
+    """Whether the store said that a write was not done. After any other error that is unknown.
 
     A gateway that gave up (502, 504) and an internal error leave it open. So does an overloaded S3 (503,
-    SlowDown): Amazon promises nothing of it, and says it of two writes of one object as well; MinIO says it
+    SlowDown): Amazon guarantees nothing, and also answers so to two writes of one object; MinIO answers so
     when too few of its disks took a write, and some have it. So does every answer to a request that the
-    client sent again: the first may still be carried out.
+    client repeated: the first request may still be carried out.
     """
     about = _answer(error).get("ResponseMetadata", {})
     if about.get("RetryAttempts"):
@@ -182,7 +183,7 @@ def is_refusal(error: BaseException) -> bool:
 
 
 def unavailable(uri: str, error: BaseException) -> Unavailable:
-    """`error` as what a person reads. Names the store, never its credentials or a whole request."""
+    """The error for a person. It names the store, never its credentials or a whole request."""
     said = _JAVA_STACK.sub("", str(error))
     kind = ""
     if of_hdfs := _OF_HDFS.match(said):
@@ -210,7 +211,7 @@ def _answer(error: BaseException) -> Mapping[str, Any]:
 
 
 def _clocks(error: BaseException) -> str:
-    """How far this machine's clock is from the store's, where that is why it takes no request."""
+    """The offset of this machine's clock, if the store refused a request because of it; else empty."""
     if code_of(error) != _SKEWED:
         return ""
     headers = _answer(error).get("ResponseMetadata", {}).get("HTTPHeaders", {})
@@ -222,7 +223,7 @@ def _clocks(error: BaseException) -> str:
 
 
 def hint_for(uri: str, reason: str) -> str:
-    """What to do about an error of these words, on the store at `uri`."""
+    """What to do about an error with these words, on the store at `uri`."""
     plain = reason.lower().replace(" ", "")
     for hint in _HINTS:
         if any(word in plain for word in hint.words.split()):
@@ -232,7 +233,7 @@ def hint_for(uri: str, reason: str) -> str:
 
 
 def _missing_configuration(hint: str) -> str:
-    """Where the hint names Hadoop's configuration, and that is not where it is said to be."""
+    """A sentence if the hint names Hadoop's configuration, and that directory does not exist; else empty."""
     directory = os.environ.get("HADOOP_CONF_DIR", "")
     if "HADOOP_CONF_DIR" not in hint or not directory or os.path.isdir(directory):
         return ""

@@ -1,4 +1,4 @@
-"""The credentials that the client of S3 finds for itself, for clients that look in fewer places."""
+"""The credentials that the S3 client finds by itself, for clients that look in fewer places."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from botocore.credentials import Credentials as Found
 
-# Asked of the machine that reads, which each client does.
+# Credentials of the machine, which each client asks for itself.
 OF_THE_MACHINE = frozenset({"container-role", "iam-role"})
 
 
 def without_questions(session: Any) -> Any:
-    """A session of botocore's, or of aiobotocore's, that asks nobody at the terminal for a code."""
+    """Make a session of botocore or aiobotocore ask nobody at the terminal for a code."""
     make_resolver = session._create_credential_resolver
 
     def resolver() -> Any:
@@ -32,17 +32,17 @@ def _refuse(question: str) -> NoReturn:
 
 
 class Credentials:
-    """Of one warehouse. What ends, as keys of a program or of a role, is asked for again in time."""
+    """The credentials of one warehouse. Those that expire, from a program or a role, are renewed in time."""
 
     def __init__(self) -> None:
         self._found: Found | None = None
 
     def keys(self, but_of: Collection[str]) -> dict[str, str]:
-        """`key`, `secret` and, where there is one, `token` of the environment, a profile or a program.
+        """`key`, `secret` and optionally `token` from the environment, a profile or a program.
 
-        `but_of` are botocore's names of places that the reader looks in as well. Empty for credentials of
-        these, and where there are none. Nothing is asked of a store. Raises what botocore does, and `OSError`
-        for a file that is not there.
+        `but_of` are botocore's names of places in which the reader looks as well. Empty for credentials from
+        these, and if there are none. Sends no request to a store. Raises botocore's errors, and `OSError` for
+        a missing file.
         """
         from botocore.session import Session
 

@@ -20,32 +20,32 @@ from core.storage.remote_errors import code_of, is_missing, is_of_s3, unavailabl
 from core.storage.s3.credentials import OF_THE_MACHINE, Credentials, without_questions
 from core.storage.s3.s3_options import ATTEMPTS, Found, has_keys, options_told
 
-# Where nobody listens Python would print its tracebacks of errors that are raised as well.
+# Without a handler Python would print the library's tracebacks of errors that are also raised.
 logging.getLogger("aiobotocore").addHandler(logging.NullHandler())
 _WRITER = "paimark-write"
-# What S3 says of a condition that does not hold, and of two conditional writes at once.
+# The codes of a failed condition, and of two conditional writes at once.
 _UNMET, _CONFLICT = ("PreconditionFailed", "412"), "ConditionalRequestConflict"
-# How long to wait after each conflict: the other request ends.
+# Seconds to wait after each conflict, for the other request to end.
 _CONFLICT_SECONDS = (0.1, 0.2, 0.4, 0.8)
-# What an S3 that is overloaded says, of MinIO also one that could not write to enough of its disks.
+# The codes of an overloaded S3; of MinIO also if too few of its disks took a write.
 _THROTTLED = ("SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "503")
-# How long to wait after each: the client's own second try comes within one second.
+# Seconds to wait after each: the client's own second try comes within one second.
 _THROTTLED_SECONDS = (0.5, 1.0, 2.0, 4.0)
-# All that is told of a request without a body that is refused.
+# The codes of a refused request whose answer has no body.
 _WITHOUT_REASON = ("400", "403", "404")
-# Known to keep conditions; every other endpoint is raced.
+# Amazon is known to keep conditions; every other endpoint is raced.
 _AMAZON = (".amazonaws.com", ".amazonaws.com.cn")
 
 
 class S3Files(RemoteFiles):
-    """One request for each call."""
+    """Makes one request per call."""
 
     def __init__(self, filesystem: Any, root: str, uri: str) -> None:
         from aiobotocore.session import AioSession
 
         patience = filesystem.config_kwargs["read_timeout"] * ATTEMPTS
         super().__init__(filesystem, root, uri, can_create=True, must_prove=True, deadline=patience)
-        # s3fs tries five times, and five times again around that; the client below tries by itself.
+        # s3fs tries five times, and again five times around that; the client below retries by itself.
         filesystem.retries = 1
         filesystem.session = without_questions(AioSession())
         self._credentials = Credentials()
@@ -58,7 +58,7 @@ class S3Files(RemoteFiles):
         writes: bool = False,
         **named: object,
     ) -> Any:
-        """As every store's, and again while this one is overloaded: a write that is given up is unknown."""
+        """As in every store, repeated while this one is overloaded. A write given up is `Unanswered`."""
         was_throttled = False
         for seconds in (*_THROTTLED_SECONDS, None):
             try:
@@ -67,7 +67,7 @@ class S3Files(RemoteFiles):
                 code = _code(error)
                 if code not in _THROTTLED or seconds is None:
                     if writes and was_throttled and code not in (*_UNMET, _CONFLICT):
-                        # What was asked before may have been done.
+                        # An earlier attempt may have been carried out.
                         told = unavailable(self._uri, error)
                         raise Unanswered(told.message, told.hint) from error
                     raise
@@ -81,7 +81,7 @@ class S3Files(RemoteFiles):
         raise AssertionError("unreachable: the last try returns or raises")
 
     def _list(self, full: str) -> list[DirectoryEntry]:
-        # s3fs's own listing asks a second time, for the parent, whenever there is nothing.
+        # The listing of s3fs sends a second request, for the parent, whenever it finds nothing.
         bucket, _, key = full.partition("/")
         prefix = f"{key}/" if key else ""
         entries: list[DirectoryEntry] = []
@@ -91,7 +91,7 @@ class S3Files(RemoteFiles):
             page = self._call("call_s3", "list_objects_v2", asked)
             for item in page.get("Contents", ()):
                 name = item["Key"][len(prefix) :]
-                # Empty: the marker that some tools leave for a directory.
+                # An empty name is the marker that some tools leave for a directory.
                 if name:
                     modified = int(item["LastModified"].timestamp() * 1000)
                     entries.append(DirectoryEntry(name, False, item["Size"], modified, etag=item.get("ETag")))
@@ -112,13 +112,13 @@ class S3Files(RemoteFiles):
         except OSError as error:
             if self._is_missing(error) or code_of(error) not in _WITHOUT_REASON:
                 raise
-            # The answer to a HEAD has no body: only who asks for a byte is told what is wrong.
+            # The answer to a HEAD has no body; a request for one byte gets the reason.
             self._call("call_s3", "get_object", Bucket=bucket, Key=key, Range="bytes=0-0")
             raise
 
     def _is_missing(self, error: BaseException) -> bool:
-        # Without an answer of S3's it is a file of this machine, as a program that gives keys, or the word of
-        # a proxy that does not find the store.
+        # Without an answer from S3, a local file is missing, such as a program that provides keys, or a proxy
+        # says that it does not find the store.
         return is_missing(error) and is_of_s3(error)
 
     async def _get(self, full: str) -> bytes:
@@ -130,32 +130,35 @@ class S3Files(RemoteFiles):
             return data
 
     def _first_look(self) -> Conditions:
-        # The endpoint that the client found: it may come from the environment or a profile.
+        # Use the endpoint that the client found: it may come from the environment or a profile.
         is_amazon = not self.found().endpoint
         return Conditions(QUICK) if is_amazon and self._can_ask() else self.race(QUICK)
 
     def found(self) -> Found:
-        """By options, the environment or a profile. Asks no store."""
+        """The endpoint, region and sign-in from options, the environment or a profile. Sends no request."""
         meta = self._client.meta
         is_amazon = (urlsplit(meta.endpoint_url).hostname or "").endswith(_AMAZON)
         region = "" if meta.region_name == "aws-global" else meta.region_name or ""
         return Found("" if is_amazon else meta.endpoint_url, region, bool(self._filesystem.anon))
 
     def options_for_others(self, options: Mapping[str, str]) -> dict[str, str]:
-        """Arrow's client knows few ways to credentials, and of a profile not its endpoint."""
+        """As in every store.
+
+        Arrow's client knows few sources of credentials, and no endpoint of a profile.
+        """
         found = self.found()
         own_keys = {} if found.is_anonymous or has_keys(options) else self.own_keys(OF_THE_MACHINE)
         return options_told(options, found, own_keys)
 
     def own_keys(self, but_of: Collection[str]) -> dict[str, str]:
-        """As `Credentials.keys`. Raises `Unavailable` without them: others would find somebody else's."""
+        """As `Credentials.keys`. Raises `Unavailable` on failure: others would find different credentials."""
         with self._said_plainly(""):
             keys = self._credentials.keys(but_of)
         keep_secrets("", keys)
         return keys
 
     def race(self, race: Race) -> Conditions:
-        """Raises `Refused` where the installed client drops the condition by itself."""
+        """As in every store. Raises `Refused` if the installed client drops the condition by itself."""
         if not self._can_ask():
             raise Refused(
                 "The installed S3 client can't write conditionally", "Upgrade it: pip install -U s3fs."
@@ -168,7 +171,7 @@ class S3Files(RemoteFiles):
 
     @property
     def _client(self) -> Any:
-        """botocore's, made when first asked for: options that make no sense are found only then."""
+        """botocore's client, made at first use: only then are invalid options found."""
         with self._said_plainly(""):
             return self._filesystem.s3
 
@@ -197,7 +200,7 @@ class S3Files(RemoteFiles):
 
     def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
         try:
-            # The etag first: the bytes that are one's own are then no newer ones.
+            # Get the etag first: then the bytes that are compared are no older than the etag.
             etag = self.etag_of(path)
             if etag is not None and is_own(self.read(path)):
                 with self._said_plainly(path, writes=True):
@@ -224,7 +227,7 @@ class S3Files(RemoteFiles):
         return f"{self._filesystem.endpoint_url or ''} {super()._store}"
 
     def _create(self, full: str, data: bytes) -> bool:
-        # A put that is repeated because its answer was lost finds its own object: the mark tells.
+        # A put that is repeated because its answer was lost finds its own object; the mark identifies it.
         mark = uuid.uuid4().hex
         for seconds in (*_CONFLICT_SECONDS, None):
             try:
@@ -233,7 +236,7 @@ class S3Files(RemoteFiles):
                 code = _code(error)
                 if code not in (*_UNMET, _CONFLICT):
                     raise
-                # Of a conflict S3 says only that another request for the object was under way.
+                # A conflict only means that another request for the object was in progress.
                 writer = self._written_by(full)
                 if code in _UNMET or writer is not None:
                     return writer == mark
@@ -248,7 +251,7 @@ class S3Files(RemoteFiles):
         )
 
     def _written_by(self, full: str) -> str | None:
-        """The mark of who wrote the object, empty where another program did; None where there is none."""
+        """The mark of the object's writer; empty if another program wrote it; None if there is no object."""
         try:
             mark: str = self._head(full).get("Metadata", {}).get(_WRITER, "")
         except FileNotFoundError as error:
