@@ -45,7 +45,7 @@ def run(words: list[str]) -> int:
     except KeyboardInterrupt as error:
         return _complain("Interrupted", "", INTERRUPTED, error)
     except BrokenPipeError:
-        # The reader of our output has closed it (`| head`).
+        # The reader of the output has closed it (`| head`).
         _give_up_stdout()
         return 0
     except OSError as error:

@@ -6,8 +6,7 @@ from core.errors import Corrupt
 
 # The largest metadata files are manifests, of some megabytes.
 MOST_BYTES = 256 << 20
-# For a data file, unpacked: a block, or the rows that are examined together. Writers make pieces of some
-# megabytes.
+# For a data file, unpacked: a block, or the rows examined together. Writers make pieces of some megabytes.
 AT_ONCE_BYTES = 64 << 20
 
 

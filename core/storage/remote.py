@@ -332,9 +332,7 @@ class RemoteFiles:
                 yield from threads.map(read, chunk)
 
     def _is_missing(self, error: BaseException) -> bool:
-        """Whether the store says that there is no such file; a missing local file of the client does not
-        count.
-        """
+        """Whether the store says that there is no such file; a missing local file does not count."""
         return is_missing(error)
 
     @contextmanager

@@ -26,8 +26,7 @@ _QUERY = re.compile(r"\?[^\s\"']*=[^\s\"']*")
 _OPERATION = re.compile(r"^An error occurred \(\w+\) when calling the \w+ operation(?: \([^)]*\))?: (?=\S)")
 # The stack trace after a Java exception's message; some clients print it with its escapes.
 _JAVA_STACK = re.compile(r"(?:\n|\\n)(?:\t|\\t)at [a-z].*", re.DOTALL)
-# The prefix of errors of the HDFS client: the kind, for an error of the NameNode the class, before the
-# message.
+# The prefix of the HDFS client's errors: the kind, and for an error of the NameNode its class.
 _OF_HDFS = re.compile(r'^[A-Z]\w+\((?:"[\w.$]+", |GssMajorCodes \{[^}]*\}, \d+, )?"')
 # Kerberos's general phrases before the actual reason.
 _GSS = re.compile(
@@ -168,7 +167,7 @@ def is_of_s3(error: BaseException) -> bool:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether the store said that a write was not done. After any other error that is unknown.
+    """Whether the store said that a write was not done; after any other error this is unknown.
 
     A gateway that gave up (502, 504) and an internal error leave it open. So does an overloaded S3 (503,
     SlowDown): Amazon guarantees nothing, and also answers so to two writes of one object; MinIO answers so

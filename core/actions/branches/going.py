@@ -18,9 +18,7 @@ _MARKS = "marks the branch as one that goes"
 
 
 def mark(hold: Hold, root: Root, becomes: str) -> None:
-    """Mark a root before its removal; `becomes`, one word, is its new state or name. `unmarked` takes it
-    back.
-    """
+    """Mark a root before its removal; `becomes` is its new state or name, one word. See `unmarked`."""
     earliest = read_if_there(hold.context.files, root.earliest_hint)
     hold.note(_MARKS, {"earliest": None if earliest is None else earliest.decode(errors="replace")})
     put_before_removal(hold.context.files, root, becomes)

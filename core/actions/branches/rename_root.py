@@ -73,9 +73,7 @@ class RootMove(Change[Undoable]):
         mark(hold, self.source, self.target.label)
 
     def _changed(self) -> dict[str, bytes]:
-        """The files that differ under the new name. A schema that was rewritten meanwhile is copied
-        unchanged.
-        """
+        """The files that differ under the new name. A schema that was rewritten since is copied as it is."""
         swap = self.swap()
         if swap is None:
             return {}

@@ -1,8 +1,7 @@
 """The interface of an exclusive action. `driver` takes the lock, keeps the journal and writes the log.
 
 Until its commit, which is one conditional write, a change only adds files. Before the commit it can be taken
-back, after it it can only be finished. `prepare`, `finish` and `take_back` are idempotent: a recovery runs
-them again.
+back, after it only finished. `prepare`, `finish` and `take_back` are idempotent: a recovery runs them again.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ class ExpireSnapshots(Change[ExpireState]):
         for position, number in enumerate(ids):
             if position % 100 == 0:
                 hold.require()
-            # One after the other: after a gap, a process that makes a tag takes the snapshot below for the
+            # One by one: after a gap, a process that makes a tag would take the snapshot below for the
             # newest.
             files.delete(root.snapshot(number))
         progress(f"deleted {counted(len(ids), 'snapshot')}")

@@ -1,8 +1,7 @@
 """Reference counting: find files reachable only from the references being deleted.
 
 They are the files of these references without the files of the deciding others. If a file of these is
-missing, every manifest of every reference is read. Files are identified by name alone, which errs towards
-keeping.
+missing, every manifest of every reference is read. Files are identified by name alone, to be safe.
 """
 
 from __future__ import annotations
@@ -104,8 +103,7 @@ class FileCount:
         try:
             return self._made(references, everything=everything)
         except Incomplete:
-            # The missing file may have told that a file was deleted long ago, so neighbours can't decide any
-            # more.
+            # The missing file may have recorded an old deletion, so neighbours can't decide any more.
             references = surviving(
                 self._files, self._table, self.to_delete, everything=True, progress=self._progress
             )

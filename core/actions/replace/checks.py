@@ -55,8 +55,7 @@ def require_free(context: Context, takeover: Takeover, replacement: Replacement)
 def require_still(hold: Hold, replacement: Replacement, progress: Progress) -> None:
     """The point of no return: main is as planned, and the branch is too, or has only gone on from there.
 
-    Its jobs keep running, and main gets their commits too. Raises `Refused`, with both states, and
-    `TakenOver`.
+    Its jobs keep running; main gets their commits too. Raises `Refused`, with both states, and `TakenOver`.
     """
     context, table, between = hold.context, hold.table, sides(hold.table, replacement)
     files = context.files

@@ -121,8 +121,7 @@ class ReplaceMain(Change[Replacement]):
         files, between = self.work.files, self._sides
         ids = numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX)
         if between.archive is not None and ids:
-            # Other engines take the table directory for main: hold its expiry until the archive has
-            # everything.
+            # Other engines take the table directory for main: hold its expiry until all is archived.
             hold_expiry(files, between.main, self.work.token, ids[0])
         prepare(hold, self.state, self.work.progress)
 

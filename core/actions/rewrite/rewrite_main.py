@@ -103,9 +103,7 @@ class RewriteMain(Change[S]):
         return None
 
     def follow(self, start: RewriteBase) -> None:
-        """Called when main moved while rows were written. Raises `Refused` if the change can't go on from
-        there.
-        """
+        """Called when main moved while rows were written. Raises `Refused` if the change can't go on."""
         raise Refused(
             f"main of {self.work.table.full_name} moved while its rows were written",
             "Nothing was committed: make a new plan.",
@@ -193,9 +191,7 @@ class RewriteMain(Change[S]):
         return point_of(self.before), lost if self.made is None else point_of(self.made)
 
     def moved_back(self, *, branch: str = "", to: str | None = None) -> Undoable | None:
-        """The undo entry; None if the commit has expired, because main's newest state can't be that commit
-        then.
-        """
+        """The undo entry; None if the commit has expired, and so can't be main's newest snapshot."""
         return None if self.made is None else move_of(self.work, self.root, *self.moved, branch=branch, to=to)
 
     @abstractmethod

@@ -122,8 +122,7 @@ def cut_off(files: Files, cut: Cut) -> int:
         # Others committed while it was half done, and the snapshot `keep` has expired: main can't end there.
         _refuse_merges(files, cut)
         return cut.head
-    # Replaced before they go: engines fail on a hint to a missing snapshot, but not on a hint that is too
-    # low.
+    # Replaced before they go: engines fail on a hint to a missing snapshot, not on one that is too low.
     files.replace(cut.main.latest_hint, str(cut.keep).encode())
     reached = _remove_later(files, cut)
     going = later_tags(files, cut.main, reached, cut.archive)

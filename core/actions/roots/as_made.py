@@ -80,8 +80,7 @@ def log(
             holds=holds(context.files, table, inverse, arguments),
         )
     except NotFound:
-        # Main is another root by now, without the new thing: the operation is done, but an undo can't find
-        # it.
+        # Main is another root by now, without the new thing: it was made, but an undo can't find it.
         entry = None
     operation = Operation(
         number=0,

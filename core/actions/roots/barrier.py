@@ -41,8 +41,7 @@ def put_barrier(files: Files, table: TablePath, main: str) -> None:
 
 
 def put_before_removal(files: Files, root: Root, becomes: str) -> None:
-    """Mark a branch before its removal; `becomes` is its new state or name. The mark goes with it.
-    Idempotent.
+    """Mark a branch before its removal; `becomes` is its new state or name. Idempotent.
 
     A stock orphan cleaning that lists the snapshots from now on fails. It may not know the branch's new name,
     and would take files without a snapshot for orphans. A stock fast-forward begins with the earliest

@@ -1,5 +1,4 @@
-"""Wait for processes that have listed files which are about to go, and read them one by one, skipping gone
-ones.
+"""Wait for processes that have listed files about to go, and read them one by one, skipping missing ones.
 
 An expiry would delete files of a tag that it did not read, and `remove_orphan_files` files of a snapshot.
 """
@@ -37,9 +36,7 @@ def wait_for_readers(context: Context, count: int, what: str, progress: Progress
 
 
 def wait_for_cleanings(context: Context, count: int, progress: Progress) -> None:
-    """Wait in case a stock orphan cleaning has listed this many snapshots, and reads them. Raises
-    `Cancelled`.
-    """
+    """Wait in case a stock orphan cleaning reads `count` snapshots. Raises `Cancelled`."""
     wait_for_readers(context, min(count, _MOST_SNAPSHOTS), "snapshots", progress)
 
 

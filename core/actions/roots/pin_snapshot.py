@@ -152,10 +152,9 @@ def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:
 
 
 def require_whole(context: Context, chosen: ChosenSnapshot, progress: Progress) -> NeededNames | None:
-    """Before a tag is written: check and return every file of the snapshot; None for main's newest, which is
-    whole.
+    """Before a tag is written: check and return every file of the snapshot; None for main's newest.
 
-    Raises `SnapshotLost`.
+    The newest is certainly whole. Raises `SnapshotLost`.
     """
     if _is_surely_whole(context, chosen):
         return None
@@ -222,7 +221,7 @@ def _require_staying(context: Context, root: Root) -> None:
 
 
 def _is_surely_whole(context: Context, chosen: ChosenSnapshot) -> bool:
-    """Never on a branch: its files from before the fork are main's, and main's expiry may delete them."""
+    """False on a branch: its files from before the fork are main's, and main's expiry may delete them."""
     return chosen.root.branch is None and is_newest(context.files, chosen)
 
 

@@ -64,7 +64,7 @@ def state(files: Files, root: Root) -> RootState:
 def held_by(files: Files, root: Root) -> str:
     """A fingerprint of the names of all files of a root, and of its tags, whose content may change.
 
-    A changed snapshot also changes the newest one. Consumers by which Paimark's changes hold expiry do not
+    A changed snapshot also changes the newest one. Consumers that hold expiry for Paimark's changes do not
     count.
     """
     names = [

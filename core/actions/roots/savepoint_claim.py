@@ -120,8 +120,7 @@ def claim_and_tag(
 
 def _claimed_and_tagged(context: Context, chosen: ChosenSnapshot, claim: Claim) -> bool:
     files, table = context.files, chosen.root.table
-    # Until this process may have written the tag, only the claim is its own: others may tag the same
-    # snapshot.
+    # Before this process may have written the tag, it owns only the claim: others may tag the snapshot.
     with undone_on_failure(table, lambda: _drop(context, table, claim), left_if_late(context, table)):
         if not files.create(table.savepoint_claim(claim.id), claim.to_json()):
             return False
@@ -243,8 +242,7 @@ def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: 
     files.delete(path)
     files.delete(tag)
     guard_tags.repair_held(files, table)
-    # Without the record the list's name is unknown; `verify` reports it, and files of the tag alone, as
-    # orphans.
+    # Without the record the list's name is unknown; `verify` lists it and files of the tag as orphans.
     if record is not None:
         files.delete(table.savepoint_file(Savepoint.from_json(record, path).full_manifest_list))
     progress(Remark(f"took back savepoint {savepoint_id}, which nothing needs now"))

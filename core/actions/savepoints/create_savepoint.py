@@ -88,8 +88,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 def require_not_applied(context: Context, plan: Plan) -> None:
     """Check a plan that was made earlier: raises `Refused` if its savepoint exists, or existed.
 
-    A repeated plan of another kind fails by itself. A plan that is applied at once takes whichever id is
-    free.
+    A repeated plan of another kind fails by itself. A plan that is applied at once takes any free id.
     """
     [first, *_] = plan.parts or (plan,)
     planned = first.arguments.get("savepoint") if first.action == ACTION else None

@@ -157,7 +157,8 @@ class UndoReplacement(Change[UndoState]):
     def _has_late(self, hold: Hold, archive: Root) -> bool:
         """Whether the archive got files that the table directory lacks.
 
-        That is noted before the barrier goes: then other engines roll back what is main, and delete its tags.
+        The answer is noted before the barrier goes: then other engines may roll back main and delete its
+        tags.
         """
         files, own, head = self.work.files, self.work.table.root(), self.state.head
         known = self._known_tags(hold)

@@ -79,8 +79,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 def _changed(context: Context, table: TablePath, stacks: Stacks, tokens: list[str]) -> list[Refusal]:
     """Refusals for changes whose thing was changed since: an undo does not delete it.
 
-    `tokens` are in the order of the walk. A thing that an earlier step may restore is checked at its own
-    step.
+    `tokens` are in the order of the walk. A thing that an earlier step may restore is checked later.
     """
     by_token = {each.token: each for each in stacks.undo}
     walked = [by_token[token] for token in tokens if token in by_token]
