@@ -94,7 +94,7 @@ def wait_for_claims(hold: Hold, claims: Claims, progress: Progress) -> None:
 
 
 def note_before_release(hold: Hold) -> None:
-    """Note that a request to end this change may still arrive; it would end the change of the recovery.
+    """Note for a recovery that a request to end this change may still arrive: it would end the next change.
 
     If another step is noted already, no note is needed.
     """

@@ -2,10 +2,10 @@
 
 Most manifests are shared, and most shared ones need not be read. Suppose that every unbroken run of the
 leaving references held a manifest from its first snapshot, that a staying reference holds it too, and that it
-deletes nothing. A file that it adds is in none of their other manifests; so the file stays, unless another of
-them deletes it. All deletions are read. If one names a file whose addition was not read, the shared manifests
-that may add the file and whose other users all delete it are read too. If none of them adds it, a staying
-reference holds the file.
+deletes nothing. A file that it adds is in none of their other manifests; so the file stays, unless that
+staying reference deletes it. All deletions are read. If one names a file whose addition was not read, the
+shared manifests that may add the file and whose other users all delete it are read too. If none of them adds
+it, a staying reference holds the file.
 """
 
 from __future__ import annotations

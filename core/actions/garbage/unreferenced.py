@@ -1,7 +1,8 @@
 """Reference counting: find files reachable only from the references being deleted.
 
-They are the files of these references without the files of the deciding others. If a file of these is
-missing, every manifest of every reference is read. Files are identified by name alone, to be safe.
+They are the files of these references without the files of the deciding others. If a list or manifest of
+these is missing, every manifest of every reference is read. Files are identified by name alone: when unsure,
+keep.
 """
 
 from __future__ import annotations

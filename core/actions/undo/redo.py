@@ -63,7 +63,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
 
 
 def _moved_refusals(context: Context, table: TablePath, undone: Operation) -> list[Refusal]:
-    """After an undo by a commit, main must still be at that commit: a redo ignores later commits."""
+    """After an undo by a commit, main must still be at that commit: a redo would ignore later ones."""
     if undone.now is None:
         return []
     head = choose(context.files, main_root(context.files, table), None)
