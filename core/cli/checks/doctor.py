@@ -16,6 +16,7 @@ from core.actions.roots.guard_tags import mismatches
 from core.actions.roots.pin_snapshot import stock_expiry_warnings
 from core.actions.roots.stray_commits import stray_commits
 from core.actions.savepoints.auto_savepoint import schedule
+from core.actions.savepoints.unprotected import unprotected
 from core.cli.checks.doctor_forks import fork_verdicts
 from core.cli.checks.doctor_readers import on_paper, one_file
 from core.cli.checks.doctor_spark import cluster_has, cluster_needs
@@ -278,9 +279,16 @@ def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
     healths = {savepoint.id: health for savepoint, health in manager.health()}
     kept = sum(health == "ok" for health in healths.values())
     yield Finding("savepoints", "ok", f"{kept} protected by their tags")
+    lacking = unprotected(files, table) if "unprotected" in healths.values() else []
+    repairable = {each.savepoint.id for each in lacking}
     for savepoint_id, health in sorted(healths.items()):
         if health == "unprotected":
             hint = f"Run `paimark recover {table.word}`: it writes the tag again while the files are there."
+            if savepoint_id not in repairable:
+                hint = (
+                    "Its branch or some of its files are gone, so `paimark recover` can't write its tag. "
+                    f"Save its rows if it can be read: VERSION AS OF '{savepoint_tag(savepoint_id)}'."
+                )
             yield Finding("savepoints", "broken", f"Savepoint {savepoint_id} is unprotected", hint)
         elif health == "unverified":
             hint = f"Read it once, whole: VERSION AS OF '{savepoint_tag(savepoint_id)}'."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -209,6 +210,23 @@ def test_doctor_names_what_is_broken_in_a_table(paimark: Paimark, warehouse: Pat
     assert len(broken) == 2
     assert "tag-v2" in broken[0]
     assert "Savepoint 1 is unprotected" in broken[1]
+
+
+def test_doctor_does_not_promise_a_tag_whose_branch_is_gone(paimark: Paimark, warehouse: Path) -> None:
+    table = warehouse / "shop.db" / "orders"
+    words = ("--name", "fix", "--tag", "v2")
+    assert paimark("create-branch", "shop.orders", *words, "--warehouse", warehouse).code == 0
+    rows = {"order_id": [7], "customer": ["c7"], "price": [1.0]}
+    commit(warehouse, "shop.orders$branch_fix", pa.table(rows, schema=ORDERS))
+    assert paimark("create-savepoint", "shop.orders", "--branch", "fix", "--warehouse", warehouse).code == 0
+    # As a stock engine deletes a branch.
+    shutil.rmtree(table / "branch" / "branch-fix")
+    ran = paimark("doctor", "shop.orders", "--warehouse", warehouse, "--output", "json")
+    (broken,) = [row for row in ran.rows if row["state"] == "broken"]
+    assert "can't write its tag" in broken["hint"]
+    assert (
+        paimark("recover", "shop.orders", "--dry-run", "--warehouse", warehouse).out.count("savepoint 1") == 0
+    )
 
 
 def test_doctor_tells_what_protects_savepoints_and_what_does_not(paimark: Paimark, warehouse: Path) -> None:
