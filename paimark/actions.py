@@ -1,4 +1,4 @@
-"""Every action on a table: planned and applied at once, or `plan`ned to be looked at and `apply`d later.
+"""Every action on a table: planned and applied in one call, or with `plan` and a later `apply`.
 
 A call does not ask for confirmation. Warnings of its plan and notes about its result are logged to `paimark`.
 Names, arguments and defaults are those of the command line.
@@ -44,9 +44,9 @@ R = TypeVar("R", bound=Result)
 class TableActions:
     """The actions on one table.
 
-    Each raises `Refused` when it would be unsafe or is not allowed, with nothing written; `NotFound`;
-    `UsageError` for arguments that do not fit; `Corrupt`; and `Unavailable`, which says so where a change is
-    half done and `recover` has to end it.
+    Each raises `Refused` if it would be unsafe or is not allowed: nothing was written then; `NotFound`;
+    `UsageError` for wrong arguments; `Corrupt`; and `Unavailable`, whose message says if a change is half
+    done and needs `recover`.
     """
 
     def __init__(self, session: Session, path: TablePath) -> None:
@@ -84,7 +84,7 @@ class TableActions:
             raise UsageError(f"apply takes a plan, not {type(plan).__name__}", "The method plan makes one.")
         if plan.table != self.name:
             raise UsageError(f"The plan is for {plan.table}, and this is {self.name}")
-        # It loads what reads manifests, which few programs need.
+        # Imported here because it loads the readers of manifests, which few programs need.
         from core.actions.savepoints.create_savepoint import require_not_applied
 
         with self._session.acting() as context:
@@ -197,23 +197,23 @@ class TableActions:
         return self._do("rescue-commits", CommitsRescued, name=name)
 
     def undo(self, *, replacement: bool = False) -> Undone:
-        """Take back the last change that can be taken back; or the last replacement of main, though main
-        moved on since a merge.
+        """Take back the last change that can be taken back. With `replacement`, take back the last
+        replacement of main, even if main has moved on by merges and rollbacks since.
         """
         return self._do("undo", Undone, replacement=replacement)
 
     def redo(self) -> Result:
-        """Do again what the last undo took back: the result is of that action."""
+        """Do again what the last undo took back. Returns the result of that action."""
         return self._do("redo", Result)
 
     def restore(self, *, to: int) -> Restored:
-        """Undo or redo until an operation of the log is the last that counts; 0 is before all of them."""
+        """Undo or redo until operation `to` of the log is the last one in effect; 0 undoes all of them."""
         return self._do("restore", Restored, to=to)
 
     def merge_branch(
         self, *, name: str, on_conflict: str = "fail", resolve: str | None = None
     ) -> BranchMerged:
-        """Bring into main what a branch changed since its fork, or its last merge. Starts Spark.
+        """Bring the changes of a branch since its fork, or its last merge, into main. Starts Spark.
 
         If both changed a key to different rows, `on_conflict` decides: `fail`, `branch` or `main`. Or
         `resolve` does, a file of `paimark merge-branch --conflicts-out` with a choice for each key.
@@ -231,13 +231,13 @@ class TableActions:
     def recover(self, *, assume: str | None = None, main: str | None = None) -> Recovered:
         """Finish or undo a change that was interrupted.
 
-        `assume` is `committed` or `not-committed`, for a change of which nothing tells any more whether it
-        was committed; `main` is the branch that becomes main if the previous one is gone.
+        `assume` is `committed` or `not-committed`: your answer if the files no longer tell whether a change
+        was committed. `main` is the branch that becomes main if the previous one is gone.
         """
         return self._do("recover", Recovered, assume=assume, main=main)
 
     def _do(self, action: str, kind: type[R], **arguments: object) -> R:
-        """Plan and apply. `kind` is what the action returns."""
+        """Plan and apply. `kind` is the type of the action's result."""
         chosen = action_named(action)
         given = checked_arguments(chosen, arguments)
         self._require_there()
@@ -248,7 +248,7 @@ class TableActions:
         return result
 
     def _require_there(self) -> None:
-        """Raises `NotFound` where the table was dropped: to some actions that would be nothing to do."""
+        """Raises `NotFound` if the table was dropped: some actions would take that for nothing to do."""
         find_table(self._session.files, self.name)
 
     def _applied(self, context: Context, plan: Plan) -> Result:

@@ -19,19 +19,19 @@ _OPTIONS = "Write {'s3.path.style.access': 'true'}: names and values are texts."
 
 
 def text(name: str, value: object, hint: str) -> str:
-    """Raises `UsageError` for what is no text."""
+    """Raises `UsageError` if the value is not a text."""
     if not isinstance(value, str):
         raise UsageError(f"{name} is a text, not {type(value).__name__}", hint)
     return value
 
 
 def branch_name(value: object) -> str | None:
-    """Raises `UsageError` for what is no name."""
+    """Raises `UsageError` if the value is neither a text nor None."""
     return None if value is None else text("branch", value, "It is the name of a branch, or None for main.")
 
 
 def number(name: str, value: object, least: int) -> int:
-    """Raises `UsageError` for what is no whole number, or less."""
+    """Raises `UsageError` if the value is not a whole number, or is less than `least`."""
     # To Python a truth value is a number.
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise UsageError(f"{name} is a whole number from {least} on, not {value!r}", "None is for all.")
@@ -39,7 +39,7 @@ def number(name: str, value: object, least: int) -> int:
 
 
 def texts(name: str, value: object) -> dict[str, str]:
-    """Options by name. Raises `UsageError` for what is none."""
+    """Options by name. Raises `UsageError` unless all names and values are texts."""
     if not isinstance(value, Mapping):
         raise UsageError(f"{name} maps texts to texts, and is no {type(value).__name__}", _OPTIONS)
     for each, said in value.items():
@@ -50,9 +50,9 @@ def texts(name: str, value: object) -> dict[str, str]:
 
 
 def checked_arguments(action: Action, given: Mapping[str, object]) -> dict[str, object]:
-    """Every argument of the action by name, with its default where none is given.
+    """Every argument of the action by name, or its default if it is not given.
 
-    Raises `UsageError` for one that the action does not take, that is missing, or of another type.
+    Raises `UsageError` for an argument that the action does not take, that is missing, or has a wrong type.
     """
     known = {each.name: each for each in action.arguments}
     for name in given:

@@ -34,11 +34,11 @@ class Snapshot(msgspec.Struct, frozen=True):
 
 
 class Savepoint(msgspec.Struct, frozen=True):
-    """The full state of a table at one snapshot, kept however long ago that snapshot expired.
+    """The full state of a table at one snapshot, kept even after that snapshot has expired.
 
-    `save_time` is when it was made, `snapshot_time` when the saved snapshot was committed, `branch` where it
-    was made, `created_by` is `manual` or `interval`. `health` is `ok`, `unprotected` (its tag is gone: the
-    next expiry may take its files) or `unverified` (it does not say that its tag came in time).
+    `save_time` is the time of its creation, `snapshot_time` that of the saved snapshot's commit, `branch` the
+    branch that it was made on; `created_by` is `manual` or `interval`. `health` is `ok`, `unprotected` (its
+    tag is gone: the next expiry may delete its files) or `unverified` (no proof that its tag came in time).
     """
 
     savepoint_id: int
@@ -54,7 +54,7 @@ class Savepoint(msgspec.Struct, frozen=True):
 
 
 class Tag(msgspec.Struct, frozen=True):
-    """A name for a snapshot. `create_time` and `time_retained` (`PT24H`) are those of tags that expire."""
+    """A name for a snapshot. Only tags that expire have `create_time` and `time_retained` (`PT24H`)."""
 
     tag_name: str
     snapshot_id: int
@@ -66,11 +66,11 @@ class Tag(msgspec.Struct, frozen=True):
 
 
 class Branch(msgspec.Struct, frozen=True):
-    """A branch; exactly one is main. `created_from` is the tag that it began with.
+    """A branch; exactly one is main. `created_from` is the tag that it was created from.
 
-    `fork_snapshot_id` is where it parted from main, `ahead` and `behind` count the commits of branch and main
-    since; None for main, and where that can't be told. `health` is `ok`, `exposed` (stock expiry on it can
-    delete files of savepoints) or `unreadable`.
+    `fork_snapshot_id` is its fork from main; `ahead` and `behind` count the commits of the branch and of main
+    since the fork. They are None for main, and if the fork is not proven. `health` is `ok`, `exposed` (stock
+    expiry on it can delete files of savepoints) or `unreadable`.
     """
 
     branch_name: str

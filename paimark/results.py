@@ -15,7 +15,7 @@ Fact = str | int | bool | None
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     """The result of an action. `message` is one sentence, `facts` is all that `--output json` prints of it.
 
-    `undo` is the command that takes it back; empty where nothing does.
+    `undo` is the command that takes it back; empty if there is none.
     """
 
     action: str
@@ -36,7 +36,7 @@ class SavepointCreated(Result, frozen=True, kw_only=True):
 
 
 class AutoSavepointDone(Result, frozen=True, kw_only=True):
-    """Both are None where no savepoint was due."""
+    """Both are None if no savepoint was due."""
 
     savepoint_id: int | None
     saved_snapshot_id: int | None
@@ -58,7 +58,7 @@ class TagRenamed(Result, frozen=True, kw_only=True):
 
 
 class BranchCreated(Result, frozen=True, kw_only=True):
-    """`snapshot_id` is that of the tag, and the branch's first."""
+    """`snapshot_id` is the snapshot of the tag, and the branch's first."""
 
     branch_name: str
     tag_name: str
@@ -66,7 +66,7 @@ class BranchCreated(Result, frozen=True, kw_only=True):
 
 
 class SchemaAltered(Result, frozen=True, kw_only=True):
-    """`schema_id` is the new version's; None where the table is as asked for already."""
+    """`schema_id` is the id of the new version; None if nothing had to change."""
 
     schema_id: int | None
     branch: str | None = None
@@ -88,7 +88,7 @@ class TagDeleted(Result, frozen=True, kw_only=True):
 
 
 class SnapshotsExpired(Result, frozen=True, kw_only=True):
-    """`earliest_snapshot_id` is the first that stays."""
+    """`earliest_snapshot_id` is the oldest snapshot that stays."""
 
     expired_snapshots: int
     earliest_snapshot_id: int | None
@@ -97,7 +97,7 @@ class SnapshotsExpired(Result, frozen=True, kw_only=True):
 
 
 class BranchDeleted(Result, frozen=True, kw_only=True):
-    """`retired_as` is the branch that has its files now, where it was kept."""
+    """`retired_as` is the name of the retired branch, if the branch was kept."""
 
     branch_name: str
     retired_as: str | None
@@ -106,10 +106,10 @@ class BranchDeleted(Result, frozen=True, kw_only=True):
 
 
 class MainReplaced(Result, frozen=True, kw_only=True):
-    """`previous_main` is the branch that the previous main is kept as, `snapshot_id` the newest of main.
+    """`previous_main` is the branch that keeps the previous main, `snapshot_id` the newest snapshot of main.
 
-    `stray_commits` counts what stale writers left in the table directory. `savepoint_id` is of the savepoint
-    made before main's rows were overwritten, in that layout.
+    `stray_commits` counts the stray commits in the table directory. In layout `overwrite`, `savepoint_id` is
+    the savepoint that was made before main's rows were overwritten.
     """
 
     branch_name: str
@@ -125,9 +125,9 @@ class CommitsRescued(Result, frozen=True, kw_only=True):
 
 
 class Undone(Result, frozen=True, kw_only=True):
-    """`undone` is the action that was taken back; `facts` are those of what took it back.
+    """`undone` is the action that was taken back; `facts` are those of the undo.
 
-    Where that was done to several things at once, `parts` has what was taken back of each.
+    If that action was a change of many, `parts` has one result for each part.
     """
 
     undone: str
@@ -135,15 +135,15 @@ class Undone(Result, frozen=True, kw_only=True):
 
 
 class Restored(Result, frozen=True, kw_only=True):
-    """`walked` counts the changes that were undone or done again."""
+    """`walked` counts the changes that were undone or redone."""
 
     walked: int
 
 
 class BranchMerged(Result, frozen=True, kw_only=True):
-    """`snapshot_id` is the new one of main, None where main had all of the branch already.
+    """`snapshot_id` is main's new snapshot, None if main already had every change of the branch.
 
-    `savepoint_id` is of the savepoint made of main before.
+    `savepoint_id` is the savepoint of main that was made before the merge.
     """
 
     snapshot_id: int | None
@@ -153,9 +153,9 @@ class BranchMerged(Result, frozen=True, kw_only=True):
 
 
 class RolledBack(Result, frozen=True, kw_only=True):
-    """`snapshot_id` is main's newest, None where main had these rows; `rolled_back_to` is whose rows it has.
+    """`snapshot_id` is main's newest, None if main had these rows; `rolled_back_to` has the same rows.
 
-    `archive` is the branch that has what came later, where main was truncated.
+    If main was truncated, `archive` is the branch with the commits that were cut off.
     """
 
     snapshot_id: int | None
@@ -171,7 +171,7 @@ class Recovered(Result, frozen=True, kw_only=True):
 
 
 class ManyDone(Result, frozen=True, kw_only=True):
-    """One action on several things; each of `parts` has the shape of that action."""
+    """A change of many: each of `parts` is a result of the same action."""
 
     parts: tuple[Result, ...]
 
@@ -190,7 +190,7 @@ RESULTS: Mapping[str, type[Result]] = {
     "replace-main-branch": MainReplaced,
     "rescue-commits": CommitsRescued,
     "undo": Undone,
-    # Of what is done again: `redo` has no outcome of its own.
+    # `redo` has no outcome of its own: it returns that of the redone action.
     "redo": Result,
     "restore": Restored,
     "merge-branch": BranchMerged,
@@ -200,7 +200,7 @@ RESULTS: Mapping[str, type[Result]] = {
 
 
 def result_of(plan: Plan, outcome: Outcome) -> Result:
-    """The outcome of a plan in its action's own shape."""
+    """The outcome of a plan as the result type of its action."""
     if plan.parts:
         return _of_many(plan, outcome)
     told = {

@@ -1,4 +1,4 @@
-"""Shared by all objects of an opened warehouse: its files, the user, progress and the audit log."""
+"""The state that all objects of an opened warehouse share: its files, the user, progress, the audit log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Session:
 
     @classmethod
     def begin(cls, settings: Settings) -> Session:
-        """Touches neither disk nor network. Raises `UsageError` for a faulty option."""
+        """Create a session, without access to disk or network. Raises `UsageError` for a faulty option."""
         return cls(settings, open_context(settings.warehouse, settings.options, settings.read_only))
 
     @property
@@ -36,7 +36,7 @@ class Session:
         return self.context.files
 
     def __reduce__(self) -> NoReturn:
-        """What belongs to it would take passwords along. Raises `UsageError`."""
+        """Raises `UsageError`: a pickle would contain passwords."""
         raise UsageError(
             "A warehouse, its tables and versions can't be pickled",
             "Send the address, and call paimark.open in the other process.",
@@ -47,7 +47,7 @@ class Session:
 
     @contextmanager
     def acting(self) -> Iterator[Context]:
-        """The context of one action, with a Spark engine that starts when it is needed and ends here."""
+        """The context of one action, with a Spark engine that starts on demand and ends with the action."""
         from core.spark.client.client import Engine
 
         engine = Engine(self.settings, state_directory() / "engine.log")
@@ -56,13 +56,13 @@ class Session:
 
 
 def tell(line: str) -> None:
-    """Log a line of an action: what must be known afterwards as a warning, counts for debugging."""
+    """Log a line of an action: a remark as a warning, a count at level debug, all others at level info."""
     level = logging.WARNING if isinstance(line, Remark) else logging.INFO
     _LOG.log(logging.DEBUG if isinstance(line, Counting) else level, "%s", clean_text(redacted(line)))
 
 
 def warn(lines: Iterable[str]) -> None:
-    """Log what somebody must know."""
+    """Log each line as a warning."""
     for line in lines:
         tell(Remark(line))
 

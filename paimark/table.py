@@ -1,4 +1,4 @@
-"""A table: its records and its versions. Methods that change it are in `actions`."""
+"""A table: its records and its versions. `paimark.actions` has the methods that change it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from paimark.version import Version
 class Table(TableActions):
     """A table of a warehouse. It caches nothing: each call reads the current state of the table.
 
-    Lists leave out files that can't be read, and log a warning for each. Each call raises `NotFound` when
+    Lists leave out files that can't be read, and log a warning for each. Each call raises `NotFound` if
     the table or the branch is gone, `Corrupt`, and `Unavailable`. `branch` is a branch's name, None for main.
     """
 
@@ -41,7 +41,7 @@ class Table(TableActions):
         return snapshots
 
     def savepoints(self, *, branch: str | None = None) -> list[Savepoint]:
-        """The savepoints by id: those of a branch, or all where none is named."""
+        """The savepoints by id: those of a branch, or all if `branch` is None."""
         unreadable: dict[str, str] = {}
         rows = savepoint_rows(self._session.files, self._path, branch_name(branch), unreadable)
         warn_left_out(unreadable.values())
@@ -52,7 +52,7 @@ class Table(TableActions):
         return [Branch(*row) for row in self._rows("branches", None)]
 
     def tags(self, *, branch: str | None = None) -> list[Tag]:
-        """The tags by name, those of savepoints (`savepoint.3`) among them."""
+        """The tags by name, including those of savepoints (`savepoint.3`)."""
         return [Tag(*row) for row in self._rows("tags", branch)]
 
     def schemas(self, *, branch: str | None = None) -> list[Schema]:
@@ -63,7 +63,7 @@ class Table(TableActions):
         return schemas
 
     def operations(self) -> list[Operation]:
-        """The operations on the table, oldest first: `undo`, `redo` and `restore` walk along it."""
+        """The operation log of the table, oldest first. `undo`, `redo` and `restore` follow it."""
         self._require_there()
         return [Operation(*row) for row in self._rows("operations", None)]
 
@@ -81,8 +81,8 @@ class Table(TableActions):
         """The table at a version, or at the newest if none is named.
 
         A text is a version as after VERSION AS OF: `snapshot.12`, `savepoint.3`, a tag. A number is the id
-        of a snapshot. One that has expired is found if a tag or savepoint keeps it, and `note` says so. If
-        `branch` is None, a savepoint is found on any branch. Raises `NotFound`, which lists what there is.
+        of a snapshot. An expired snapshot is found if a tag or savepoint keeps it, and `note` says so. If
+        `branch` is None, a savepoint is found on any branch. Raises `NotFound`, which lists the versions.
         """
         if isinstance(version, bool) or not isinstance(version, str | int | None):
             raise UsageError(f"A version is a text or a snapshot's id, not {version!r}")
@@ -95,7 +95,7 @@ class Table(TableActions):
     def at_time(self, time: datetime | int, *, branch: str | None = None) -> Version:
         """The newest state at or before a time, with a time zone, or in epoch milliseconds.
 
-        Never a later one. Raises `NotFound` when all are later, `UsageError` for a time without a zone.
+        Raises `NotFound` if all states are later, `UsageError` for a time without a zone.
         """
         files, root = self._session.files, self._root(branch)
         resolved = resolve_time(files, root, _milliseconds(time))

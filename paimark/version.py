@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class Version:
     """One state of a table, resolved once: later commits do not change its rows.
 
-    `name` can be given to `Table.at` again (`snapshot.12`, `savepoint.3`, a tag); it is None for the newest
-    state of its branch. `schema` has the columns of that state. `note` says which state was used instead if
-    the snapshot asked for has expired.
+    `Table.at` accepts `name` again (`snapshot.12`, `savepoint.3`, a tag); it is None for the newest state of
+    its branch. `schema` has the columns of that state. If the requested snapshot has expired, `note` says
+    which state was used instead.
     """
 
     table: str

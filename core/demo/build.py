@@ -1,4 +1,4 @@
-"""Builds the demo warehouse: two weeks of a small shop, a faulty load in it, and a branch that repairs it."""
+"""Build the demo warehouse: two weeks of a small shop, a faulty load, and a branch that repairs it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAULTY = 12
 def build_demo(directory: Path, progress: Progress, now_ms: int | None = None) -> None:
     """Build (or rebuild) the demo; under a minute. The rows depend on the day of `now_ms` only.
 
-    Raises `Refused` when the directory holds something else, `Unavailable` when it can't be written.
+    Raises `Refused` if the directory holds something else, `Unavailable` if it can't be written.
     """
     check_directory(directory)
     now = int(time.time() * 1000) if now_ms is None else now_ms

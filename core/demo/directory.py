@@ -1,4 +1,4 @@
-"""Where a demo may be built: nowhere, an empty directory, or an earlier demo."""
+"""Check and prepare the directory of a demo: it must be missing, empty, or an earlier demo."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATABASE = "shop"
 
 
 def check_directory(directory: Path) -> None:
-    """Refuse a directory that holds anything and was not made as a demo."""
+    """Raises `Refused` for a directory with content that is not an earlier demo, `Unavailable`."""
     try:
         names = {entry.name for entry in os.scandir(directory)}
     except FileNotFoundError:
@@ -34,7 +34,7 @@ def check_directory(directory: Path) -> None:
 
 
 def clear_directory(directory: Path) -> None:
-    """Make the directory, mark it as a demo, and remove the database of an earlier one: nothing else."""
+    """Make the directory, mark it as a demo, and remove only the database of an earlier demo."""
     directory.mkdir(parents=True, exist_ok=True)
     marker = {"made_by": "paimark demo", "note": "paimark demo rebuilds the database shop here"}
     (directory / MARKER).write_text(json.dumps(marker) + "\n")

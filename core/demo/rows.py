@@ -1,7 +1,7 @@
-"""Rows of the demo shop, seeded: the same on every machine, but for the dates.
+"""Rows of the demo shop, from a fixed seed: only the dates differ between builds.
 
-Prices of one load come in with their sign flipped; later loads carry those orders on. The branch of the
-story replays the same loads with the right prices.
+One load has prices with the wrong sign, and later loads update those orders without a repair. The demo's
+branch gets the same loads with the right prices.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ CUSTOMERS_V1 = CUSTOMERS_V0.append(pa.field("tier", pa.string()))
 
 @dataclass(slots=True)
 class ShopOrder:
-    """One order as the shop knows it; `wrong` once the faulty load has touched it."""
+    """An order with its right price; `wrong` is set once the faulty load wrote it."""
 
     order_id: int
     customer_id: int
@@ -93,7 +93,7 @@ class Load:
 
 
 def order_loads(days: list[date], faulty: int) -> Iterator[Load]:
-    """One load a day given, the first one the shop's whole past; `faulty` (from 0) has the wrong prices."""
+    """One load for each day; the first holds all earlier orders. Load `faulty`, from 0, has wrong prices."""
     random = Random(SEED)
     orders: list[ShopOrder] = []
     for number, day in enumerate(days):
@@ -129,7 +129,7 @@ def events(day: date) -> pa.Table:
 
 
 def customers(first: int, last: int, *, with_tier: bool) -> pa.Table:
-    """Customers `first` to `last`; with the column that came with the second schema, or without."""
+    """Customers `first` to `last`, with or without the column `tier` of the second schema."""
     ids = range(first, last + 1)
     random = [Random(f"{SEED} {customer}") for customer in ids]
     columns: dict[str, list[Any]] = {

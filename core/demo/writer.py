@@ -1,4 +1,4 @@
-"""Writes the demo's tables with pypaimon, and sets the clock of the commits it has just made."""
+"""Write the demo's tables with pypaimon, and backdate each commit."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class DemoWriter:
         _set_time(newest, time_ms)
 
     def commit(self, name: str, rows: pa.Table, time_ms: int, branch: str | None = None) -> int:
-        """One commit to main or a branch; the snapshot's id."""
+        """Commit rows to main or a branch; returns the snapshot's id."""
         suffix = f"$branch_{branch}" if branch else ""
         builder = self._catalog.get_table(f"{self._database}.{name}{suffix}").new_batch_write_builder()
         writer, committer = builder.new_write(), builder.new_commit()
@@ -66,7 +66,7 @@ class DemoWriter:
         return snapshot_id
 
     def date_branch(self, name: str, branch: str, time_ms: int) -> None:
-        """A branch is as old as its first schema's file."""
+        """Backdate a branch: its creation time is the modification time of its first schema file."""
         for path in (self._directory / name / "branch" / f"branch-{branch}" / "schema").iterdir():
             os.utime(path, (time_ms / 1000, time_ms / 1000))
 

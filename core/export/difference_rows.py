@@ -1,4 +1,4 @@
-"""Rows of a difference as JSON has them, and as a person reads them: the key, and what changed."""
+"""Format rows of a difference: as fields for JSON, and as one line of text."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from core.export.json_rows import as_text, plain
 from core.travel.diff.rows import DiffRow, Values
 
 ARROW = "->"
-# A longer value is cut in a line of many.
+# The longest value in characters; a longer one is cut.
 _LONGEST = 200
 
 
 def as_fields(row: DiffRow, *, has_key: bool) -> dict[str, object]:
-    """With a key: `change`, `key`, `changes` (old and new by column), and the row that only one version has.
+    """The fields of a row with a key: `change`, `key`, `changes` (old and new by column), `old` and `new`.
 
-    Without: `change`, `times` and the row. Values are as JSON holds them.
+    `old` or `new` is the row that only one version has. Without a key: `change`, `times` and `row`. Values
+    are as JSON holds them.
     """
     whole = row.new if row.old is None else row.old
     if not has_key:
@@ -32,7 +33,7 @@ def as_fields(row: DiffRow, *, has_key: bool) -> dict[str, object]:
 def in_short(row: DiffRow, first: str | None = None) -> str:
     """One line: each changed cell as `price: 1.0 -> 2.0`, the column `first` before the others.
 
-    Of a row that only one version has, all its values. Not clean yet.
+    If only one version has the row, all its values. The text is not cleaned for a terminal.
     """
     if row.old is None or row.new is None:
         return _listed(row.new or row.old or {})
@@ -43,7 +44,7 @@ def in_short(row: DiffRow, first: str | None = None) -> str:
 
 
 def value_text(value: object) -> str:
-    """A value in a line of many: cut where it is long."""
+    """A value as text, cut if it is long."""
     if value is None:
         return "null"
     text = str(value).lower() if isinstance(value, bool) else as_text(value)

@@ -1,4 +1,4 @@
-"""The Arrow schema of a result that has no rows, from Spark's names of its types."""
+"""The Arrow schema of a result without rows, from Spark's names of its types."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _NESTED = re.compile(r"(array|map|struct)<(.*)>", re.DOTALL)
 
 
 def empty_rows(names: Sequence[str], types: Sequence[str]) -> pa.Table:
-    """No rows of these columns. A type without a fellow in Arrow is text."""
+    """An empty table with these columns. A type that Arrow lacks becomes text."""
     arrays = [pa.array([], arrow_type(each)) for each in types]
     return pa.Table.from_arrays(arrays, names=list(names))
 
 
 def arrow_type(spark_type: str) -> pa.DataType:
-    """`array<struct<a:int,b:decimal(10,2)>>` as Arrow has it."""
+    """The Arrow type of a Spark type such as `array<struct<a:int,b:decimal(10,2)>>`."""
     text = spark_type.strip()
     if text in _PLAIN:
         return _PLAIN[text]

@@ -40,7 +40,7 @@ def json_text(value: object, *, indent: int = 0) -> str:
     try:
         encoded = _encode(value)
     except UnicodeEncodeError:
-        # Halves of characters, which UTF-8 can't hold: an escape can.
+        # UTF-8 can't hold lone surrogates; a JSON escape can.
         return json.dumps(msgspec.to_builtins(value), indent=indent or None)
     return clean_json((msgspec.json.format(encoded, indent=indent) if indent else encoded).decode())
 
@@ -71,7 +71,7 @@ def plain(value: Any) -> Any:
 
 
 def as_text(value: object) -> str:
-    """A cell on one line: itself, or the JSON of what has parts or is no text."""
+    """A cell as one text: JSON for lists, structs and maps, base64 for bytes, otherwise `str`."""
     if isinstance(value, list | tuple | dict | bytes | bytearray):
         value = plain(value)
         return value if isinstance(value, str) else json_text(value)
@@ -79,7 +79,7 @@ def as_text(value: object) -> str:
 
 
 def _is_map(value: Sequence[object]) -> bool:
-    # pyarrow hands out a map as a list of pairs; its lists and structs are never tuples.
+    # pyarrow returns a map as a list of pairs; its lists and structs are never tuples.
     return bool(value) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
 
 

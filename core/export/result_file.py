@@ -1,4 +1,4 @@
-"""Result files: csv, json, parquet, arrow. Imported once rows come, so pyarrow costs nothing before that."""
+"""Result files: csv, json, parquet, arrow. Imported at the first rows, because it loads pyarrow."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from core.text import distinct
 
 
 class ResultFile:
-    """Rows to a file in the format of its ending; written beside it and renamed when it is whole.
+    """Write rows to a file in the format of its suffix, by way of a temporary file that `close` renames.
 
-    Unless `replacing`, a file that has come to be there meanwhile stays as it is.
+    Unless `replacing`, `close` refuses to replace a file that exists by then.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, *, replacing: bool = True) -> None:
@@ -42,7 +42,7 @@ class ResultFile:
             raise self._unfit(error) from error
 
     def write(self, rows: pa.Table) -> None:
-        """Raises `Refused` for values the format can't hold, `Unavailable` when the disk can't."""
+        """Raises `Refused` if the format can't hold a value, `Unavailable` if the file can't be written."""
         try:
             self._writer.write(rows)
         except pa.ArrowException as error:
@@ -51,12 +51,12 @@ class ResultFile:
             raise Unavailable(f"{self._path} can't be written: {error.strerror or error}") from error
 
     def close(self) -> None:
-        """Raises `Refused` for a file that is there and must stay, `Unavailable` when the disk can't."""
+        """Raises `Refused` if a file exists that must stay, `Unavailable` if the file can't be written."""
         try:
             self._writer.close()
             self._out.close()
             if not self._replacing:
-                # Of many at once one makes it; what is renamed over it is that one's own.
+                # Only one of several processes can create the file, and only that one renames over it.
                 self._path.open("xb").close()
             os.replace(self._temporary, self._path)
         except FileExistsError as error:
@@ -65,8 +65,8 @@ class ResultFile:
             raise Unavailable(f"{self._path} can't be written: {error.strerror or error}") from error
 
     def abandon(self) -> None:
-        """Leave nothing behind. After `close` it does nothing."""
-        # What a full disk did not take is tried once more.
+        """Delete the temporary file. Does nothing after `close`."""
+        # Closing flushes the buffer again, which raises on a full disk.
         with suppress(OSError):
             self._out.close()
         with suppress(FileNotFoundError):
@@ -80,7 +80,7 @@ class ResultFile:
 
 
 class _Whole:
-    """Parquet and Arrow hold any cell as it is; `make` gives pyarrow's writer."""
+    """Parquet and Arrow, which hold any cell unchanged. `make` creates pyarrow's writer."""
 
     def __init__(self, make: Callable[..., Any], out: IO[bytes], schema: pa.Schema) -> None:
         self._names = distinct(schema.names)
@@ -94,7 +94,7 @@ class _Whole:
 
 
 class _Csv:
-    """Absent cells are empty, empty texts `""`; lists, structs and maps are JSON, bytes base64."""
+    """Null cells are empty, empty texts `""`; lists, structs and maps are JSON, bytes base64."""
 
     def __init__(self, out: IO[bytes], schema: pa.Schema) -> None:
         self._names = distinct(schema.names)

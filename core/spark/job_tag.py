@@ -1,4 +1,4 @@
-"""The tag of a statement's Spark jobs, by which their progress is counted and they are cancelled.
+"""The tag of a statement's Spark jobs, which serves to count their progress and to cancel them.
 
 Java keeps tags per thread, and has one thread for each Python thread that calls it. So every call to Java
 that may start a job sets the tag.

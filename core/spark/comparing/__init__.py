@@ -1,4 +1,4 @@
-"""The difference of two versions of a table reads only the files in which they differ.
+"""Restrict the reads for a difference of two versions of a table to the files in which they differ.
 
 Begin with `restricted`.
 """

@@ -1,9 +1,9 @@
-"""Which data files two states of a table must both be read from, so that their difference is exact.
+"""Find the data files that must be read from two states of a table, so that their difference is exact.
 
-Files that both states hold cancel out, as long as both read the same rows from them. In a table with a key
-the rows of a file depend on the files of its bucket that share keys with it: only such a group as a whole
-cancels out. So what is read is always part of the state's true rows, and what is left out is the same in
-both. Pure: nothing is read here.
+A file that both states hold cancels out if both read the same rows from it. In a table with a key, the rows
+of a file depend on the files of its bucket that share keys with it, so only such a group as a whole cancels
+out. The rows that are read are therefore always true rows of the state, and the rows that are left out are
+the same in both. Pure: this module reads nothing.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from core.table.definition.column_types import type_text
 from core.table.manifests.manifests import ManifestEntry
 from core.table.records import SchemaField, TableSchema
 
-# Which snapshots, tags and files are kept, and how rows are written: no read is another one by these.
+# Options of retention and of writing, which do not change the result of a read.
 _NOT_OF_READS = (
     *("snapshot.", "tag.", "consumer.", "changelog.", "savepoint.", "compaction.", "num-sorted-run."),
     *("write-", "target-file-size", "full-compaction.", "sink.", "manifest.", "commit.", "owner", "path"),
 )
-# Of a file's record, beside what makes it that file.
+# Fields of a file's record that decide how its rows merge, in addition to the file's identity.
 _MERGED_BY = ("_MIN_SEQUENCE_NUMBER", "_MAX_SEQUENCE_NUMBER", "_DELETE_ROW_COUNT", "_FIRST_ROW_ID")
 
 
 class ReadWhole(Exception):
-    """Why no file can be left out, in the words of a note."""
+    """No file can be left out. The text is the reason, for the note."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One of the two: its files, and the schema they are read by.
+    """One of the two states: its files, and the schema that they are read with.
 
-    `written` are the schemas of its root that files were written with, those that are there. `vectors` say
-    by a data file's name which deletion vector it has.
+    `written` are the existing schemas of its root that files were written with. `vectors` maps a data file's
+    name to its deletion vector.
     """
 
     schema: TableSchema
@@ -50,7 +50,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """Of one or both states."""
+    """A file of one or both states."""
 
     identity: Hashable
     entry: ManifestEntry
@@ -61,7 +61,7 @@ class _File:
 class Differing:
     """The names of the files that must be read of each state.
 
-    Of the `alike` both hold the very file: rows of it that are in both states are the same in both.
+    `alike` are files that both states hold; both read the same rows from them.
     """
 
     old: frozenset[str]
@@ -70,7 +70,7 @@ class Differing:
 
 
 def differing_files(old: State, new: State) -> Differing:
-    """Raises `ReadWhole` where it can't be told."""
+    """Raises `ReadWhole` if the files can't be compared."""
     _require_comparable(old, new)
     left, right = _by_identity(old), _by_identity(new)
     is_same = _reads_alike(old, new)
@@ -122,7 +122,7 @@ def _by_identity(side: State) -> dict[Hashable, ManifestEntry]:
 
 
 def _reads_alike(old: State, new: State) -> Callable[[ManifestEntry], bool]:
-    """Whether both states take the same values from a file that both hold, as far as they are compared."""
+    """A function that tells if both states read the same values, in compared columns, from a shared file."""
 
     @cache
     def same(schema_id: int) -> bool:
@@ -135,11 +135,11 @@ def _reads_alike(old: State, new: State) -> Callable[[ManifestEntry], bool]:
 
 
 def _same_column(number: int, old: TableSchema, new: TableSchema) -> bool:
-    """Whether the column that files hold by this id is read as one and the same, or not compared."""
+    """Whether both states read the column with this id alike, or do not compare it."""
     before = next((field for field in old.fields if field.id == number), None)
     after = next((field for field in new.fields if field.id == number), None)
     if before is None or after is None:
-        # One that was dropped is not compared, unless another has its name.
+        # A dropped column is not compared, unless a new column has its name.
         return after is None and (
             before is None or all(field.name.lower() != before.name.lower() for field in new.fields)
         )
@@ -155,7 +155,7 @@ def _plain_type(field: SchemaField) -> str:
 
 
 def _groups(old: TableSchema, new: TableSchema, files: Iterable[_File]) -> Iterator[Sequence[_File]]:
-    """The groups of files with one that differs; files of different groups have no key in common."""
+    """The groups with at least one file that differs; files of different groups have no key in common."""
     if not new.primary_keys:
         yield from ((file,) for file in files if file.differs)
         return
@@ -163,16 +163,16 @@ def _groups(old: TableSchema, new: TableSchema, files: Iterable[_File]) -> Itera
     for file in files:
         buckets[file.entry.partition, file.entry.bucket].append(file)
     keys = zip(old.primary_keys, _key_types(old), strict=True)
-    # Within a bucket its partition's columns are the same in every key, and ranges do not hold them.
+    # Key ranges omit the partition columns, which are constant within a bucket.
     types = [kind for name, (_, kind) in keys if name not in old.partition_keys]
     for bucket in buckets.values():
-        # Most buckets are in both as they are.
+        # Most buckets are the same in both states.
         if any(file.differs for file in bucket):
             yield from (group for group in _connected(types, bucket) if any(file.differs for file in group))
 
 
 def _connected(types: Sequence[str], bucket: Sequence[_File]) -> Iterator[list[_File]]:
-    """The files of a bucket in groups whose key ranges hang together; in one where ranges can't be read."""
+    """The files of a bucket, grouped by overlapping key ranges; one group if the ranges can't be read."""
     try:
         keys = KeyReader(types)
         ranges = [(_range(keys, file.entry), file) for file in bucket]

@@ -1,4 +1,4 @@
-"""Two scans of a table as the sides of a difference: each told which files it needs to read."""
+"""Restrict two scans of a table, the sides of a difference, to the files that each needs to read."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from core.table.manifests.files import data_manifests, live_entries
 from core.table.manifests.manifests import read_deletion_vectors
 from core.table.records import Snapshot, TableSchema
 
-# Their names travel with every task.
+# The names of the files are sent with every task.
 _MOST_FILES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """`note` says how many of its files are read, or why all are."""
+    """`note` tells how many of its files are read, or why all are read."""
 
     scan: Scan
     note: str
 
 
 def restricted(files: Files, old: Scan, new: Scan) -> tuple[Side, Side]:
-    """The scans without the files that cancel out: rows that both have, the same in both, may be missing.
+    """The scans without the files that cancel out: rows that are equal in both may be missing.
 
-    Raises `Unavailable`; metadata that can't be read is the readers' to tell of.
+    Raises `Unavailable`. If metadata can't be read, all files are read, and the readers report the error.
     """
     try:
         if old.root.table != new.root.table:
@@ -53,7 +53,7 @@ def restricted(files: Files, old: Scan, new: Scan) -> tuple[Side, Side]:
 
 
 def _beside(side: Side, other: Scan, names: Differing) -> Side:
-    """Told of the other state, for readers that can leave out the rows of a file that are in both."""
+    """Add the other state to the scan, so that readers can leave out rows of a file that are in both."""
     if not names.alike:
         return side
     told = Beside(other.branch, other.snapshot, other.schema, other.only, tuple(sorted(names.alike)))
@@ -86,6 +86,6 @@ def _schemas(files: Files, scan: Scan, numbers: set[int]) -> dict[int, TableSche
         try:
             found[number] = TableSchema.from_path(files, lineage.root.schema(number))
         except FileMissing:
-            # Files of such a schema never cancel out.
+            # Files of a missing schema never cancel out.
             continue
     return found

@@ -1,1 +1,1 @@
-"""Java classes of ours, compiled, kept from one start of Spark to the next."""
+"""Cache this project's compiled Java classes from one start of Spark to the next."""

@@ -1,7 +1,7 @@
-"""Jars of compiled classes, kept in the cache directory from one start of Spark to the next.
+"""Jars of compiled classes, cached in the cache directory from one start of Spark to the next.
 
-They lie beside the archive of Spark's classes, in a directory that only this user can write to. Their names
-are made of Java and Spark's jars, as that of the archive is, and of the sources.
+They are stored beside the archive of Spark's classes, in a directory that only this user can write to. A
+name depends on Java and Spark's jars, as the name of the archive does, and on the sources.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-# Of Java: how the names of all jars begin that this Java process may use. Unset where none are kept.
+# A Java property: the prefix of the names of all jars that this Java process may use. Unset without a cache.
 PROPERTY = "paimark.classes"
-# Those of two Sparks and some versions of ours, 10 to 30 kB each.
+# Enough for two versions of Spark and some versions of Paimark; a jar has 10 to 30 kB.
 _MOST = 48
 
 
@@ -23,7 +23,7 @@ def jar_path(prefix: str, name: str, digest: str) -> Path:
 
 
 def read_jar(path: Path) -> dict[str, bytes] | None:
-    """The classes by name. None for no jar, one that is not whole, and one that others can write to."""
+    """The classes by name. None if the jar is missing or damaged, or if another user can write to it."""
     try:
         status = path.stat()
         if status.st_uid != os.getuid() or status.st_mode & 0o022:
@@ -35,7 +35,7 @@ def read_jar(path: Path) -> dict[str, bytes] | None:
 
 
 def write_jar(path: Path, classes: Mapping[str, bytes]) -> None:
-    """Readers find the old one or the new one, whole. Raises `OSError`."""
+    """Write a jar atomically: readers find the old one or the new one. Raises `OSError`."""
     unfinished = path.with_suffix(f".new-{os.getpid()}")
     try:
         with zipfile.ZipFile(unfinished, "w") as jar:
@@ -48,7 +48,7 @@ def write_jar(path: Path, classes: Mapping[str, bytes]) -> None:
 
 
 def keep_jar(path: Path, classes: Mapping[str, bytes]) -> None:
-    """Keep it for later starts, where there is room; of all jars keep those written last."""
+    """Cache the jar for later starts, and delete the oldest jars. Ignores any `OSError` (a full disk)."""
     with suppress(OSError):
         write_jar(path, classes)
         jars = sorted(path.parent.glob("spark-*.jar"), key=lambda each: each.stat().st_mtime)

@@ -1,6 +1,6 @@
-"""What the state of a table takes over from the state before, so that a commit costs what it changed.
+"""Derive the state of a table from an earlier one, so that a commit costs only as much as it changed.
 
 Begin with `live_files`, which carries the files of a table from one snapshot to the next, over manifests that
 `decoded_manifests` keeps; then `delta`, which makes a group's bits from earlier ones with the keys that
-`kept_keys` holds. What is not certain is made anew.
+`kept_keys` holds. A result that can't be derived safely is computed from scratch.
 """

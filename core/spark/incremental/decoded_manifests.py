@@ -1,4 +1,4 @@
-"""Manifests that were decoded, kept by name while there is room: a manifest never changes."""
+"""A cache of decoded manifests, of limited size. An entry never becomes stale: a manifest never changes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.manifests.manifests import ManifestEntry, ManifestMeta, manifest_entries, read_in_batches
 
-# What an entry takes, as measured, but for the values of its statistics.
+# The measured size of an entry in memory, without the values of its statistics.
 _ENTRY_BYTES = 1_800
-# Of a file's record: what nobody asks for here.
+# Fields of a file's record that no caller needs.
 _UNUSED = ("_KEY_STATS", "_CREATION_TIME", "_FIRST_ROW_ID")
 
 Entries = tuple[ManifestEntry, ...]
 
 
 class ManifestId(NamedTuple):
-    """A manifest of one table: two of these are equal for the same bytes only.
+    """A manifest of one table: two of these are equal only if the manifests have the same bytes.
 
-    Writers give each manifest a name of its own; the rest is what its list says of it.
+    Writers give each manifest a unique name; the other fields come from its manifest list.
     """
 
     name: str
@@ -37,7 +37,7 @@ class ManifestId(NamedTuple):
 
 
 class DecodedManifests:
-    """About so many bytes at most; what was used longest ago goes first. For one thread."""
+    """A least-recently-used cache of about `most_bytes` bytes at most. For one thread."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes

@@ -1,7 +1,7 @@
-"""The bits of a group made from earlier ones: only keys of files that came or went are looked up.
+"""Derive the bits of a group from earlier bits: only the keys of added and removed files are looked up.
 
-A row whose key no such file has keeps its bit: of that key the same versions are there. Of all other keys all
-versions are found, and merged as `merging.survive` merges them.
+If no such file has the key of a row, the row keeps its bit, because the versions of that key are unchanged.
+For every other key, all versions are found, and merged as `merging.survive` merges them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from core.spark.merging.narrow import ages_overlap
 from core.spark.merging.opening import OpenFile
 from core.spark.merging.survive import surviving_rows
 
-# Where more rows come and go than one for so many that stay, merging all of them costs no more.
+# If more than one row is added or removed for this many that stay, a merge of all rows costs no more.
 _WORTH_SEARCHING = 4
-# What is read here to find them, in rows; more is for the executors.
+# The most rows that this process reads to find the keys; a larger read is left to the executors.
 _MOST_READ = 128_000_000
-# A row of Avro takes Python as long as so many whose keys are columns.
+# To read one row of Avro takes Python as long as this many rows of a columnar format.
 _AVRO_ROWS = 10
 
 _Indexes = NDArray[np.intp]
@@ -36,9 +36,9 @@ _Indexes = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Files of a group that were in one group before: their bits then, None where that was read whole.
+    """Files of a group that were in one group before, with their bits then; None if a file was read whole.
 
-    `gone` is what else was in it.
+    `gone` are the other files of that earlier group.
     """
 
     bits: dict[MergeFile, Bits | None]
@@ -51,7 +51,7 @@ class _Piece:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """Where to begin: bits of files that stay, and the files that came or went since."""
+    """The starting point: the bits of files that stay, and the files that were added or removed since."""
 
     bits: dict[MergeFile, Bits]
     came: tuple[MergeFile, ...]
@@ -64,9 +64,9 @@ class Earlier:
 
 
 def earlier(group: MergeGroup, kept: KeptBits, *, merged_only: bool = False) -> Earlier | None:
-    """None where nothing is known of most of its rows.
+    """The earlier bits to start from; None if too few of the group's rows have any.
 
-    `merged_only`: that a file was read whole, before the group was one, is not enough.
+    With `merged_only`, a file that was read whole, outside of any group, does not count.
     """
     if group.has_vector or not group.has_row_numbers:
         return None
@@ -80,13 +80,13 @@ def earlier(group: MergeGroup, kept: KeptBits, *, merged_only: bool = False) -> 
         overlaps = (place and ranges[place - 1][1] >= low) or (
             place < len(ranges) and ranges[place][0] <= high
         )
-        # Versions of one key in two pieces were never merged with each other.
+        # If the key ranges of two pieces overlap, versions of one key were never merged with each other.
         if not overlaps and piece.worth > 0 and bits.keys().isdisjoint(piece.bits):
             ranges.insert(place, (low, high))
             bits |= {file: _whole(file) if each is None else each for file, each in piece.bits.items()}
             gone += piece.gone
     came = tuple(file for file in group.files if file not in bits)
-    # A file that two pieces held is in one of them, and may be gone from the other.
+    # The earlier groups may share files, so a file can be in `gone` of several pieces.
     found = Earlier(bits, came, tuple(dict.fromkeys(gone)))
     return found if bits and came + found.gone and found.is_worthwhile else None
 
@@ -95,7 +95,7 @@ def _pieces(group: MergeGroup, kept: KeptBits, merged_only: bool) -> list[_Piece
     files, columns = set(group.files), group.rules.columns
     pieces = []
     for before, bits in kept.near(group):
-        # Of one schema with other columns to compare the bits would be other ones.
+        # If the compared columns of a schema changed, the bits of its files no longer hold.
         alike = {number for number, each in before.rules.columns.items() if columns.get(number) == each}
         same: dict[MergeFile, Bits | None] = {
             file: each
@@ -120,12 +120,12 @@ def _whole(file: MergeFile) -> Bits:
 def survivors_since(
     group: MergeGroup, before: Earlier, open_file: OpenFile, kept: KeptKeys
 ) -> list[Bits] | None:
-    """As `survive.survivors`; None where that is the better way."""
+    """The result of `survive.survivors`, derived from `before`; None if `survivors` is the better way."""
     keys = KeyFiles(group.rules, open_file, kept, with_numbers=ages_overlap(group.files))
     try:
         gone = [keys.all(file) for file in before.gone]
     except (FileMissing, Corrupt):
-        # Nobody else needs them any more.
+        # No snapshot in use needs the removed files, so they may be deleted: merge all rows instead.
         return None
     came = [keys.all(file) for file in before.came]
     wanted = WantedKeys.of(group.rules, [*came, *gone])
@@ -134,7 +134,7 @@ def survivors_since(
         return None
     check_cancelled()
     answers = map_cancellable(lambda file: keys.search(file, wanted), stay)
-    # Of a key that is in none of the changed files all versions were found, or none: it keeps its bits.
+    # If a key is in no changed file, either all of its versions were found or none: its bits stay the same.
     found = {file: each for file, each in zip(stay, answers, strict=True) if each is not None}
     files = [*found, *before.came]
     rows = [*(each for _, each in found.values()), *came]

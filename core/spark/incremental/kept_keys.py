@@ -1,6 +1,6 @@
-"""Key columns of data files, kept while there is room: a file's keys never change.
+"""A cache of the key columns of data files, of limited size. A file's keys never change.
 
-Of a file only the row groups that were asked for are read, and those that its statistics do not rule out.
+Of a file, only those row groups are read that may hold a wanted key, judged by the file's statistics.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from core.spark.merging.reading import KeyRows, RowGroups, row_groups
 
 MOST_KEPT = 256 << 20
 
-# Of a file's list of row groups, in memory.
+# The size of one row group in a file's list of row groups, in memory.
 _GROUP_BYTES = 200
 _EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class _Groups:
-    """The row groups of a file: rows, and bounds of the first key column as `WantedKeys.first` has values."""
+    """Row counts and bounds of a file's row groups. The bounds compare with `WantedKeys.first`."""
 
     rows: Sequence[int]
     bounds: Sequence[tuple[Any, Any] | None]
@@ -41,10 +41,10 @@ class _Groups:
 
 
 class KeptKeys:
-    """At most so many bytes. Any thread may use it.
+    """A least-recently-used cache of at most `most_bytes` bytes. Any thread may use it.
 
-    What was used longest ago goes first, but nothing that this or the last search used: a search goes over
-    all keys of a table, and of keys that do not fit whatever is kept would be gone before it is used again.
+    It never evicts what this or the previous search used: a search goes over all keys of a table, so if they
+    do not fit, every cached block would be evicted before its next use.
     """
 
     def __init__(self, most_bytes: int) -> None:
@@ -59,7 +59,7 @@ class KeptKeys:
         return self._bytes
 
     def begin_search(self, most_bytes: int) -> None:
-        """From now on there is so much room."""
+        """Begin a search, and set the cache's limit from now on."""
         with self._lock:
             self._search += 1
             self._most = most_bytes
@@ -67,7 +67,7 @@ class KeptKeys:
                 self._remove(next(iter(self._kept)))
 
     def get(self, key: Hashable) -> Any:
-        """None for what is not kept."""
+        """The cached value, or None."""
         with self._lock:
             if key not in self._kept:
                 return None
@@ -93,7 +93,7 @@ class KeptKeys:
 
 
 class KeyFiles:
-    """The keys of files of one group: from memory, else read. `with_numbers`: their rows' numbers, too."""
+    """The keys of the files of one group, cached or read. `with_numbers`: with the rows' sequence numbers."""
 
     def __init__(self, rules: MergeRules, open_file: OpenFile, kept: KeptKeys, *, with_numbers: bool) -> None:
         self._rules = rules
@@ -107,7 +107,7 @@ class KeyFiles:
         return together([block.all() for _, block in blocks])
 
     def search(self, file: MergeFile, wanted: WantedKeys) -> tuple[NDArray[np.intp], KeyRows] | None:
-        """The rows whose key may be wanted: their places in the file, ascending, and they. None: no row."""
+        """The rows whose key may be wanted: ascending positions in the file, and keys. None: no row."""
         if wanted.are_outside(_of_manifest(file.min_key), _of_manifest(file.max_key)):
             return None
         places, parts = [], []
@@ -119,7 +119,7 @@ class KeyFiles:
         return (np.concatenate(places), together(parts)) if parts else None
 
     def unread_rows(self, file: MergeFile, wanted: WantedKeys) -> int:
-        """At most so many rows must be read to search the file."""
+        """The most rows that a search must read from the file."""
         if wanted.are_outside(_of_manifest(file.min_key), _of_manifest(file.max_key)):
             return 0
         groups = self._kept.get(self._key(file, -1))
@@ -130,7 +130,7 @@ class KeyFiles:
         )
 
     def _blocks(self, file: MergeFile, wanted: WantedKeys | None) -> Iterator[tuple[int, KeyBlock]]:
-        """Each row group with where it starts; without those that hold none wanted."""
+        """Each row group with its first row's position, without those that can hold no wanted key."""
         with ExitStack() as stack:
             opened: list[RowGroups] = []
 
@@ -164,7 +164,7 @@ class KeyFiles:
 
 
 def _of_manifest(key: Sequence[Any]) -> Any:
-    """The first value of a file's least or greatest key; of types not compared here it is of no use."""
+    """The first value of a file's least or greatest key. Useful only for types that `WantedKeys` compares."""
     is_there, *value = key[0]
     return value[0] if is_there else None
 

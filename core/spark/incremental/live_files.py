@@ -1,7 +1,7 @@
-"""The data files of a table, carried from one snapshot to another: what both have is not made again.
+"""The data files of a table, moved from one snapshot to another: files that both have are not built again.
 
-A state is a set of manifests: it holds the files that these add and none of them deletes. So of two states
-only the manifests that are not in both are looked at, whichever of them came first.
+A state is a set of manifests: it holds the files that these add and none of them deletes. To move between
+two states, in either direction, only the manifests that are not in both are read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Bucket = tuple[bytes, int]
 
 
 class DataFile(Protocol):
-    """What a reader makes of an entry; of equal entries it makes equal ones."""
+    """A reader's own object for an entry. Equal entries must give equal objects."""
 
     @property
     def address(self) -> str: ...
@@ -46,10 +46,10 @@ F = TypeVar("F", bound=DataFile)
 
 
 class LiveFiles(Generic[F]):
-    """The files of one state at a time. Of one that raised in `move` nothing can be said any more."""
+    """The files of one state at a time. If `move` raised, the object is invalid and must be discarded."""
 
     def __init__(self) -> None:
-        # By manifest: what it adds, what it deletes.
+        # By manifest: the files that it adds and those that it deletes.
         self._manifests: dict[ManifestId, tuple[list[Identity], list[Identity]]] = {}
         self._added: dict[Identity, tuple[int, ManifestEntry]] = {}
         self._deleted: Counter[Identity] = Counter()
@@ -80,7 +80,7 @@ class LiveFiles(Generic[F]):
         make: Callable[[ManifestEntry], F],
         only: Container[str] | None = None,
     ) -> None:
-        """Go to the state of these manifests; of files called otherwise than `only` nothing is made.
+        """Move to the state of these manifests. With `only`, files of other names are left out.
 
         Raises what `read` and `make` raise, and `Corrupt` for a file that is added twice.
         """
@@ -95,7 +95,7 @@ class LiveFiles(Generic[F]):
                 self._settle(identity, make)
 
     def merged(self, rules: MergeRules) -> tuple[MergeGroup, ...]:
-        """The groups of files that must be merged; those of buckets that did not change are the same ones.
+        """The groups of files that must be merged. Unchanged buckets keep their group objects.
 
         Raises `Corrupt` for a file whose keys can't be read.
         """
@@ -143,7 +143,7 @@ class LiveFiles(Generic[F]):
         touched.update(dict.fromkeys([*added, *deleted]))
 
     def _settle(self, identity: Identity, make: Callable[[ManifestEntry], F]) -> None:
-        """Have the file if it is live now, and as its entry says now."""
+        """Add, replace or remove the file, so that it matches its entries now."""
         check_cancelled()
         count, entry = self._added.get(identity, (0, None))
         if identity in self._deleted:
@@ -182,9 +182,9 @@ class LiveFiles(Generic[F]):
 
 
 class KeptFiles(Generic[F]):
-    """The files of the tables that were read last, and the manifests that tell of them. For one thread.
+    """The files of the tables that were read last, and their manifests. For one thread.
 
-    Tables go by all that files are made of besides their entries: the place, the schemas, the rules.
+    Besides the entries, files are built from a location, schemas and rules: the key of a table holds these.
     """
 
     def __init__(self) -> None:
@@ -200,11 +200,11 @@ class KeptFiles(Generic[F]):
         make: Callable[[ManifestEntry], F],
         only: Container[str] | None = None,
     ) -> LiveFiles[F]:
-        """The table's files at a state, until it is asked for at another one. Raises as `LiveFiles.move`.
+        """The table's files at a state, valid until the next call for the table. Raises as `LiveFiles.move`.
 
-        With `only` they are nobody else's.
+        With `only`, the result is not cached or shared.
         """
-        # Not there while it moves: what raises halfway is not used again.
+        # Removed while it moves, so that it is not used again if `move` raises.
         before = self._tables.pop(key, None) if only is None else None
         live = LiveFiles[F]() if before is None else before
         live.move(manifests, lambda wanted: self._manifests.read(files, table, wanted), make, only)

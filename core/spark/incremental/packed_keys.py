@@ -1,4 +1,4 @@
-"""Keys in memory, in little room, where they can be looked up: a whole number takes about two bytes."""
+"""Keys in a compact, searchable form in memory: a whole number takes about two bytes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def is_whole(type_text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PackedNumbers:
-    """Ascending numbers, each as its distance from the first of its block."""
+    """Ascending numbers, each stored as its distance from the first of its block."""
 
     firsts: SortKey
     distances: NDArray[np.unsignedinteger]
@@ -55,7 +55,7 @@ class PackedNumbers:
         return values
 
     def find(self, wanted: SortKey) -> _Indexes:
-        """The places of those wanted numbers that are there, which must be ascending."""
+        """The positions of the wanted numbers that exist. `wanted` must be ascending."""
         blocks = np.searchsorted(self.firsts, wanted, side="right") - 1
         wanted, blocks = wanted[blocks >= 0], blocks[blocks >= 0]
         distance = wanted.view(np.uint64) - self.firsts[blocks].view(np.uint64)
@@ -73,7 +73,7 @@ class PackedNumbers:
 
 @dataclass(frozen=True, slots=True)
 class KeyBlock:
-    """Rows of one row group. `packed` are the keys where they could be packed, else they are in `rows`."""
+    """Rows of one row group. `packed` has the keys if they could be packed; otherwise `rows` has them."""
 
     count: int
     rows: KeyRows
@@ -85,7 +85,7 @@ class KeyBlock:
         if len(rules.key_types) != 1 or not is_whole(rules.key_types[0]):
             return cls(count, rows, None)
         (column,) = rows.key
-        # Of one type in all blocks of a file, packed or not.
+        # All blocks of a file get the same type, packed or not.
         column = (column.cast(pa.int32()) if pa.types.is_date32(column.type) else column).cast(pa.int64())
         values = np.ascontiguousarray(sort_keys_of(column, rules.key_types[0])[1])
         if column.null_count or not (values[1:] > values[:-1]).all():
@@ -111,9 +111,9 @@ class KeyBlock:
 
 @dataclass(frozen=True, slots=True)
 class WantedKeys:
-    """Keys that are looked up, column by column: sort keys ascending, texts as sets.
+    """The keys to look up, column by column: ascending sort keys, or a set of texts.
 
-    `first` are the values of the first column, ascending; None where they are not compared with bounds.
+    `first` are the ascending values of the first column; None if its type is not compared with bounds.
     """
 
     rules: MergeRules
@@ -132,19 +132,19 @@ class WantedKeys:
         return cls(rules, parts, _first_values(rules.key_types[0], parts))
 
     def are_outside(self, low: Any, high: Any) -> bool:
-        """Whether none is within the bounds of a first column; False where they do not compare."""
+        """Whether no key is within these bounds of the first column; False if they can't be compared."""
         first = self.first
         if not first or not all(isinstance(each, type(first[0])) for each in (low, high)):
             return False
         return bisect_left(first, low) == bisect_right(first, high)
 
     def find(self, block: KeyBlock) -> _Indexes:
-        """The rows whose keys may be among those, ascending: never too few, and of equal keys all or none.
+        """The ascending positions of rows that may have a wanted key: a superset, with all rows of a key.
 
-        Of a key with many columns each must be among those of its place.
+        Each column is matched by itself, so a key of several columns may match by chance.
         """
         if block.packed is not None:
-            # The first part says that no key is null.
+            # The first part marks nulls, and packed keys have none.
             return block.packed.find(np.asarray(self.parts[1]))
         found = np.ones(block.count, dtype=np.bool_)
         for have, wanted in zip(_parts(self.rules, block.rows), self.parts, strict=True):
@@ -172,7 +172,7 @@ def taken(rows: KeyRows, places: _Indexes) -> KeyRows:
 
 
 def together(parts: Sequence[KeyRows]) -> KeyRows:
-    """The rows of parts of one file, one after the other."""
+    """Concatenate the rows of parts of one file."""
     if len(parts) == 1:
         return parts[0]
     first = parts[0]
@@ -188,7 +188,7 @@ def together(parts: Sequence[KeyRows]) -> KeyRows:
 
 
 def _given(column: T | None) -> T:
-    """What the first part of a file has, all have."""
+    """Assert that the column exists: all parts of a file have the same columns."""
     assert column is not None
     return column
 
