@@ -19,6 +19,7 @@ from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
 from tui.formats import format_value
 from tui.messages import LogLineAdded
+from tui.named_keys import key
 from tui.opening import PAGE, Newest
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
@@ -116,7 +117,11 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     )
 
     def empty_note(self) -> str:
-        return "No snapshots: nothing was ever committed to this branch."
+        query = key("tab.query", "6")
+        return (
+            f"No snapshots: nothing was ever committed to this branch. {query} opens the query pane, for an"
+            " INSERT."
+        )
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)

@@ -277,6 +277,12 @@ async def test_what_is_unreadable_from_the_start_is_in_the_log(warehouse: Path) 
         await console.sees("snapshot-1")
 
 
+async def test_a_table_without_snapshots_says_what_comes_next(warehouse: Path) -> None:
+    create_table(warehouse, "shop.a_new_one", ORDERS)
+    async with sitting(warehouse, (140, 30)) as console:
+        await console.sees("No snapshots: nothing was ever", "6 opens the query pane, for an INSERT")
+
+
 async def test_a_journal_that_can_not_be_read_is_told_and_hides_no_counts(warehouse: Path) -> None:
     (warehouse / "shop.db/orders/branch").mkdir(exist_ok=True)
     (warehouse / "shop.db/orders/branch/ACTION").write_text("{")
