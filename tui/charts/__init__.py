@@ -1,5 +1,5 @@
 """`C`: a table's rows, files and bytes over time, and histograms of a result's columns.
 
-Begin with `chart` (what there is to draw); `plotting` draws it with the plotting library, and `chart_screen`
-shows it. `over_time` and `histogram` make charts.
+Begin with `chart` (the data); `plotting` draws it with the plotting library, and `chart_screen` shows it.
+`over_time` and `histogram` make charts.
 """

@@ -1,4 +1,4 @@
-"""The marks of an axis: round numbers, and words for them."""
+"""The marks of an axis: round numbers, and their labels."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from core.figures import size
 from tui.charts.chart import AxisKind, clock_moment
 
 _DAY = 86_400.0
-# In seconds: times over a longer span are told by the day, and over a shorter one with milliseconds.
+# In seconds: marks of a longer span show the day only, those of a shorter one milliseconds.
 _LONG, _SHORT = 60 * _DAY, 10.0
 
 Marks = tuple[list[float], list[str]]
 
 
 def rising(top: float, kind: AxisKind, most: int) -> Marks:
-    """Marks from 0 to `top` or above it, at most so many."""
+    """Marks from 0 to `top` or above it; about `most` of them."""
     step = _round_step(max(top, 1.0) / max(most - 1, 1), whole=kind in ("count", "bytes"))
     count = max(1, math.ceil(max(top, 1.0) / step))
     places = [step * each for each in range(count + 1)]
@@ -23,7 +23,7 @@ def rising(top: float, kind: AxisKind, most: int) -> Marks:
 
 
 def between(low: float, high: float, kind: AxisKind, most: int) -> Marks:
-    """Marks at equal distances from the lowest value to the highest; of whole numbers at whole ones."""
+    """Marks at equal distances from the lowest value to the highest; if possible at whole numbers."""
     if kind == "number" and low.is_integer() and high.is_integer() and 0 < high - low < most * 5:
         step = math.ceil((high - low) / (most - 1))
         places = [low + step * each for each in range(int((high - low) // step) + 1)]
@@ -34,7 +34,7 @@ def between(low: float, high: float, kind: AxisKind, most: int) -> Marks:
 
 
 def label(value: float, kind: AxisKind, span: float = 0.0) -> str:
-    """`1,200`, `1.4 MB`, `2026-05-01`; the span of all values says how exact it has to be."""
+    """`1,200`, `1.4 MB`, `2026-05-01`; the span of all values determines the precision."""
     if kind == "bytes":
         return size(round(value))
     if kind == "time":
@@ -56,7 +56,7 @@ def _time_label(value: float, span: float) -> str:
 
 
 def _round_step(least: float, *, whole: bool) -> float:
-    """The next of 1, 2, 5, 10, 20, ..."""
+    """The least of 1, 2, 5, 10, 20, ... that is not smaller."""
     power = 10.0 ** math.floor(math.log10(least))
     step = next(each for each in (power, 2 * power, 5 * power, 10 * power) if each >= least * 0.999)
     return max(1.0, step) if whole else step

@@ -1,4 +1,4 @@
-"""A chart as data: what is drawn, and what is said above it."""
+"""A chart as data: the values to draw, and the caption."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Literal
 
 _EPOCH = datetime(1970, 1, 1)
 
-# How the numbers of an axis read. Of times: seconds since 1970 on the clock that is shown.
+# The format of an axis. Times are in seconds since 1970 by the displayed clock.
 AxisKind = Literal["count", "bytes", "number", "time"]
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """`steps`: each y holds from its x to the next. Without them a histogram of `xs`, and no `ys`.
+    """With `steps` each y is valid from its x to the next. Without it a histogram of `xs`, without `ys`.
 
-    `instead` is a sentence in the place of a picture.
+    `instead` is a sentence to show instead of a picture.
     """
 
     name: str
@@ -31,11 +31,11 @@ class Chart:
 
 
 def clock_seconds(moment: datetime) -> float:
-    """A place on an axis of times: as the clock shows it, here where it has a zone."""
+    """The position of a time on an axis, by its clock; a time with a zone is converted to local time."""
     naive = moment.astimezone().replace(tzinfo=None) if moment.tzinfo is not None else moment
     return (naive - _EPOCH).total_seconds()
 
 
 def clock_moment(seconds: float) -> datetime:
-    """Back from `clock_seconds`."""
+    """The inverse of `clock_seconds`."""
     return _EPOCH + timedelta(seconds=seconds)

@@ -1,4 +1,4 @@
-"""`C`: a chart over the pane. Escape or `C` closes it, left and right go to the next one."""
+"""`C`: a chart over the pane. Escape or `C` closes it, left and right go to the other charts."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tui.widgets.lines import Lines
 from tui.widgets.query_status import problem
 from tui.work.background import Slot
 
-# Below these sizes there is no room for marks and a picture.
+# In cells and lines: the least size for marks and a picture.
 _NARROWEST, _LOWEST = 30, 6
 _CAPTION = 2
 
 
 class ChartLines(Lines):
-    """A caption, and a picture as large as there is room."""
+    """A caption, and a picture that fills the room."""
 
     DEFAULT_CSS = "ChartLines { height: 1fr; }"
 
@@ -59,7 +59,7 @@ class ChartLines(Lines):
 
 
 class ChartScreen(Dialog[None]):
-    """`read` gives the charts, in a thread; `first` is the name of the one that is shown first."""
+    """`read` returns the charts, in a thread; `first` is the name of the chart to show first."""
 
     DEFAULT_CSS = """
     ChartScreen > Vertical { width: 96%; max-width: 100; height: 92%; max-height: 28; }
@@ -92,7 +92,7 @@ class ChartScreen(Dialog[None]):
         )
 
     def _read_all(self) -> Sequence[Chart]:
-        """In the thread, with the library that draws: it takes a moment to import."""
+        """Read the charts in the thread, and import the plotting library there, because that is slow."""
         import textual_plotext
 
         assert textual_plotext is not None
@@ -108,7 +108,7 @@ class ChartScreen(Dialog[None]):
         self._lines.say(*problem(error.message, error.hint))
 
     def waits_for(self, binding: str) -> str:
-        """Until what a key must wait: there may be no chart to step from yet."""
+        """What a key must wait for: the charts may not be read yet."""
         is_step = binding in ("chart.next", "chart.previous")
         return "the charts are there" if self._is_reading and is_step else ""
 
@@ -129,11 +129,11 @@ class ChartScreen(Dialog[None]):
 
 
 def _inked(line: str, width: int) -> Line:
-    """The drawn line in the colours of the theme: what is drawn stands out from the marks about it."""
+    """Colour a drawn line by the theme, so that the picture stands out from its marks."""
     pieces: list[tuple[str, str]] = []
     for character in cut(line, width):
         ink = "accent" if character in DRAWN else "quiet"
-        # Blanks have no colour: each change of it would be twenty bytes.
+        # A blank keeps the colour before it: each change of colour would cost twenty bytes.
         if pieces and (pieces[-1][1] == ink or character == " "):
             pieces[-1] = (pieces[-1][0] + character, ink)
         else:

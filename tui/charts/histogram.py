@@ -1,4 +1,4 @@
-"""Histograms of a result's numeric and time columns, over the rows that were read."""
+"""Histograms of a result's numeric and time columns, for the rows that were read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tui.charts.chart import AxisKind, Chart, clock_seconds
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TIMES = ("timestamp", "date")
-# Beyond it there are no widths of bins.
+# Larger values would overflow the width of the bins.
 _FARTHEST = 1e300
 
 
 def kind_of(type_name: str) -> AxisKind | None:
-    """What a column of Spark's type shows along the axis; None for one that has no histogram."""
+    """The kind of axis for a column of a Spark type; None if it can't have a histogram."""
     if type_name.startswith(_NUMBERS):
         return "number"
     return "time" if type_name.startswith(_TIMES) else None
@@ -28,7 +28,7 @@ def kind_of(type_name: str) -> AxisKind | None:
 def histograms(
     names: Sequence[str], types: Sequence[str], batches: Sequence[Any], *, is_cut: bool
 ) -> list[Chart]:
-    """One of each column that can have one; `batches` are pyarrow's; `is_cut`: there are more rows."""
+    """A histogram of each suitable column; `batches` are pyarrow's; `is_cut`: there are more rows."""
     made = []
     for index, (name, type_name) in enumerate(zip(names, types, strict=True)):
         kind = kind_of(type_name)
@@ -61,7 +61,7 @@ def _exact(value: float, kind: AxisKind, span: float) -> str:
 
 
 def _place(value: object) -> float | None:
-    """Where a value is on the axis; None for null, NaN and what no axis reaches."""
+    """The position of a value on the axis; None for null, NaN and values beyond `_FARTHEST`."""
     if isinstance(value, int | float | Decimal):
         try:
             place = float(value)

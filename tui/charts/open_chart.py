@@ -1,4 +1,4 @@
-"""The charts that `C` opens, by the pane in view."""
+"""The charts that `C` opens for the visible pane."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 async def open_chart(app: App[Any], session: Session, target: Target, pane: Pane, say: Say) -> None:
-    """A histogram of the result in the query pane, else the branch over time."""
+    """Open histograms of the result in the query pane; on other panes charts of the branch over time."""
     from tui.panes.query import QueryPane
 
     if not isinstance(pane, QueryPane):

@@ -14,7 +14,7 @@ _TOO_FEW = "Fewer than two snapshots tell that: a chart needs two."
 
 
 def charts_over_time(told: OverTime) -> list[Chart]:
-    """Rows, files and bytes."""
+    """The charts of rows, files and bytes."""
     space = key("tab.space", "8")
     bytes_untold = (
         f"{size(told.untold_bytes)} of manifests would have to be read: {space} tells the bytes of now."
@@ -51,7 +51,7 @@ def _worded(value: float, kind: AxisKind) -> str:
 
 
 def _seconds(time_ms: int) -> float | None:
-    """None for what no calendar holds: writers' clocks may say anything."""
+    """The time in `clock_seconds`; None if it is no valid date, because a writer's clock was wrong."""
     try:
         return clock_seconds(datetime.fromtimestamp(time_ms / 1000))
     except (OverflowError, ValueError, OSError):

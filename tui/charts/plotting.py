@@ -1,4 +1,4 @@
-"""Draws a chart as lines of text, without colours: plotext's own do not ask what the terminal can show."""
+"""Draw a chart as lines of text, without plotext's colours, which the terminal may not support."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tui.charts.axis import between, rising
 from tui.charts.chart import Chart
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-# Lines a mark takes at the left, and cells one takes below.
+# The lines for each mark at the left, and the cells for each mark below.
 _LINES, _CELLS = 3, 22
 _FRAME = 4
 _WIDE = 1000.0
-# What a picture is drawn with: dots, blocks, and what every terminal has.
+# The characters of a picture: braille dots, blocks, and ASCII for any terminal.
 DRAWN = frozenset("*#" + "".join(map(chr, (*range(0x2580, 0x25A0), *range(0x2801, 0x2900)))))
 _FEWEST_BINS, MOST_BINS = 5, 40
 
 
 def knows_braille(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal is one for UTF-8, and no bare Linux console, whose font lacks those dots."""
+    """Whether the terminal uses UTF-8, and is not the Linux console, whose font lacks the dots."""
     locale = environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""
     return "utf" in locale.lower() and environ.get("TERM") != "linux"
 
@@ -38,7 +38,7 @@ def draw(chart: Chart, width: int, height: int, *, braille: bool) -> list[str]:
     upward = rising(max(chart.ys if chart.steps else counts), chart.y_kind, max(2, height // _LINES))
     gutter = max(map(width_of, upward[1])) + _FRAME
     along = between(low, high, chart.x_kind, max(2, (width - gutter) // _CELLS + 1))
-    # plotext fails on numbers that are far apart, or very near: it gets them from 0 to `_WIDE`.
+    # plotext fails on numbers that are far apart or very close, so they are scaled to 0 to `_WIDE`.
     top = upward[0][-1]
     if chart.steps:
         plot.plot(
@@ -53,20 +53,20 @@ def draw(chart: Chart, width: int, height: int, *, braille: bool) -> list[str]:
     plot.yticks(_scaled(upward[0], 0, top), upward[1])
     plot.xticks(_scaled(along[0], low, high), along[1])
     plot.plotsize(width, height)
-    # As textual-plotext's own widget does: the first call alone may be forgotten.
+    # As in textual-plotext's own widget: `plotsize` alone may be ignored.
     plot._set_size(width, height)
     return [_ESCAPES.sub("", line) for line in plot.build().splitlines()]
 
 
 def _scaled(values: Sequence[float], low: float, high: float) -> list[float]:
-    """Where these are between `low` and `high`, from 0 to `_WIDE`; in the middle where those are one."""
+    """Scale values from between `low` and `high` to 0 to `_WIDE`; to the middle if both are equal."""
     if low == high:
         return [_WIDE / 2 for _ in values]
     return [(value - low) / (high - low) * _WIDE for value in values]
 
 
 def _stepped(xs: Sequence[float], ys: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Each y holds until the next x."""
+    """Add points so that each y is valid until the next x."""
     stepped: tuple[list[float], list[float]] = ([xs[0]], [ys[0]])
     for x, y in zip(xs[1:], ys[1:], strict=True):
         stepped[0].extend((x, x))
@@ -75,12 +75,12 @@ def _stepped(xs: Sequence[float], ys: Sequence[float]) -> tuple[list[float], lis
 
 
 def bins_of(chart: Chart) -> int:
-    """As many as tell something: the root of how many values there are."""
+    """The number of bins: proportional to the square root of the number of values."""
     return min(MOST_BINS, len(set(chart.xs)), max(_FEWEST_BINS, 3 * isqrt(len(chart.xs)) // 2))
 
 
 def counts_of(chart: Chart, bins: int) -> list[int]:
-    """How many values are in each of the bins, which are equally wide."""
+    """The number of values in each of the bins, which have equal widths."""
     low, high = min(chart.xs), max(chart.xs)
     counts = [0] * bins
     for x in chart.xs:

@@ -1,4 +1,4 @@
-"""Commands of one's own: `[[command]]` of the config file puts a program on a key.
+"""User-defined commands: `[[command]]` of the config file binds a program to a key.
 
 Begin with `own_commands`.
 """

@@ -1,7 +1,7 @@
-"""From `[[command]]` of the config file and the row under the cursor to the words of a program.
+"""Make the arguments of a program from `[[command]]` of the config file and the row under the cursor.
 
-No shell reads them. A placeholder is part of one word, whatever its value holds, so that the name of a table
-or tag can't become another command; one that would be read as an option is refused.
+No shell parses them. A placeholder stays part of one word, whatever its value, so that the name of a table or
+tag can't become another command; a value that would be read as an option is refused.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _IN_CONFIG = "[[command]] of the config file"
 
 @dataclass(frozen=True, slots=True)
 class ReadyCommand:
-    """`words` are the program and its arguments, with placeholders; `tab` is None where it works on all."""
+    """`words` are the program and its arguments, with placeholders; `tab` is None if it works on all tabs."""
 
     asked: OwnCommand
     words: tuple[str, ...]
@@ -45,12 +45,12 @@ class ReadyCommand:
 
 
 def ready_commands(asked: Sequence[OwnCommand]) -> list[ReadyCommand]:
-    """Raises `UsageError` naming the first that can't be."""
+    """Check and parse all commands. Raises `UsageError`, which names the first invalid one."""
     return [_ready(each) for each in asked]
 
 
 def bindings_of(commands: Sequence[ReadyCommand]) -> list[Binding]:
-    """One each, in their order."""
+    """A binding for each command, in their order."""
     return [
         Binding(each.asked.key, f"command({index})", each.title, id=f"command.{index + 1}")
         for index, each in enumerate(commands)
@@ -58,24 +58,24 @@ def bindings_of(commands: Sequence[ReadyCommand]) -> list[Binding]:
 
 
 def require_free_keys(own: Sequence[Binding], scopes: Sequence[Scope], asked: Mapping[str, str]) -> None:
-    """Raises `UsageError` for a key that is none, or that does something in the console already.
+    """Raises `UsageError` for an invalid key, or one that the console already uses.
 
-    `asked` are the keys that were bound anew, by id.
+    `asked` are the rebound keys, by id.
     """
-    # As if they had no keys yet: two that share one as they come are taken to be meant so.
+    # Without their keys: `keymap_of` accepts two bindings that share a default key.
     bare = [replace(each, key="none") for each in own]
     open_to_them = [each for each in scopes if not each.is_dialog]
     wider = [Scope(each.title, (*bare, *each.bindings)) for each in open_to_them]
     known = {each.id for scope in wider for each in scope.bindings}
-    # Keys that only dialogs have are none of those.
+    # Without ids that only dialogs have.
     bound = {id_: keys for id_, keys in asked.items() if id_ in known}
     keymap_of({**bound, **{each.id: each.key for each in own if each.id}}, wider)
 
 
 def filled(command: ReadyCommand, values: Mapping[str, str]) -> list[str]:
-    """The words with the values in their places.
+    """The words with values in place of the placeholders.
 
-    Raises `NotFound` for one that the row does not have, `Refused` for one that looks like an option.
+    Raises `NotFound` for a value that the row does not have, `Refused` for one that looks like an option.
     """
     return [_filled(word, values) for word in command.words]
 
@@ -83,7 +83,7 @@ def filled(command: ReadyCommand, values: Mapping[str, str]) -> list[str]:
 def values_of(
     settings: Settings, target: Target | None, row: RowVersion | None, name: str | None
 ) -> dict[str, str]:
-    """What there is to put in, by placeholder. No address tells a secret."""
+    """The values by placeholder. The warehouse's address is without secrets."""
     found: dict[str, object] = {"warehouse": redacted(without_secrets(settings.warehouse)), "name": name}
     if target is not None:
         found |= {"database": target.table.database, "table": target.table.full_name}
@@ -114,7 +114,7 @@ def _ready(asked: OwnCommand) -> ReadyCommand:
 
 
 def _require_no_code(words: Sequence[str]) -> None:
-    """Raises `UsageError` where a name of a table or tag would become a part of a shell's program."""
+    """Raises `UsageError` if a placeholder is in the program text of a shell, which would run a name."""
     if os.path.basename(words[0]) not in _SHELLS:
         return
     for option, word in pairwise(words[1:]):

@@ -1,4 +1,4 @@
-"""Runs a command of one's own: asks first, then gives it the terminal until it ends."""
+"""Run a user-defined command: ask first, then lend it the terminal until it ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tui.terminal.lending import Suspended, how_it_ended, lent
 
 
 class OwnCommands:
-    """The commands of the config file, on the row under the cursor."""
+    """Runs the commands of the config file on the row under the cursor."""
 
     def __init__(
         self, app: App[Any], session: Session, tabs: OpenTabs, say: Say, commands: Sequence[ReadyCommand]
@@ -33,7 +33,7 @@ class OwnCommands:
         self._commands = commands
 
     def is_here(self, index: int) -> bool:
-        """Whether the key of a command works on the tab in view."""
+        """Whether the key of a command works on the visible tab."""
         return self._commands[index].tab in (None, self._tabs.current)
 
     async def run(self, index: int) -> None:
@@ -73,7 +73,7 @@ class OwnCommands:
 
 
 def run_in_terminal(words: Sequence[str], suspended: Suspended) -> int:
-    """Its exit code, once somebody has seen what it printed. Raises `NotFound` where it can't be started."""
+    """Run a program; return its exit code after Enter was pressed. Raises `NotFound` if it can't start."""
     try:
         with lent(suspended):
             code = subprocess.run(words, check=False).returncode

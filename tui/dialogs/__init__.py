@@ -1,4 +1,4 @@
-"""Screens that are opened over the panes, and closed again.
+"""Screens that open over the panes.
 
 Begin with `dialog`.
 """

@@ -1,4 +1,4 @@
-"""The arguments of an action as lines to write on, and the words that confirm a destructive one."""
+"""The arguments of an action as input fields, and the phrase that confirms a destructive one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FLAGS = dict.fromkeys((*TRUE_WORDS, "y"), True) | dict.fromkeys((*FALSE_WORDS, 
 
 
 class FieldInput(CleanInput):
-    """Says what Enter does."""
+    """An input that shows its keys."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "to the plan", id="dialog.submit"),
@@ -30,7 +30,7 @@ class FieldInput(CleanInput):
 
 
 class ArgumentField(Horizontal):
-    """One argument: its name, and a place to write."""
+    """One argument: its name, and an input."""
 
     DEFAULT_CSS = """
     ArgumentField { height: 1; }
@@ -49,9 +49,9 @@ class ArgumentField(Horizontal):
 
 
 class ArgumentFields:
-    """The fields of an action on a table. `confirmation` is there where it is destructive.
+    """The fields of an action on a table, with `confirmation` if it is destructive.
 
-    An argument that is given as a list has no field: the plan tells of each.
+    An argument that is given as a list has no field: the plan shows each value.
     """
 
     def __init__(self, action: Action, table_name: str, given: Mapping[str, object]) -> None:
@@ -76,7 +76,7 @@ class ArgumentFields:
 
     @property
     def missing(self) -> Sequence[ArgumentField]:
-        """Those that must be filled in, and are not."""
+        """The empty fields of required arguments."""
         required = {each.name for each in self._arguments if each.required}
         fields = (field for name, field in self._fields.items() if name in required)
         return [field for field in fields if not field.input.value.strip()]
@@ -87,7 +87,7 @@ class ArgumentFields:
 
     @property
     def problem(self) -> str:
-        """Why no plan can be made of what is filled in; empty where one can."""
+        """The reason why the values do not allow a plan; empty if they do."""
         if (missing := self.first_missing) is not None:
             return f"Fill in: {missing.argument}."
         flags = [each.name for each in self._arguments if each.kind == "flag"]
@@ -107,22 +107,22 @@ class ArgumentFields:
 
     @property
     def values(self) -> dict[str, object]:
-        """What is filled in, by argument."""
+        """The values by argument."""
         fields = [(each, self._fields[each.name]) for each in self._arguments if each.name in self._fields]
         texts = ((argument, field.input.value.strip()) for argument, field in fields)
         return {argument.name: _value(argument, text) for argument, text in texts if text} | self._several
 
     def fill(self, name: str, value: str) -> bool:
-        """Write on the field of an argument; whether that was another value."""
+        """Set the field of an argument; return whether the value changed."""
         field = self._fields[name]
         before, field.input.value = field.input.value, value
         return before != value
 
     @property
     def _phrase(self) -> str:
-        """The phrase that confirms a destructive action: the thing to delete, else the table's.
+        """The phrase that confirms a destructive action: the name of the object, else of the table.
 
-        Of several things it is their number.
+        For several objects it is their number.
         """
         if self._several:
             return str(len(next(iter(self._several.values()))))
@@ -141,9 +141,9 @@ def _text(value: object) -> str:
 
 
 def _value(argument: Argument, text: str) -> object:
-    """The typed text as the action takes it; a number that is none is left for the action to refuse.
+    """Convert the typed text for the action. An invalid number stays text, and the action refuses it.
 
-    A word that is neither yes nor no stays one, for `problem`.
+    A word that is neither yes nor no stays text, for `problem`.
     """
     if argument.kind == "int" and text.isascii() and text.isdigit():
         return int(text)

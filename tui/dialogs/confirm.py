@@ -1,4 +1,4 @@
-"""Asks before something that takes rows or a text away; Cancel has the focus."""
+"""Ask before an operation that removes rows or a text; Cancel has the focus."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CANCEL = "Cancel"
 
 
 class ConfirmScreen(Dialog[bool]):
-    """True when it shall be done."""
+    """The result is true if the person agrees."""
 
     DEFAULT_CSS = """
     ConfirmScreen Choices { height: 1; margin-top: 1; }
@@ -32,7 +32,7 @@ class ConfirmScreen(Dialog[bool]):
     def __init__(
         self, question: str, statement: str, *, title: str = "Rows will be removed", agree: str = "Run it"
     ) -> None:
-        """`statement` is the text that it is about; `agree` stands on the button that does it."""
+        """`statement` is the text in question; `agree` is the label of the button that agrees."""
         super().__init__()
         self._title = title
         self._agree = agree

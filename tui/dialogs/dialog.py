@@ -1,4 +1,4 @@
-"""The base of all dialogs: a framed panel over the screen, with its own line of keys."""
+"""The base of all dialogs: a framed panel over the screen, with a line of keys."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tui.theme import Line
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.grid.scroll_lines import ScrollLines
 
-# The frame's two lines, and one of the screen left in sight above and below.
+# The frame's two lines, and one visible line of the screen above and below.
 _FRAME = 4
 _LEAST = 3
-# How wide the panel is (as in the CSS below), in hundredths of the screen and at most; what its frame takes.
+# The panel's width (as in the CSS below): percent of the screen, the most cells, the cells of its frame.
 _SHARE, _WIDEST, _SIDES = 92, 96, 4
 
 Result = TypeVar("Result")
 
 
 class Dialog(ModalScreen[Result]):
-    """Escape closes it, out of a filter first. Every screen that can be closed is one."""
+    """Escape removes a filter, else closes it. Every screen that can be closed is a dialog."""
 
     AUTO_FOCUS = ""
     DEFAULT_CSS = """
@@ -51,17 +51,17 @@ class Dialog(ModalScreen[Result]):
         return self._panel
 
     def retitle(self, title: str) -> None:
-        # Textual reads it as markup; brackets are escaped, control characters gone.
+        # Textual parses it as markup, so brackets are escaped; control characters are removed.
         self._panel.border_title = clean_text(title).replace("[", r"\[")
 
     def show_text(self, text: ScrollLines, paragraphs: Sequence[Line], *, from_end: bool = False) -> None:
-        """Put text in the panel and make its place as high as it needs, or as the terminal allows."""
+        """Show text, and make its widget as high as it needs, or as the terminal allows."""
         text.show(paragraphs, from_end=from_end)
         self._fit(text)
-        # What is painted next is of this height.
+        # Lay out the text for the new height.
         text.update_lines()
         if not text.size.width:
-            # It was a guess, made so that the panel is painted once: twice would be thousands of bytes.
+            # The height was an estimate, to paint the panel once: twice would cost thousands of bytes.
             self.call_after_refresh(self._fit, text)
 
     def _fit(self, text: ScrollLines) -> None:
@@ -74,14 +74,14 @@ class Dialog(ModalScreen[Result]):
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Close it. Idempotent: the first result counts.
 
-        Textual's own method takes away the screen on top, whichever that is: a second key can be on its way
-        when the first one closes the dialog, and another dialog lie over one that a thread's result closes.
-        That stays open, and is closed again.
+        Textual's own method removes the top screen, whichever that is: a second key can be under way when the
+        first one closes the dialog, and another dialog can be over one that a thread's result closes. Then it
+        stays open, and can be closed again.
         """
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
     def take_filter_away(self) -> bool:
-        """From the rows that have the keys; whether they had one."""
+        """Remove the filter of the focused grid; return whether it had one."""
         grid = self.focused
         if not isinstance(grid, RecordGrid) or not grid.order.text:
             return False

@@ -1,4 +1,4 @@
-"""`ctrl+e`: where the rows of a result shall go."""
+"""`ctrl+e`: ask for the file for the rows of a result."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tui.widgets.key_bar import KeyBar
 
 
 class NameInput(CleanInput):
-    """Says what Enter does."""
+    """An input that shows its key."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "submit", "write the file", id="export.write")]
 
 
 class ExportScreen(Dialog[Path]):
-    """Asks for a name; one that exists is never written over."""
+    """The result is the path; an existing file is never overwritten."""
 
     DEFAULT_CSS = """
     ExportScreen Input { height: 1; background: $panel 50%; }

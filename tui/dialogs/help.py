@@ -1,4 +1,4 @@
-"""`?`: the keys, read from the bindings themselves, so that this page can't be wrong."""
+"""`?`: the keys, generated from the bindings, so that the page can't be wrong."""
 
 from __future__ import annotations
 

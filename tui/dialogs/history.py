@@ -1,4 +1,4 @@
-"""`ctrl+o`: statements run before, to be run again."""
+"""`ctrl+o`: earlier statements, to run one again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an argument may be, where that is the name of something: told while its field is empty."""
+"""The existing names that an argument may have, shown while its field is empty."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from core.table.savepoints import SavepointManager
 from core.text import clean_text
 from tui.theme import Line
 
-# A line tells so many; a table may have thousands.
+# The names on a line; a table may have thousands.
 _MOST = 12
 
-# Of a table, and of the branch that the dialog begins with: None for main, wherever main is.
+# The arguments are the table, and the branch that the dialog begins with; None for main.
 Names = Callable[[Files, TablePath, str | None], Sequence[str]]
 
 
 def _tags(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    """Of the branch; a savepoint is one. Savepoints first, the newest of them in front."""
+    """The tags of the branch, including those of savepoints, which come first, the newest in front."""
     root = main_root(files, table) if branch is None else branch_root(files, table, branch)
     names = Lineage(files, root).tag_names()
     saved = {name for name in names if name.startswith(SAVEPOINT_TAG_PREFIX)}
@@ -33,12 +33,12 @@ def _given_tags(files: Files, table: TablePath, branch: str | None) -> Sequence[
 
 
 def _savepoints(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    """Made on any branch: their ids are the table's."""
+    """The savepoints of all branches, because ids are unique within the table."""
     return [str(each) for each in reversed(SavepointManager(files, table).ids())]
 
 
 def _others(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    """Branches that are not main."""
+    """The branches that are not main."""
     main = main_root(files, table).branch
     return [name for name in branch_names(files, table) if name != main]
 
@@ -53,7 +53,7 @@ _NAMES: Mapping[tuple[str, str], Names] = {
 
 
 def known_lines(files: Files, table: TablePath, action: str, branch: str | None) -> Mapping[str, Line]:
-    """For a thread: a line for each argument that is the name of something. Raises as reading does."""
+    """A line for each argument that names something. For a thread. Raises the errors of reads."""
     asked = {argument: names for (of, argument), names in _NAMES.items() if of == action}
     return {argument: _line(argument, names(files, table, branch)) for argument, names in asked.items()}
 

@@ -1,4 +1,4 @@
-"""`:` and `ctrl+p`: anything by name."""
+"""`:` and `ctrl+p`: the palette, which finds anything by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.records.sources import GridColumn, Records
 
 _LOOK_AGAIN_SECONDS = 0.3
 _TITLE = "Go to, or do"
-# Tables often differ at their end only. Keys come before what may be long: they are what one learns here.
+# Cut in the middle: names of tables often differ only at the end. Keys come before the longer texts.
 _COLUMNS = (
     GridColumn("", style="accent", most=36, middle=True),
     GridColumn("", style="second"),
@@ -20,7 +20,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """`run` is called after the palette has closed; what it gives back is awaited where that is needed."""
+    """`run` is called after the palette has closed; an awaitable that it returns is awaited."""
 
     name: str
     what: str
@@ -32,7 +32,7 @@ class PaletteEntry:
 
 
 class PaletteScreen(PickDialog[PaletteEntry]):
-    """Enter runs what the cursor is on."""
+    """Enter runs the entry under the cursor."""
 
     DEFAULT_CSS = """
     PaletteScreen { align: center top; }
@@ -61,7 +61,7 @@ class PaletteScreen(PickDialog[PaletteEntry]):
         self._run_chosen()
 
     def on_record_grid_moved(self) -> None:
-        """The list may be in order only now."""
+        """Run a pending Enter: the list may have been sorted only now."""
         self._run_chosen()
 
     def action_move(self, rows: int) -> None:
@@ -69,7 +69,7 @@ class PaletteScreen(PickDialog[PaletteEntry]):
         super().action_move(rows)
 
     def _look_again(self) -> None:
-        """Tables of a big warehouse may still be listed."""
+        """Add new entries: the tables of a big warehouse may still be listed."""
         offered = self._offered()
         if len(offered) != len(self._all):
             self._all = offered
@@ -77,7 +77,7 @@ class PaletteScreen(PickDialog[PaletteEntry]):
         self._run_chosen()
 
     def _show_matching(self) -> None:
-        # What is called so comes before what only speaks of it.
+        # Names that begin with the text come before other matches.
         typed = self._typed
         self._entries = sorted(self._all, key=lambda entry: not entry.name.lower().startswith(typed))
         self._grid.show(Records(self._entries, PaletteEntry.values))
@@ -85,7 +85,7 @@ class PaletteScreen(PickDialog[PaletteEntry]):
             self._grid.filter(self._input.value, to_top=True)
 
     def _run_chosen(self) -> None:
-        """Run what Enter was pressed on: once the list is in order, and long enough to have it."""
+        """Run the entry that Enter chose, once the list is sorted, and complete enough to contain it."""
         if not self._has_chosen or self._grid.is_filtering:
             return
         index = self._grid.index

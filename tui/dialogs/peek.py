@@ -1,4 +1,4 @@
-"""`p`: the first rows of what the cursor is on, without Spark."""
+"""`p`: the first rows of the version under the cursor, without Spark."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import Slot
 
-# So many columns of a key stay in sight.
+# The number of key columns that stay visible.
 _MOST_PINNED = 3
 Peeked = tuple[DiffVersion, Any]
 
 
 class PeekScreen(Dialog[None]):
-    """A grid of rows; closing it ends the reading."""
+    """A grid of rows; closing it ends the read."""
 
     DEFAULT_CSS = """
     PeekScreen > Vertical { height: 90%; max-width: 100%; width: 98%; }
@@ -81,7 +81,7 @@ class PeekScreen(Dialog[None]):
         self._grid.say(error.message, error.hint)
 
     def waits_for(self, binding: str) -> str:
-        """Until what a key must wait: the rows that it is for may still be read."""
+        """What a key must wait for: the rows that it is for may still be read."""
         for_rows = binding.startswith(("grid.", "peek.copy", "peek.record", "peek.cell"))
         return ROWS if self._is_reading and for_rows else ""
 

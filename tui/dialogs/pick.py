@@ -1,4 +1,4 @@
-"""The base of dialogs in which one types to narrow a list, and takes one of its rows."""
+"""The base of dialogs with a list: typing filters it, and Enter chooses a row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Picked = TypeVar("Picked")
 
 
 class PickDialog(Dialog[Picked]):
-    """The keys go to the line; up and down move in the list."""
+    """The input has the focus; up and down move in the list."""
 
     DEFAULT_CSS = """
     PickDialog > Vertical { height: 80%; }
@@ -30,7 +30,7 @@ class PickDialog(Dialog[Picked]):
     def __init__(
         self, title: str, line: str | Input, columns: Sequence[GridColumn], *, head: bool = True
     ) -> None:
-        """`line` is what one types on, or what stands on it before one does."""
+        """`line` is the input, or its placeholder."""
         super().__init__()
         self._title = title
         self._input = line if isinstance(line, Input) else CleanInput(placeholder=line, compact=True)
@@ -50,7 +50,7 @@ class PickDialog(Dialog[Picked]):
 
 
 class PickOne(PickDialog[Picked]):
-    """One of a few, by its label."""
+    """Choose one of a few values by its label."""
 
     def __init__(self, title: str, placeholder: str, choices: Mapping[str, Picked]) -> None:
         super().__init__(title, placeholder, (GridColumn("", most=80),), head=False)

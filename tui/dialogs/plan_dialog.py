@@ -1,4 +1,4 @@
-"""The dialog of every action: its arguments, the plan they make, and only then the doing."""
+"""The dialog of every action: its arguments, then its plan, and only then the change."""
 
 from __future__ import annotations
 
@@ -39,16 +39,15 @@ LEAVE, STOP = "To the background", "Cancel it"
 # The argument that names a file of choices.
 _RESOLVE = "resolve"
 _READING = "Reading what it takes …"
-# How long after the last key a new plan is made.
+# How long after the last key a new plan is made, in seconds.
 _PAUSE = 0.25
-# How often the time that a change takes is shown.
+# How often the elapsed time of a change is updated, in seconds.
 _TICK = 0.5
 
 
 class PlanDialog(Dialog[Outcome | None]):
-    """Cancel has the focus whenever there is a plan; nothing is applied but the plan on the screen.
-
-    Made with a change that runs it shows that; closing it then leaves the change in the background.
+    """Cancel has the focus whenever there is a plan; it applies only the plan on the screen.
+    If it is made with a running change, it shows that change; closing it does not stop the change.
     """
 
     DEFAULT_CSS = """
@@ -87,24 +86,24 @@ class PlanDialog(Dialog[Outcome | None]):
         self._told: list[Line] = []
         self._above: list[Line] = []
         self._timer: Timer | None = None
-        # Until its first plan is begun.
+        # True until its first plan begins.
         self._is_new = change is None
         self._outcome: Outcome | None = None
         self._change = change
-        # What arguments may be, by their names.
+        # The existing names for arguments, by argument.
         self._known: Mapping[str, Line] = {}
-        # Of the plan that is being made.
+        # Cancels the plan that is being made.
         self._counting = Cancellation()
         branch = given.get("branch")
         self._begun_on = None if branch is None else str(branch)
         self._fields = ArgumentFields(action, table.full_name, given)
-        # While one types on a field the letters are text.
+        # In a field letters are text, so the named key is no letter.
         self._text = ScrollLines(lambda: key("dialog.page_down", "pgdn"))
         self._choices = Choices([CANCEL])
 
     def compose(self) -> ComposeResult:
         with self.framed(f"{self._action.name} · {self._table.full_name}"):
-            # The fields of one thing have nothing to say of many.
+            # The fields are for one object: a change of many has none.
             yield from self._fields if self._change is None or not self._change.plan.parts else ()
             yield self._text
             yield self._choices
@@ -112,7 +111,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def on_mount(self) -> None:
         self._planning: Slot[Plan] = Slot(self.app, "plan", self._planned, self._not_planned)
-        # A help: without it one types what one knows.
+        # The names only help: an error is ignored.
         self._naming: Slot[Mapping[str, Line]] = Slot(self.app, "names", self._read_names, lambda error: None)
         self.set_interval(_TICK, self._tick)
         if self._change is not None:
@@ -124,7 +123,7 @@ class PlanDialog(Dialog[Outcome | None]):
             session, table, action, branch = self._session, self._table, self._action.name, self._begun_on
             self._naming.ask(lambda report: report(known_lines(session.files, table, action, branch)))
         self.set_focus(self._choices if missing is None else missing.input)
-        # Behind the messages by which fields tell of what they hold from the start: those end a plan.
+        # After the fields' first `Changed` messages, which would drop the plan.
         self.call_after_refresh(self.action_plan)
 
     # Arguments
@@ -135,7 +134,7 @@ class PlanDialog(Dialog[Outcome | None]):
             return
         confirmation = self._fields.confirmation
         if confirmation is None or event.input is not confirmation.input:
-            # The plan on the screen is of other arguments now: it can't be applied any more.
+            # The arguments differ from those of the plan: it can't be applied any more.
             self._plan = self._change = None
             self._state = "asking"
             if self._timer is not None:
@@ -173,7 +172,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._planning.ask(partial(self._make_plan, self._counting, self._fields.values), self._is_slow)
 
     def _show_problem(self, problem: str) -> None:
-        """What is to be filled in, and the names that it can be, once those are read."""
+        """Show which argument is missing, and its possible names, once those are read."""
         summary = clean_text(self._action.summary)
         names = [self._known[each.argument] for each in self._fields.missing if each.argument in self._known]
         self._show([[(summary, "strong")], [("", "")], [(clean_text(problem), "quiet")], *names])
@@ -190,7 +189,7 @@ class PlanDialog(Dialog[Outcome | None]):
     def _make_plan(
         self, counting: Cancellation, arguments: dict[str, object], report: ThreadReport[Plan]
     ) -> None:
-        """In the thread."""
+        """Make the plan. Called in a thread."""
         context = replace(
             self._session.context,
             progress=lambda line: report.meanwhile(lambda: self._counted(line)),
@@ -199,7 +198,7 @@ class PlanDialog(Dialog[Outcome | None]):
             report(self._action.plan(context, self._table, arguments))
 
     def _counted(self, line: str) -> None:
-        """A plan may take minutes: how far it is."""
+        """Show the progress of a plan, which may take minutes."""
         self._show([[(_READING, "quiet")], [("  · ", "accent"), (clean_text(line), "")]])
 
     def _planned(self, plan: Plan) -> None:
@@ -214,7 +213,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     @property
     def has_begun(self) -> bool:
-        """Whether a change was begun here, or was running when it was opened."""
+        """Whether the dialog has begun a change, or was opened for one."""
         return self._change is not None
 
     @property
@@ -256,7 +255,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._watch(begun)
 
     def _watch(self, change: RunningChange) -> None:
-        """Show a change from here on, below its plan."""
+        """Show the progress of a change below its plan."""
         self._state, self._change = "applying", change
         self._above = [*plan_lines(change.plan, self._table.directory), [("", "")]]
         change.watcher = self._look
@@ -316,7 +315,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     @property
     def _compared(self) -> str | None:
-        """The branch of a merge by key that is planned, or was refused; its conflicts can be looked at."""
+        """The branch of a planned or failed merge by key, whose conflicts can be shown; else None."""
         failed = self._change.plan if self._state == "failed" and self._change is not None else None
         plan = self._plan if self._state == "planned" else failed
         if plan is None or plan.action != "merge-branch" or plan.arguments["kind"] != "keyed":
@@ -324,7 +323,7 @@ class PlanDialog(Dialog[Outcome | None]):
         return str(plan.arguments["name"])
 
     def waits_for(self, binding: str) -> str:
-        """Until what a key must wait. None that agrees does: nobody has seen yet to what."""
+        """What a key must wait for. A key that agrees is never kept, because nobody has read the plan yet."""
         is_coming = self._state == "planning" or (self._is_new and not self._fields.problem)
         return "the plan is there" if is_coming and binding == "dialog.conflicts" else ""
 
@@ -337,16 +336,16 @@ class PlanDialog(Dialog[Outcome | None]):
             await self.app.push_screen(screen, self._resolve)
 
     def _resolve(self, file: str | None) -> None:
-        """Plan anew with what was chosen for conflicts, which is in this file; empty for nothing."""
+        """Make a new plan with the choices for conflicts in this file; empty for no choices."""
         if file is not None and not self._fields.fill(_RESOLVE, file):
-            # Its name is the same, and what is in it another.
+            # The name of the file is the same, but its content has changed.
             self.action_plan()
 
     def action_scroll(self, lines: int) -> None:
         self._text.action_scroll(lines)
 
     def cancel(self) -> bool:
-        """Stop the change that runs, or the plan that is being made; whether there is one to be stopped."""
+        """Stop the running change, or the plan being made; return whether there was one to stop."""
         if self._state == "planning":
             self.action_close()
             return True
@@ -370,6 +369,6 @@ class PlanDialog(Dialog[Outcome | None]):
         self._counting.cancel()
         self._planning.drop()
         self._naming.drop()
-        # Another dialog may watch it by now.
+        # Another dialog may already watch the change.
         if self._change is not None and self._change.watcher == self._look:
             self._change.watcher = None

@@ -1,4 +1,4 @@
-"""A plan as lines: what a person must read before saying yes."""
+"""A plan as lines, for a person to read before agreeing."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tui.named_keys import key
 from tui.theme import Line
 
 _LABEL = 9
-# A command with nothing but the table, as hints name it.
+# A command with no argument but the table, as in hints.
 _COMMAND = re.compile(r"`paimark ([a-z-]+)(?: (?!--)[^` ]+)?`")
 
 
 def plan_lines(plan: Plan, directory: str) -> list[Line]:
-    """Refusals and warnings before the steps: they decide. Paths are shown from the table's `directory`."""
+    """Refusals and warnings come before the steps, as they matter most. Paths are relative to `directory`."""
     lines: list[Line] = [[(clean_text(plan.summary), "strong")]]
     for refusal in plan.refusals:
         lines += [_blank(), _labelled("REFUSED", "alarm", refusal.reason, "bad")]
@@ -39,7 +39,7 @@ def plan_lines(plan: Plan, directory: str) -> list[Line]:
 
 
 def outcome_lines(outcome: Outcome) -> list[Line]:
-    """The message of a finished action, and what takes it back."""
+    """The message of a finished action, and how to undo it."""
     lines: list[Line] = [_blank(), [("✓ done   ", "good"), (clean_text(outcome.message), "strong")]]
     if outcome.undo:
         lines.append(_labelled("undo", "quiet", _way_back(outcome.undo), ""))
@@ -50,7 +50,7 @@ def error_lines(error: PaimarkError) -> list[Line]:
     message = clean_text(error.message)
     lines: list[Line] = [_blank()]
     if _is_of_a_cancel(error):
-        # What somebody asked for is no failure.
+        # A cancellation is not a failure.
         lines.append([("! stopped ", "warn"), (message, "")])
     else:
         lines.append([("✗ failed ", "alarm"), (message, "bad")])
@@ -60,12 +60,12 @@ def error_lines(error: PaimarkError) -> list[Line]:
 
 
 def _is_of_a_cancel(error: PaimarkError) -> bool:
-    """Also where some of many things were done before it."""
+    """Whether it is due to a cancellation, also if some parts of a change of many were done before."""
     return any(isinstance(each, Cancelled) for each in (error, error.__cause__))
 
 
 def by_keys(hint: str) -> str:
-    """A hint with `:` and the action in the place of the command that does it."""
+    """Replace commands in a hint by `:` and the name of the action."""
 
     def written(match: re.Match[str]) -> str:
         name = match[1]
@@ -75,7 +75,7 @@ def by_keys(hint: str) -> str:
 
 
 def _way_back(command: str) -> str:
-    """The key that does it, where one does, and the command."""
+    """The key for a command, if there is one, and the command."""
     if command.startswith("paimark undo "):
         return f"{key('act.undo', 'u')} takes it back ({command})"
     if command.startswith("paimark redo "):

@@ -1,4 +1,4 @@
-"""`i`: everything about one record, as long as it is; `enter` on a cell of data: its whole value."""
+"""`i`: all fields of a record in full length; `enter` on a cell of data: its whole value."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tui.widgets.key_bar import KeyBar
 
 
 class RecordScreen(Dialog[None]):
-    """A field a line, long values wrapped, JSON folded and unfolded.
+    """A line for each field, with long values wrapped, and JSON folded or unfolded.
 
-    A `cell` is the one value of its detail: it is unfolded at first, and copied as it is.
+    With `cell` the detail has only one value: it is unfolded at first, and copied unchanged.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -48,7 +48,7 @@ class RecordScreen(Dialog[None]):
             yield KeyBar()
 
     def show(self, detail: Detail) -> None:
-        """The same record, of which more is known now."""
+        """Show more facts about the same record; other records are ignored."""
         is_same = (detail.key, detail.title) == (self._detail.key, self._detail.title)
         if is_same and detail.facts and detail.facts != self._detail.facts and not self._is_cell:
             self._detail = detail
@@ -73,7 +73,7 @@ class RecordScreen(Dialog[None]):
 
     async def action_find(self) -> None:
         await FilterLine(self._text, self._words, self._find, "words; with ! in front: lines without").open()
-        # The panel is one line shorter.
+        # The text has one line less.
         self.call_after_refresh(self._show)
 
     def _find(self, words: str) -> None:
@@ -87,14 +87,14 @@ class RecordScreen(Dialog[None]):
 
 
 def as_json(detail: Detail) -> str:
-    """Each field under its own name: of two columns called alike the later one has a number behind it."""
+    """The fields as JSON. Of two columns with the same name the later one gets a number."""
     names = distinct([name for name, _ in detail.facts])
     values = [value for _, value in detail.facts]
     return json.dumps(dict(zip(names, values, strict=True)), indent=2, ensure_ascii=False)
 
 
 def cell_of(grid: RecordGrid) -> RecordScreen | None:
-    """The value under the cursor of a grid of cells; None where it is on none."""
+    """The screen of the value under the cursor of a grid with cells; None if it is on none."""
     row, column = grid.index, grid.column
     if row is None or column is None:
         return None

@@ -1,4 +1,4 @@
-"""The conflicts of a merge: what is chosen for each, a cell, a row, a column or all at a time.
+"""The conflicts of a merge: a person chooses a side for a cell, a row, a column or all.
 
-`screen` shows them, `choosing` knows what is chosen.
+`screen` shows them, `choosing` has the choices.
 """

@@ -1,4 +1,4 @@
-"""What is chosen for each key of a file of conflicts. The rows stay in the file; few are in memory."""
+"""The choices for the keys of a file of conflicts. The rows stay in the file; few are in memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.errors import Refused
 from core.figures import counted
 from core.regular_files import open_regular
 
-# More of them are for a script: each takes some hundred bytes here.
+# Each key takes some hundred bytes of memory. More keys are a task for a script.
 MOST_KEYS = 200_000
 UNDECIDED: Final = "undecided"
 SIDES: Final = ("main", "branch")
@@ -27,7 +27,7 @@ _line_of: Final = msgspec.json.Decoder(KeyLine)
 
 
 class Shape(NamedTuple):
-    """How a key is in conflict: most are as others are. As `KeyLine` has it."""
+    """The columns of a key in conflict, as in `KeyLine`. Shared, because most keys have the same."""
 
     columns: tuple[str, ...]
     both: tuple[str, ...]
@@ -37,11 +37,11 @@ class Shape(NamedTuple):
         return not choose if isinstance(choose, str) else not choose.keys() >= {*self.both}
 
     def with_cell(self, choose: Choose, column: str, word: str) -> Choose:
-        """With another choice for a cell, empty for none; where a side lacks the row, for the row."""
+        """`choose` with a choice for a cell, empty for none; if a side lacks the row, for the row."""
         if self.is_whole or not column:
             return word
         if isinstance(choose, str):
-            # What was chosen for the row stays for its other cells.
+            # The choice for the row stays for its other cells.
             choose = dict.fromkeys(self.columns if choose in SIDES else (), choose)
         cells = {name: each for name, each in choose.items() if name != column}
         if word:
@@ -50,29 +50,29 @@ class Shape(NamedTuple):
         return word if is_row else cells or ""
 
     def is_open(self, choose: Choose, column: str) -> bool:
-        """Whether a choice is missing for a cell: both sides changed it, or nobody chose for the row."""
+        """Whether a cell that both sides changed has no choice, nor its row."""
         if isinstance(choose, dict):
             return column in self.both and column not in choose
         return not choose and (column in self.both or not self.both)
 
     def with_rest(self, choose: Choose, word: str) -> Choose:
-        """With a choice for what was undecided of it."""
+        """`choose` with a choice for its undecided cells."""
         if not self.is_undecided(choose):
             return choose
         return word if isinstance(choose, str) else {**dict.fromkeys(self.both, word), **choose}
 
 
 class Choosing:
-    """Lines are numbered as they are shown: one a column that differs, a key after the other."""
+    """The lines in their order of display: one for each column that differs, key after key."""
 
     def __init__(self, path: str) -> None:
-        """Raises `NotFound`, and `Refused` for a file that is not whole or has too many keys."""
+        """Raises `NotFound`, and `Refused` for an incomplete file or too many keys."""
         file = ConflictFile(path)
         self.path, self.header = path, file.header
         self.has_changed = False
         self._choices: list[Choose] = []
         self._shapes: list[Shape] = []
-        # Where each key begins in the file, and the number of its first line here.
+        # The offset of each key in the file, and the number of its first line here.
         self._places, self._first_lines = array("q"), array("q")
         known: dict[Shape, Shape] = {}
         lines = 0
@@ -114,7 +114,7 @@ class Choosing:
         return key if isinstance(key, int) and key < self._lines else None
 
     def state(self, index: int) -> str:
-        """What the line's cell becomes, in words: `only main` where that side alone changed it."""
+        """The value that the line's cell gets, in words: `only main` if only that side changed it."""
         key, column = self._key_of(index), self.column(index)
         choose = self._choices[key]
         if isinstance(choose, str) and choose:
@@ -133,7 +133,7 @@ class Choosing:
         return self._shapes[key].is_undecided(self._choices[key])
 
     def column(self, index: int) -> str:
-        """The column of a line; empty where the rows have none but the key."""
+        """The column of a line; empty if the rows have no columns but the key."""
         key = self._key_of(index)
         place, columns = index - self._first_lines[key], self._shapes[key].columns
         return columns[place] if place < len(columns) else ""
@@ -152,11 +152,11 @@ class Choosing:
 
     @property
     def has_any(self) -> bool:
-        """Whether anything at all was chosen."""
+        """Whether there is any choice."""
         return any(choose != "" for choose in self._choices)
 
     def next_undecided(self, index: int) -> int | None:
-        """The first line, after this one and round the end, that a choice is missing for."""
+        """The next line without a choice, continuing from the start; None if there is none."""
         here = self._key_of(index)
         for step in range(self.keys + 1):
             key = (here + step) % self.keys
@@ -167,7 +167,7 @@ class Choosing:
                         return first + place
         return None
 
-    # Choosing: `word` is main, branch or base, and empty for none
+    # Choosing: `word` is main, branch or base, and empty for no choice
 
     def choose_cell(self, index: int, word: str) -> None:
         column = self.column(index)
@@ -177,7 +177,7 @@ class Choosing:
         self._set([self._key_of(index)], lambda shape, choose: word)
 
     def choose_column(self, column: str, word: str) -> int:
-        """For every key whose rows differ in it, but rows that a side lacks; how many."""
+        """Choose for every key whose rows differ in a column, except rows that a side lacks; their number."""
         keys = [
             key for key, shape in enumerate(self._shapes) if column in shape.columns and not shape.is_whole
         ]
@@ -188,7 +188,7 @@ class Choosing:
         self._set(range(self.keys), lambda shape, choose: word)
 
     def choose_rest(self, word: str) -> None:
-        """For what is undecided."""
+        """Choose for everything that is undecided."""
         self._set(range(self.keys), lambda shape, choose: shape.with_rest(choose, word))
 
     def save(self) -> None:
@@ -213,7 +213,7 @@ class Choosing:
 
 
 def _first_line(descriptor: int, begin: int, end: int) -> bytes:
-    """Of the last key nobody knows where it ends but by its line's end."""
+    """Read the line that begins at an offset; the end of the last key's line is not known before."""
     found = b""
     while begin < end and b"\n" not in found:
         piece = os.pread(descriptor, min(end - begin, 1 << 16), begin)

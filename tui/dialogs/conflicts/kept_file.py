@@ -1,4 +1,4 @@
-"""Where the console keeps what was chosen for the conflicts of a merge, so that one can go on with it."""
+"""The file in which the console keeps choices for the conflicts of a merge, to continue later."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from core.config import state_directory
 from core.table.layout import TablePath
 
-# They hold rows of tables.
+# Not longer, because the files contain rows of tables.
 _KEPT_DAYS = 30
 _LONGEST = 60
 
 
 def kept_file(warehouse: str, table: TablePath, branch: str) -> str:
-    """The file of a branch's conflicts; those of others that nobody has touched for long are removed."""
+    """The file of a branch's conflicts. Removes old files of other branches."""
     directory = state_directory() / "conflicts"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     whole = "\0".join((warehouse, table.full_name, branch))

@@ -1,4 +1,4 @@
-"""`v` in the plan of a merge: keys that both sides changed, and what becomes of each."""
+"""`v` in the plan of a merge: the keys that both sides changed, and the choice for each."""
 
 from __future__ import annotations
 
@@ -34,16 +34,15 @@ from tui.work.spark_work import SparkWork
 
 _TICK = 0.5
 _WIDEST = 32
-# On a narrow screen, so that base, main and branch stand side by side there, too.
+# The widths on a narrow screen, so that base, main and branch are side by side there, too.
 _WIDE, _NARROW_NAME, _NARROW_VALUE = 100, 14, 10
 _NOBODY = "undecided again"
 _TYPE = "enter takes the line under the cursor; type for fewer"
 
 
 class ConflictsScreen(Dialog[str | None]):
-    """A line a column that differs. Closed, it gives the file with what was chosen, empty for nothing at all.
-
-    None where it was closed before the conflicts were there. Nothing is written but that file.
+    """A line for each column that differs. Its result is the file with the choices, empty if there are none.
+    The result is None if it is closed before the conflicts are read. It writes nothing but that file.
     """
 
     DEFAULT_CSS = """
@@ -71,7 +70,7 @@ class ConflictsScreen(Dialog[str | None]):
     ]  # fmt: skip
 
     def __init__(self, session: Session, table: TablePath, branch: str, file: str = "") -> None:
-        """`file` is one of the table's and branch's conflicts already; else there is one of the console's."""
+        """`file` is an existing file of these conflicts; without it the console keeps one."""
         super().__init__()
         self._session = session
         self._table = table
@@ -100,7 +99,7 @@ class ConflictsScreen(Dialog[str | None]):
     # Finding them
 
     def _look(self, report: ThreadReport[Choosing]) -> None:
-        """In a thread."""
+        """Find the conflicts. Called in a thread."""
 
         def tell(line: str) -> None:
             if isinstance(line, Counting):
@@ -161,7 +160,7 @@ class ConflictsScreen(Dialog[str | None]):
         return True
 
     def waits_for(self, binding: str) -> str:
-        """Until what a key must wait: the rows that it is for may still be looked for."""
+        """What a key must wait for: the rows that it is for may still be searched."""
         return ROWS if self._is_looking and binding.startswith(("grid.", "conflicts.")) else ""
 
     def action_cell(self, word: str) -> None:
@@ -232,7 +231,7 @@ class ConflictsScreen(Dialog[str | None]):
             self._bar.say(f"Every key is decided: {key('dialog.close', 'esc')} closes", "good")
             return
         if self._grid.order.text or self._grid.order.column is not None:
-            # A filter may hide it, and in another order it is not the next.
+            # A filter may hide the line, and in another order it is not the next.
             self._grid.sort_by(None)
             self._grid.filter("")
         self._grid.move_to(line)
@@ -276,12 +275,12 @@ class ConflictsScreen(Dialog[str | None]):
             self._saving.ask(lambda report: self._save(choosing, report))
 
     def _save(self, choosing: Choosing, report: ThreadReport[str]) -> None:
-        """In a thread."""
+        """Save the choices. Called in a thread."""
         choosing.save()
         report(choosing.path if choosing.has_any else "")
 
     def _saved(self, file: str) -> None:
-        # Another dialog may have been opened over it meanwhile: then it stays, and is closed again.
+        # Another dialog may have opened over this one: then this one stays, and can be closed again.
         self._is_saving = False
         self.dismiss(file)
 

@@ -1,4 +1,4 @@
-"""Dialogs over a grid's data: its columns, and the fields of one row or cell.
+"""Dialogs for a grid's data: its columns, and the fields of one row or cell.
 
 Begin with `columns`.
 """

@@ -1,4 +1,4 @@
-"""`c`: the columns of a grid by name: go to one, hide, move, widen, narrow it, or sort by it."""
+"""`c`: the list of a grid's columns: go to one, hide, move, widen or narrow it, or sort by it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMNS = (
 
 
 def _key(key: str, action: str, description: str, tooltip: str, *, written: str = "") -> Binding:
-    """Of two keys that belong together the first is shown for both."""
+    """A binding of the dialog. Of two related keys only the first is shown, for both."""
     return Binding(
         key,
         f"screen.{action}",
@@ -39,7 +39,7 @@ def _key(key: str, action: str, description: str, tooltip: str, *, written: str 
 
 
 class ColumnLine(CleanInput):
-    """Has the keys of the dialog, as they come before text: names hold none of these signs."""
+    """The input, with the dialog's keys. They have priority over text: names rarely contain these signs."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "go", id="columns.go_to"),
@@ -54,7 +54,7 @@ class ColumnLine(CleanInput):
 
 
 class ColumnsScreen(PickDialog[int]):
-    """Enter goes to the column that the cursor is on; the other keys act on it at once, behind the dialog."""
+    """Enter goes to the column under the cursor; the other keys change it at once, behind the dialog."""
 
     def __init__(self, grid: RecordGrid) -> None:
         line = ColumnLine(placeholder="a part of the name", compact=True)
@@ -85,7 +85,7 @@ class ColumnsScreen(PickDialog[int]):
         return self._of.shown_columns.names
 
     def _show(self) -> None:
-        """Those that have a title, in their order."""
+        """List the columns with a title, in their order."""
         order = self._of.shown_columns.layout.in_order(self._names)
         self._listed = [index for index in order if self._of.columns[index].title]
         hidden = sum(self._names[index] in self._of.shown_columns.layout.hidden for index in self._listed)
@@ -140,7 +140,7 @@ class ColumnsScreen(PickDialog[int]):
         self._move(1)
 
     def _move(self, by: int) -> None:
-        """Into the place of its neighbour."""
+        """Move the column under the cursor to the position of its neighbour."""
         index = self._under_cursor
         if index is None:
             return
@@ -149,7 +149,7 @@ class ColumnsScreen(PickDialog[int]):
         self._lay_out(self._of.shown_columns.layout.moved(self._names, self._names[index], neighbour))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        # Some rows can only be read in the order that they have.
+        # Some grids can't be sorted.
         return action != "sort" or self._of.check_action("sort", ())
 
     def action_sort(self) -> None:

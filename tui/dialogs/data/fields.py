@@ -1,4 +1,4 @@
-"""The fields of a record as paragraphs: JSON on one line or unfolded, all of them or those that match."""
+"""The fields of a record as paragraphs: with JSON on one line or unfolded, and with a filter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Fields = Sequence[tuple[str, str]]
 
 
 def unfolded(text: str) -> list[str]:
-    """JSON as indented lines, with its numbers as they are written; a text that is none as its own lines."""
+    """JSON as indented lines, with its numbers unchanged; other text as its own lines."""
     if text[:1] in ("{", "["):
         try:
             return msgspec.json.format(text, indent=2).splitlines()
@@ -25,15 +25,14 @@ def unfolded(text: str) -> list[str]:
 
 
 def is_foldable(text: str) -> bool:
-    """Whether it would be more than one line unfolded."""
+    """Whether its unfolded form has more than one line."""
     return len(unfolded(text)) > 1
 
 
 def paragraphs(fields: Fields, *, unfold: bool, words: str = "") -> list[Line]:
-    """A field a line, its name before it; unfolded ones take more, and have their name before the first.
-
-    `words` keeps the lines that hold all of them, in any case, in the name or the value; with `!` in front
-    those that don't.
+    """A line for each field, its name first; an unfolded field has more lines, its name before the first.
+    `words` keeps the lines that contain all of them, ignoring case, in the name or the value; with `!` in
+    front those that don't.
     """
     room = min(WIDEST_NAME, max((width_of(clean_text(name)) for name, _ in fields), default=0))
     kept: list[Line] = []

@@ -1,4 +1,4 @@
-"""Asks for the name of a .sql file, to open or to save; Tab completes it."""
+"""Ask for the name of a .sql file, to open or to save; Tab completes it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PathLine(CleanInput):
 
 
 class PathScreen(Dialog[str]):
-    """The path as it was typed. `exists` asks for a file that is there."""
+    """The result is the path as it was typed. With `exists` the file must exist."""
 
     DEFAULT_CSS = """
     PathScreen Input { height: 1; background: $panel 50%; }

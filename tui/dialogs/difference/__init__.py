@@ -1,4 +1,4 @@
-"""`D`: what two versions of a table differ in: totals, counts a column, the rows with what changed in them.
+"""`D`: the difference of two versions: totals, counts for each column, and rows with their changes.
 
 Begin with `difference_screen`.
 """

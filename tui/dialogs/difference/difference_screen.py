@@ -1,4 +1,4 @@
-"""The difference of two versions over the whole screen: totals, counts a column, a page of rows."""
+"""The difference of two versions on the whole screen: totals, counts for each column, a page of rows."""
 
 from __future__ import annotations
 
@@ -40,9 +40,8 @@ _FOR_ROWS = ("choose", "record", "copy", "next", "previous")
 
 
 class DifferenceScreen(Dialog[str]):
-    """Gives its statement when that is wanted in the query pane. Closing it ends what it reads.
-
-    It has the keys before the versions are looked up: those typed meanwhile are for it.
+    """The result is its statement, if the person wants it in the query pane. Closing cancels its reads.
+    It opens before the versions are looked up, so that it gets the keys typed meanwhile.
     """
 
     DEFAULT_CSS = """
@@ -83,7 +82,7 @@ class DifferenceScreen(Dialog[str]):
         look_up: Callable[[], Difference],
         accept: Callable[[Difference], str],
     ) -> None:
-        """`look_up` is called in a thread; `accept` says why what it gave may not be shown, if so."""
+        """`look_up` is called in a thread; `accept` returns why its result may not be shown, or nothing."""
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self._room = room
@@ -107,7 +106,7 @@ class DifferenceScreen(Dialog[str]):
         with self.framed(f"Difference of {self._title}"):
             yield self._head
             with Horizontal():
-                # The grid itself is as wide as there is room.
+                # In a container, because a grid takes all of the width.
                 with Vertical(id="choices"):
                     yield self._choices
                 yield self._grid
@@ -127,7 +126,7 @@ class DifferenceScreen(Dialog[str]):
 
     @property
     def _difference(self) -> Difference:
-        """Of which rows are read: there is one by then."""
+        """The difference whose rows are read; only after it was looked up."""
         assert self._looked_up is not None
         return self._looked_up
 
@@ -253,7 +252,7 @@ class DifferenceScreen(Dialog[str]):
         return self._page.offset + len(self._rows) < self._choice.lines
 
     def waits_for(self, binding: str) -> str:
-        """Until what a key must wait: the rows that it is for may still be read."""
+        """What a key must wait for: the rows that it is for may still be read."""
         if self._is_looking and binding == "difference.statement":
             return "the versions are looked up"
         kept = ("grid.", *(f"difference.{each}" for each in _FOR_ROWS))
@@ -283,7 +282,7 @@ class DifferenceScreen(Dialog[str]):
         self.set_focus(self._grid if self._choices.has_focus else self._choices)
 
     async def action_choose(self) -> None:
-        """The kind of change or the column under the cursor; among the rows, all of one."""
+        """Show the rows of the kind or column under the cursor; in the rows, show the whole row."""
         index = self._choices.index
         if not self._choices.has_focus:
             await self.action_record()

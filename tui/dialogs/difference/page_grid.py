@@ -1,4 +1,4 @@
-"""The rows of a difference that are here: of many, and so put in order by Spark."""
+"""The grid of a page of a difference. Spark sorts the rows, because there are more than one page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tui.widgets.grid.record_grid import Edge, RecordGrid
 
 
 class PageGrid(RecordGrid):
-    """`o` asks for another order of all rows; an order of those that are here would mislead."""
+    """`o` reads all rows in another order; sorting only the page would mislead."""
 
     def __init__(self, reorder: Callable[[], None], at_edge: Callable[[Edge], None]) -> None:
         super().__init__(frozen=1, only_words=True, at_edge=at_edge)
@@ -18,4 +18,4 @@ class PageGrid(RecordGrid):
         self._reorder()
 
     def action_reverse(self) -> None:
-        """Nothing is sorted by a column."""
+        """Do nothing: no column is sorted."""

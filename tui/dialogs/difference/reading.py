@@ -1,4 +1,4 @@
-"""The statements of a difference, for a thread: totals, a page of rows, or all rows into a file."""
+"""Run the statements of a difference, in a thread: totals, a page of rows, or all rows into a file."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """`notes` say which files were read for it."""
+    """`notes` tell which files were read."""
 
     totals: Totals
     notes: tuple[str, ...]
 
 
 class DifferenceReading:
-    """Each method blocks, and raises what the statement failed with. `engine` starts Spark if need be."""
+    """Each method blocks, and raises the error of the statement. `engine` starts Spark if needed."""
 
     def __init__(self, difference: Difference, engine: Callable[[], Engine]) -> None:
         self._difference = difference
@@ -42,7 +42,7 @@ class DifferenceReading:
                 batch = read_batch(event)
                 rows += zip(*(column.to_pylist() for column in batch.columns), strict=True)
             elif isinstance(event, Reading) and (side := next(sides, None)) is not None:
-                # What is to know of the version itself is among the notes of the difference.
+                # The notes of the difference already have the note about the version itself.
                 of_files = event.note.removeprefix(side.note).strip()
                 notes += [f"{side.label}: {of_files}"] if of_files else []
         return Counted(self._difference.totals(rows), tuple(notes))
@@ -55,10 +55,10 @@ class DifferenceReading:
         return found
 
     def write(self, path: Path, tell: Callable[[int], None]) -> int:
-        """All rows with all columns to a file that must not exist yet; how many."""
+        """Write all rows with all columns to a file that must not exist yet; return their number."""
         from tui.query.exporting import batches_of, write_file
 
-        # They come before the first row, and count only where there is none.
+        # They arrive before the first row, and are only needed if there is none.
         names: list[str] = []
         types: list[str] = []
 

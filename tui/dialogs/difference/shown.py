@@ -1,4 +1,4 @@
-"""What the difference of two versions says: its lists, lines and facts, made of totals and rows. Pure."""
+"""The lists, lines and facts of the difference of two versions, made from totals and rows. Pure."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tui.widgets.detail_strip import Detail
 PAGE_ROWS = 500
 SIGNS: Mapping[Change, str] = {"added": "+ added", "removed": "- removed", "changed": "~ changed"}
 CHOICE_COLUMNS = (GridColumn("what", most=30), GridColumn("rows", "number"))
-# Together in one column, so as wide as there is room.
+# All changes of a row are in one column, so it takes the remaining width.
 _WIDEST = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which rows can be chosen: of a kind of change, or those in which a column changed; None for all.
+    """A choice of rows: those of a kind of change, or those in which a column changed; None for all.
 
-    A row that is there several times is one of the `lines`.
+    A row that occurs several times counts once in `lines`.
     """
 
     only: Change | int | None
@@ -56,7 +56,7 @@ def choice_rows(listed: Sequence[Choice]) -> Records[Choice]:
 
 
 def columns_of(difference: Difference) -> tuple[GridColumn, ...]:
-    """The kind of change, the key, and in one line what changed."""
+    """The kind of change, the key, and the changes in one column."""
     keys = tuple(GridColumn(pair.name, "id", most=24, nothing="null") for pair in difference.keys)
     if keys:
         return (GridColumn("change"), *keys, GridColumn("what changed", most=_WIDEST))
@@ -64,7 +64,7 @@ def columns_of(difference: Difference) -> tuple[GridColumn, ...]:
 
 
 def rows_shown(difference: Difference, rows: Sequence[DiffRow], first: str | None) -> Records[DiffRow]:
-    """`first` is the column that comes before the others of a row."""
+    """`first` is the column whose change is named first."""
 
     def values(row: DiffRow) -> Sequence[object]:
         told: tuple[object, ...] = tuple(row.key.values()) if difference.keys else (row.times,)
@@ -87,7 +87,7 @@ def total_line(difference: Difference, totals: Totals) -> Line:
 
 
 def position_line(choice: Choice, start: int, shown: int, *, by_most: bool, has_key: bool) -> Line:
-    """Which of the rows chosen are here, and in which order."""
+    """The range of the chosen rows that is shown, and their order."""
     order = ("most changed first" if has_key else "most often first") if by_most else "in the order of keys"
     if not has_key and not by_most:
         order = "in the order of columns"
@@ -103,7 +103,7 @@ def position_line(choice: Choice, start: int, shown: int, *, by_most: bool, has_
 
 
 def facts_of(difference: Difference, row: DiffRow) -> Detail:
-    """All of a row by names: what differs on both sides, then what is the same."""
+    """All values of a row by name: the differing ones of both sides, then the equal ones."""
     old, new = difference.old.label, difference.new.label
     facts = [("change", row.change), *((name, _text(value)) for name, value in row.key.items())]
     if row.old is not None and row.new is not None:
@@ -123,7 +123,7 @@ def facts_of(difference: Difference, row: DiffRow) -> Detail:
 
 
 def copied(row: DiffRow) -> str:
-    """A row as text for other programs: its key, and what changed."""
+    """A row as text for other programs: its key, and its changes."""
     return "\t".join([row.change, *(_text(value) for value in row.key.values()), in_short(row)])
 
 
