@@ -1,5 +1,5 @@
 """The console: a Textual application over `core`.
 
-Begin with `app` (the start) and `screens.browse` (the one screen). `panes` are the tabs, `dialogs` what
-opens over them, `work` the threads beside the screen.
+Begin with `app` (the start) and `screens.browse` (the main screen). `panes` are the tabs, `dialogs` the
+screens that open over them, `work` the background threads.
 """

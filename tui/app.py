@@ -1,4 +1,4 @@
-"""Where the console starts. Reading begins before Textual is imported: most of a start is imports."""
+"""The start of the console. It begins to read before it imports Textual, because imports take most time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def run(settings: Settings) -> int:
-    """Show the console until it is left; the exit code. Raises `UsageError` for keys that can't be."""
-    # Garbage there is none while everything is being made: collecting only costs time before the first frame.
+    """Run the console; return the exit code. Raises `UsageError` for invalid keys."""
+    # At the start there is no garbage: collecting would only delay the first frame.
     gc.disable()
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     os.environ.setdefault("TEXTUAL_FPS", "30")
@@ -37,7 +37,7 @@ def run(settings: Settings) -> int:
 
 
 def _sit(settings: Settings) -> Console:
-    """One sitting at one warehouse, until it is left or another one is chosen."""
+    """One session with one warehouse, until the person quits or switches to another."""
     session = Session(settings)
     opening = Opening(session)
     opening.start()
@@ -48,7 +48,7 @@ def _sit(settings: Settings) -> Console:
     if settings.keys or settings.commands:
         _bind_own(console, settings)
     before = attributes()
-    # Without the mouse the terminal's own selection works, and the line carries only keys.
+    # Without the mouse the terminal's own selection works, and the line transmits only keys.
     try:
         console.run(mouse=settings.mouse)
     finally:
@@ -63,7 +63,7 @@ def _sit(settings: Settings) -> Console:
 
         for_good = console.next_settings is None
         with leaving(before, hurry, for_good=for_good, what="A change" if changes else "Spark"):
-            # However it ended: a dropped line takes no text along, and no change is left half done.
+            # For every kind of end, also a dropped line: keep texts, and leave no change half done.
             console.browse.tabs.keep_texts()
             session.memory.save()
             for change in changes:
@@ -74,14 +74,14 @@ def _sit(settings: Settings) -> Console:
 
                 ends = end_changes(changes, hurried)
         for end in ends:
-            # Into the shell that one is back in, where there still is one.
+            # To the shell, if it still exists.
             with suppress(OSError, ValueError):
                 print(clean_text(end), file=sys.stderr)
     return console
 
 
 def _bind_own(console: Console, settings: Settings) -> None:
-    """Put the keys and commands of the config file into the console. Raises `UsageError`."""
+    """Add the keys and commands of the config file to the console. Raises `UsageError`."""
     from tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
     from tui.keys.rebinding import first_keys, keymap_of
     from tui.named_keys import take_keys
@@ -97,7 +97,7 @@ def _bind_own(console: Console, settings: Settings) -> None:
 
 
 def key_rows(keys: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Each key's id, the keys that it has with these bound anew, and what it does. Raises `UsageError`."""
+    """(id, keys, effect) of each binding, with these keys rebound. Raises `UsageError`."""
     from tui.keys.listing import key_rows
 
     return key_rows(keys, _scopes())

@@ -1,4 +1,4 @@
-"""The Textual application: themes, the log, the clipboard, the engine. The screens do the rest."""
+"""The Textual application: themes, keys, the log, the clipboard, the engine. The screens do the rest."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ class Console(TakesMouse, SparingApp):
     def __init__(self, session: Session, opening: Opening, *, start_engine: bool = True) -> None:
         no_colors = wants_no_colors(os.environ)
         if not no_colors:
-            # Textual counts one that is set to nothing, too.
+            # Textual also obeys an empty NO_COLOR.
             os.environ.pop("NO_COLOR", None)
-        # Else Textual turns colours to greys, and the terminal's own, which it can't know, to black on black.
+        # Otherwise Textual would turn colours to grey, and the terminal's own to black on black.
         super().__init__(ansi_color=True if no_colors else None)
         read_escape()
         read_any_bytes()
         self._start_engine = start_engine
-        # How many keys were typed; and how many it had been when somebody was asked whether to leave.
+        # The number of typed keys, and that number when the person was last asked whether to quit.
         self._typed_keys, self._asked_to_quit_at = 0, -1
         self._early = EarlyKeys()
         self._closing_key = ClosingKey()
@@ -102,7 +102,7 @@ class Console(TakesMouse, SparingApp):
         self._tour: Tour | None = None
         self._own_keys: list[Binding] = []
         self._own_commands: OwnCommands | None = None
-        # Another warehouse to go to when this one is left.
+        # The settings of another warehouse to open after this one.
         self.next_settings: Settings | None = None
         self.browse = BrowseScreen(session, opening, self.log_lines)
 
@@ -114,14 +114,14 @@ class Console(TakesMouse, SparingApp):
         return self.browse
 
     def on_mount(self) -> None:
-        # A dropped line and a polite kill leave as ctrl+q does: the engine ends and the terminal is whole.
+        # A dropped line and SIGTERM end it like ctrl+q: the engine ends, and the terminal is restored.
         for number in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self.exit)
         self.app_resume_signal.subscribe(self, lambda app: self.action_redraw())
         self.call_after_refresh(self._after_first_frame)
 
     def _after_first_frame(self) -> None:
-        # Objects made so far stay: the collector need not walk them again and again.
+        # The objects made so far live on: the collector need not scan them again and again.
         gc.freeze()
         gc.enable()
         if self._start_engine:
@@ -133,7 +133,7 @@ class Console(TakesMouse, SparingApp):
             self.tour.offer()
 
     def _fatal_error(self) -> None:
-        # Textual's own shows the locals of every call.
+        # Textual's own method shows the local variables of every call.
         error = sys.exc_info()[1] or self._exception
         if error is None:
             super()._fatal_error()
@@ -144,8 +144,8 @@ class Console(TakesMouse, SparingApp):
     # Bytes to the terminal
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        # A cursor that blinks sends bytes while nobody types.
-        # By what they have: importing the editor would cost the first frame.
+        # A blinking cursor would send bytes while nobody types.
+        # By its attribute: importing the editor would delay the first frame.
         if hasattr(event.widget, "cursor_blink"):
             event.widget.cursor_blink = False
 
@@ -153,7 +153,7 @@ class Console(TakesMouse, SparingApp):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and event.is_forwarded:
-            # Nothing took it where it was typed: another screen, which may be there by now, must not either.
+            # No widget took it where it was typed: a screen that has opened since must not get it.
             return
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
@@ -167,7 +167,7 @@ class Console(TakesMouse, SparingApp):
             await self._typed(typed)
 
     async def _typed(self, event: Typed) -> None:
-        """Do what a key says, or keep it until that is there which it is for."""
+        """Handle a key, or keep it until its rows are read."""
         screen = self.screen
         if self._closing_key.is_again(screen, event) or self._early.kept(screen, event):
             return
@@ -184,7 +184,7 @@ class Console(TakesMouse, SparingApp):
             self._closing_key.closed(event)
 
     async def _acted_on(self, event: events.Key) -> bool:
-        """Whether the key has a binding, by which it acted at once. Text goes to the widget that takes it."""
+        """Run the binding of a key; return whether it has one. Text is left to the focused widget."""
         if await self._check_bindings(event.key, priority=True):
             return True
         focused = self.focused
@@ -194,9 +194,9 @@ class Console(TakesMouse, SparingApp):
     async def on_thread_result(self, event: ThreadResult) -> None:
         delivered = event.deliver()
         if isawaitable(delivered):
-            # It opens something: that has the keys before the next one is looked at.
+            # It opens a screen, which must have the focus before the next key is handled.
             await delivered
-        # Nobody waits while the last screen goes.
+        # No keys wait while the last screen closes.
         for each in self._early.ready(self.screen) if self._early else ():
             await self._typed(each)
 
@@ -233,18 +233,18 @@ class Console(TakesMouse, SparingApp):
         self.say(f"Sent to terminal: {cut(event.text, 40)}", "good")
 
     def note(self, text: str, ink: str = "") -> None:
-        """A line for the log only."""
+        """Add a line to the log only."""
         self.log_lines.append(LogLine(int(time.time() * 1000), text, ink))
 
     def say(self, text: str, ink: str = "") -> None:
-        """A sentence on the bottom line of where the keys are, and in the log."""
+        """Show a sentence on the bottom line of the active screen, and add it to the log."""
         self.note(text, ink)
         self._key_bar.say(text, ink)
 
     @property
     def _key_bar(self) -> KeyBar:
-        """A dialog may hide the one below it; the palette and its like have none of their own."""
-        # While the console leaves there is no screen.
+        """That of the active dialog, which may hide the main screen's; the palette and its like have none."""
+        # While the console ends there is no screen.
         for screen in self.screen_stack[-1:]:
             if screen is not self.browse:
                 return next(iter(screen.query(KeyBar)), self.browse.key_bar)
@@ -253,11 +253,11 @@ class Console(TakesMouse, SparingApp):
     # Actions of keys
 
     def action_interrupt(self) -> None:
-        """ctrl+c: stop a query; else copy what is selected; else say how to leave."""
+        """ctrl+c: stop a query; else copy the selection; else show the key that quits."""
         screen = self.screen
         if isinstance(screen, Cancellable) and screen.cancel():
             return
-        # In a dialog nobody means a query behind it.
+        # In a dialog ctrl+c is not meant for a query behind it.
         if screen is self.browse and self.browse.cancel_query():
             return
         if text := str(getattr(self.focused, "selected_text", "")):
@@ -312,7 +312,7 @@ class Console(TakesMouse, SparingApp):
         await self.push_screen(PaletteScreen(offered, lambda: self.browse.tables.all_listed), chosen)
 
     def take_commands(self, commands: Sequence[ReadyCommand], bindings: list[Binding]) -> None:
-        """Programs of one's own on keys of their own."""
+        """Add user-defined commands and their keys."""
         from tui.commands.running import OwnCommands
 
         self._own_keys = bindings
@@ -370,13 +370,13 @@ class Console(TakesMouse, SparingApp):
         self.tour.answer(event)
 
     async def action_quit(self) -> None:
-        """Leave; while a change is being written, or text would be lost, only when asked twice."""
+        """Quit; while a change is being written, or if text would be lost, only at the second press."""
         reason = self._reason_to_stay
-        # Twice in a row: whoever was asked and stayed is asked again.
+        # The second press must be the next key: otherwise the question is repeated.
         if reason and self._typed_keys != self._asked_to_quit_at + 1:
             self._asked_to_quit_at = self._typed_keys
             if not self.screen.query(KeyBar):
-                # The palette and its like have none, and go as with escape.
+                # The palette and its like have no key bar, so they close as with escape.
                 await self.screen.dismiss()
             self.screen.query_one(KeyBar).say(reason, "warn")
             return

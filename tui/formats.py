@@ -1,4 +1,4 @@
-"""Values as a person reads them: counts, times, ages, sizes. Nothing here is ever markup."""
+"""Format values for people: counts, times, ages, sizes. The result is never markup."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from core.text import clean_text
 
 CellKind = Literal["text", "number", "id", "time", "age", "bytes"]
 
-# No cell is wider than this; what is longer is cut before it costs anything.
+# In characters, more than any cell shows: a longer text is cut early, to save time.
 LONGEST = 1000
 
 
 def format_value(kind: CellKind, value: object, now_ms: int) -> str:
-    """One line of clean text; times and ages are epoch milliseconds, shown in the local zone."""
+    """One line of clean text; times and ages are given in epoch milliseconds. Times are local."""
     if isinstance(value, str):
         return clean_text(value[:LONGEST])
     if isinstance(value, int | float) and not isinstance(value, bool):
@@ -27,12 +27,12 @@ def format_value(kind: CellKind, value: object, now_ms: int) -> str:
         if kind == "bytes":
             return size(int(value))
         return str(value)
-    # Each part of a list takes a character at least.
+    # Each element of a list takes at least one character.
     return clean_text(whole_text(value[:LONGEST] if isinstance(value, list) else value)[:LONGEST])
 
 
 def whole_text(value: object) -> str:
-    """Any value of a cell as text, however long, JSON where it has parts; not clean yet."""
+    """Any value of a cell as text in full length, as JSON if it has parts; not cleaned yet."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bytes):

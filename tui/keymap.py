@@ -1,4 +1,4 @@
-"""Keys that more than one part of the console has, each with an id under which it can be bound anew."""
+"""Keys that several parts of the console share, each with an id by which it can be rebound."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from textual.binding import Binding, BindingType
 
 
 def hidden(id_: str, keys: str, action: str, description: str, tooltip: str = "") -> Binding:
-    """A key that only `?` tells of."""
+    """A key that only `?` lists."""
     return Binding(keys, action, description, tooltip=tooltip, show=False, id=id_)
 
 
 def steps(part: str, action: str, *, up: str = "up", down: str = "down") -> list[BindingType]:
-    """Keys of an `action` that takes how many lines to go: one, or a page of ten."""
+    """Keys of an `action` that takes a number of lines: one, or a page of ten."""
     return [
         hidden(f"{part}.up", up, f"{action}(-1)", "up"),
         hidden(f"{part}.down", down, f"{action}(1)", "down"),

@@ -1,4 +1,4 @@
-"""Messages that any part of the console may send up."""
+"""Messages that any part of the console may send to the application."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Say(Protocol):
 
 
 class ToTheApp(Message):
-    """Goes up as far as there is to go.
+    """A message that always goes up to the application.
 
-    Textual stops a message at who sent it, and takes for that whoever's handler runs: what a pane says
-    while its screen calls it would be heard by nobody.
+    Textual does not deliver a message to its sender, and takes the widget whose handler runs for the sender:
+    a pane's message while its screen calls it would be lost.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,6 @@
-"""The mouse, for who has it on: a click is the key that does what it points at.
+"""The mouse, if it is on: a click has the effect of the key for the thing under the pointer.
 
-The wheel moves the cursor of rows, or a long text. Nothing can be done by the mouse alone, and a click beside
-everything does nothing.
+The wheel moves the cursor of rows, or scrolls a long text. Nothing needs the mouse. Other clicks do nothing.
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
 from tui.widgets.tab_bar import TabBar
 
-# So many rows or lines with one click of the wheel.
+# The rows or lines for one step of the wheel.
 _ROWS = 3
-# As terminals number buttons.
+# The terminal's number of the button.
 LEFT = 1
 
-# A widget, and which of its rows, tabs or keys.
+# A widget, and its row, tab or key under the pointer.
 Pointed = tuple[Widget | None, int | str | None]
 
 
 class TakesMouse(App[None]):
-    """Rows, tabs and the keys of the bottom line; buttons take their own clicks."""
+    """Handles clicks on rows, tabs and the keys of the bottom line; buttons handle their own."""
 
-    # Where a button was pressed down last, and the time before.
+    # The target of the last press of a button, and of the press before.
     _down: Pointed = (None, None)
     _before: Pointed = (None, None)
 
@@ -51,7 +50,7 @@ class TakesMouse(App[None]):
     async def on_click(self, event: events.Click) -> None:
         pressed, is_second = self._pointed_at(event), event.chain > 1
         if event.button != LEFT or pressed != self._down or (is_second and pressed != self._before):
-            # It was meant for what was there before, such as the button of a dialog that it closed.
+            # The click was meant for an earlier target, such as the button of a dialog that it closed.
             return
         match pressed:
             case RecordGrid() as grid, int(place):

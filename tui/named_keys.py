@@ -1,26 +1,26 @@
-"""The keys that sentences name: those of `[keys]` of the config file where they were bound anew."""
+"""The keys that messages name: the defaults, or those of `[keys]` of the config file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# One console a process has the keyboard.
+# Global, because a process runs only one console.
 _bound_anew: dict[str, str] = {}
 
 
 def take_keys(written: Mapping[str, str]) -> None:
-    """From now on sentences name these, by id as people write them, or what bindings come with."""
+    """Set the rebound keys (by id, formatted for people) that messages name."""
     _bound_anew.clear()
     _bound_anew.update(written)
 
 
 def key(id_: str, default: str) -> str:
-    """As people write it. `default` is the one that the binding comes with: its module stays unread."""
+    """The present key of a binding, formatted for people. The caller passes the default, to save imports."""
     return _bound_anew.get(id_, default)
 
 
 def tab_key(name: str, default: str) -> str:
-    """The key of a tab, by its name in small letters."""
+    """The key of a tab, by its name in lower case."""
     return _bound_anew.get(f"tab.{name}", default)
 
 

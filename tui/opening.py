@@ -1,7 +1,7 @@
-"""The first things read, started before Textual is even imported.
+"""The first reads, which begin before Textual is imported.
 
-Databases, the tables of one, a table's newest snapshots: each is kept until the app asks, then handed over
-as it comes. That table is the one asked for, else the first. Imports nothing of Textual.
+It reads databases, the tables of one, and a table's newest snapshots: the requested table, else the first.
+Results are kept until the app listens, then passed on at once. Does not import Textual.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tui.session import Opened, Session, Target
 from tui.tabs import Tab
 from tui.work.unexpected_errors import problem_of
 
-# As many as a tall terminal shows; the rest is read when somebody looks.
+# As many rows as a tall terminal shows; the rest is read on demand.
 PAGE = 100
 
 
@@ -34,7 +34,7 @@ class Tables(msgspec.Struct, frozen=True):
 
 
 class Chosen(msgspec.Struct, frozen=True):
-    """The table and branch to begin with. `problem` says why it is not the one asked for."""
+    """The table and branch to begin with. `problem` is the reason if it is not the requested one."""
 
     target: Target
     problem: str = ""
@@ -46,7 +46,7 @@ class Newest(msgspec.Struct, frozen=True):
 
 
 class Arrived(msgspec.Struct, frozen=True):
-    """The tab asked for, and where it was a version, the record's name there. `note` says what served."""
+    """The tab to open, and the record of a requested version. `note` tells how the version was resolved."""
 
     target: Target
     tab: Tab
@@ -61,7 +61,7 @@ class Noted(msgspec.Struct, frozen=True):
 
 
 class Stopped(msgspec.Struct, frozen=True):
-    """Reading went no further than `stage`: `databases`, `tables` or `snapshots`."""
+    """The read of `stage` failed: `databases`, `tables` or `snapshots`."""
 
     stage: str
     error: PaimarkError
@@ -78,7 +78,7 @@ _TABS = {"snapshot": Tab.SNAPSHOTS, "savepoint": Tab.SAVEPOINTS, "tag": Tab.TAGS
 
 
 class Opening:
-    """Reads in a thread; nothing is lost between its start and the moment somebody listens."""
+    """Reads in a thread; it keeps the stages that it reads before `listen` is called."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -126,7 +126,7 @@ class Opening:
             self._put(Stopped(at, problem_of(error)))
 
     def _wanted(self) -> _Wanted | None:
-        """The place asked for, else where one left off."""
+        """The requested place, else the last location."""
         memory = self._session.memory
         memory.load()
         if memory.problem:
@@ -143,13 +143,13 @@ class Opening:
         return _Wanted(Target(TablePath(spot.database, spot.table), spot.branch), tab=tab)
 
     def _choose(self, names: list[str], wanted: Target | None) -> Target | None:
-        """The table to begin with, else the nearest: the first of its database, then of any."""
+        """Choose the requested table, else the first of its database, else the first of any."""
         first = [name for name in names if wanted is not None and name == wanted.table.database]
         for database in dict.fromkeys([*first, *names]):
             try:
                 listed = tables(self._session.files, database)
             except Denied as error:
-                # Its own row says so once it is opened.
+                # The tree shows the error once the database is opened.
                 self._put(Noted(f"{database}: {error.message}"))
                 listed = []
                 continue
@@ -167,7 +167,7 @@ class Opening:
         return target
 
     def _open(self, target: Target) -> Opened:
-        """Main, where there is no such branch."""
+        """Open the target; or main, if there is no such branch."""
         try:
             return self._session.open(target)
         except NotFound as error:

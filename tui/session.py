@@ -1,4 +1,4 @@
-"""One sitting at one warehouse: its settings, and what is opened from them on demand, in threads."""
+"""One session with one warehouse: its settings, and the objects made from them on demand, in threads."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 class Target(msgspec.Struct, frozen=True):
-    """The table and branch that the panes show; None is main, wherever main is."""
+    """The table and branch that the panes show; None is the branch that is main."""
 
     table: TablePath
     branch: str | None = None
 
     @property
     def sql_name(self) -> str:
-        """As a FROM clause takes it."""
+        """The name for a FROM clause."""
         name = self.table.name if self.branch is None else f"{self.table.name}$branch_{self.branch}"
         return f"{quoted_if_needed(self.table.database)}.{quoted_if_needed(name)}"
 
 
 class RowVersion(msgspec.Struct, frozen=True):
-    """The version that a row names in `VERSION AS OF`, or a branch, or (all None) the table itself.
+    """The version of a row for `VERSION AS OF`, or a branch, or (all None) the table itself.
 
-    `commit_time` (epoch ms) is the snapshot's: its number may be given again."""
+    `commit_time` (epoch ms) distinguishes the snapshot from a later one with the same id."""
 
     version: str | None = None
     branch: str | None = None
@@ -52,7 +52,7 @@ class RowVersion(msgspec.Struct, frozen=True):
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """A target looked up: the root it means now, and the name of the branch that is main."""
+    """A resolved target: its present root, and the name of the branch that is main."""
 
     target: Target
     root: Root
@@ -61,7 +61,7 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 class Session:
-    """Made at once; touches neither disk nor network until asked."""
+    """The constructor touches neither disk nor network; properties do on demand."""
 
     def __init__(self, settings: Settings, room: EngineRoom | None = None) -> None:
         self.settings = settings
@@ -69,7 +69,7 @@ class Session:
         self.memory = Memory(settings)
         self.changes: list[RunningChange] = []
         self.jobs = Jobs()
-        # Brings a change into view that was left to the background.
+        # Opens the dialog of a change in the background.
         self.show_change: Callable[[RunningChange], object] = lambda change: None
 
     @cached_property
@@ -82,7 +82,7 @@ class Session:
 
     @cached_property
     def context(self) -> Context:
-        """The context of actions. For threads: it may touch the store."""
+        """The context of actions. For threads: it may read the store."""
         from core.actions.context import open_context
 
         settings = self.settings
@@ -103,7 +103,7 @@ class Session:
         return address if len(address) <= 24 else "…/" + "/".join(parts[-1:])
 
     def require_warehouse(self) -> None:
-        """For threads: raises `NotFound` where there is no warehouse (any more), and `Unavailable`."""
+        """Raises `NotFound` if the warehouse does not exist (any more), and `Unavailable`. For threads."""
         self.files.entries("")
 
     def open(self, target: Target) -> Opened:

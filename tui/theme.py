@@ -1,6 +1,6 @@
-"""Colours: one calm palette in three renderings. What a colour says, a word or a sign says too.
+"""Colours: one calm palette in three themes. Colour is never the only sign: a word or a mark tells the same.
 
-Under NO_COLOR the sixteen colours' rendering is used, and Textual sends none of them.
+With NO_COLOR the theme of sixteen colours is used, and Textual sends none of them.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ Line = Sequence[Piece]
 DARK = "paimark-dark"
 LIGHT = "paimark-light"
 SIXTEEN = "paimark-16"
-# As Rich calls what a terminal can show.
+# Rich's names of terminals with at most sixteen colours.
 _SIXTEEN_COLOURS = ("standard", "windows", None)
 
 
 THEMES = (DARK, LIGHT, SIXTEEN)
-# By what they mean, one for each theme. Those of sixteen colours are the terminal's own, by Textual's names.
+# By meaning, one for each theme. The sixteen colours are the terminal's own, by Textual's names.
 _COLOURS: Mapping[str, tuple[str, str, str]] = {
     "ground": ("#15171a", "#fbfbf9", "ansi_default"),
     "raised": ("#1d2024", "#f1f1ed", "ansi_default"),
@@ -44,17 +44,17 @@ _SCROLLBAR_GROUND = ("-background", "-background-hover", "-background-active", "
 
 
 def wants_no_colors(environ: Mapping[str, str]) -> bool:
-    """Whether NO_COLOR is set; set to nothing it does not count (no-color.org)."""
+    """Whether NO_COLOR is set and not empty (no-color.org)."""
     return bool(environ.get("NO_COLOR"))
 
 
 def best_theme(color_system: str | None, *, no_colors: bool) -> str:
-    """The rendering for what Rich says of the terminal; None is one that shows no colours."""
+    """The theme for Rich's colour system of the terminal; None is a terminal without colours."""
     return SIXTEEN if no_colors or color_system in _SIXTEEN_COLOURS else DARK
 
 
 def make_theme(name: str) -> Theme:
-    """The palette as Textual wants it, for what Textual itself draws."""
+    """The palette as a theme of Textual, for the parts that Textual draws."""
     colours = _colours_of(name)
     return Theme(
         name=name,
@@ -74,7 +74,7 @@ def make_theme(name: str) -> Theme:
             **{name: colours[name] for name in ("quiet", "line", "raised")},
             **{f"scrollbar{part}": colours["line"] for part in ("", "-hover", "-active")},
             **{f"scrollbar{part}": colours["raised"] for part in _SCROLLBAR_GROUND},
-            # Asked for by Textual's own style sheets under an "ansi" theme.
+            # Textual's own style sheets need these in an "ansi" theme.
             "ansi-background": "ansi_default",
             "ansi-foreground": "ansi_default",
         },
@@ -83,10 +83,10 @@ def make_theme(name: str) -> Theme:
 
 @lru_cache(maxsize=4)
 def inks(theme: str) -> Mapping[str, Style]:
-    """The styles that widgets lay over their own; a theme that is not ours gets the dark ones."""
+    """The styles that widgets lay over their own; an unknown theme gets the dark ones."""
     colours, is_sixteen = _colours_of(theme), theme == SIXTEEN
     if is_sixteen:
-        # Reverse and bold survive NO_COLOR; the terminal's "dim" and "bright black" are too faint to trust.
+        # Reverse and bold work with NO_COLOR; the terminal's "dim" and "bright black" may be too faint.
         cursor, away = Style(reverse=True), Style(bold=True)
     else:
         cursor, away = Style(bgcolor=colours["cursor"]), Style(bgcolor=colours["cursor-away"])
@@ -102,7 +102,7 @@ def inks(theme: str) -> Mapping[str, Style]:
             "head": plain["quiet"] + Style(underline=is_sixteen),
             "cursor": cursor,
             "cursor-away": away,
-            # The cell under the cursor, within its row: a hole in a reversed one, reversed in another.
+            # The cell under the cursor: not reversed if its row is, else reversed.
             "cell": Style(reverse=not is_sixteen, bold=True),
         }
     )

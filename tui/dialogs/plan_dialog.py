@@ -47,6 +47,7 @@ _TICK = 0.5
 
 class PlanDialog(Dialog[Outcome | None]):
     """Cancel has the focus whenever there is a plan; it applies only the plan on the screen.
+
     If it is made with a running change, it shows that change; closing it does not stop the change.
     """
 

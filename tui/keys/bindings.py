@@ -1,4 +1,4 @@
-"""All bindings of the console, read from its classes, and which of them are there at the same time."""
+"""All bindings of the console, read from its classes, grouped by those that are active together."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from textual.screen import ModalScreen, Screen
 
 import tui
 
-# What applies a plan, or agrees to what can't be taken back: never a key that opens one as well.
+# Bindings that apply a plan, or agree to a deletion: their keys must never open a dialog as well.
 CONSENTS = ("dialog.apply", "dialog.confirm", "confirm.agree")
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Bindings that a key may find at one time. `title` says where; a dialog takes all keys but its own."""
+    """Bindings that are active at one time, in the place `title`. A dialog hides the bindings below it."""
 
     title: str
     bindings: tuple[Binding, ...]
@@ -29,10 +29,10 @@ class Scope:
 
 
 def scopes(app: type[App[Any]], main: type[Screen[Any]]) -> list[Scope]:
-    """The application's main screen with each of its panes, and each dialog. Imports all of them."""
+    """The scopes of the main screen, of each pane, and of each dialog. Imports all of them."""
     parts = list(_parts())
     everywhere = _bindings_of(app)
-    # A dialog takes all other keys.
+    # Of the application's keys only these work over a dialog.
     above_dialogs = [each for each in everywhere if each.priority]
     of_widgets = [each for part in parts if _is_widget(part) for each in _bindings_of(part)]
     browsing = _bindings_of(main)
@@ -60,14 +60,14 @@ def _below(part: type[DOMNode]) -> Iterator[type[DOMNode]]:
 
 
 def _bindings_of(part: type[DOMNode]) -> list[Binding]:
-    """Its own and those that it inherits from other parts of the console."""
+    """The bindings of a class, and those that it inherits from other classes of the console."""
     own = [each for each in part.__mro__ if each.__module__.startswith("tui.")]
     listed = [binding for each in own for binding in vars(each).get("BINDINGS", ())]
     return [binding for binding in listed if isinstance(binding, Binding)]
 
 
 def _is_widget(part: type[DOMNode]) -> bool:
-    """Whether it stands in panes and dialogs alike."""
+    """Whether it is used in panes and in dialogs."""
     return part.__module__.startswith("tui.widgets")
 
 

@@ -1,6 +1,6 @@
-"""The key that closed a dialog, pressed once more than it had to be: it is nothing for what is there then.
+"""Ignore a repeated press of the key that closed a dialog: it is not meant for the screen below.
 
-No text for an editor; and Enter neither cancels the next dialog nor opens the row below.
+It must not become text in an editor; and Enter must neither cancel the next dialog nor open the row below.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from textual.screen import Screen
 
 from tui.keys.early_keys import Typed, awaited
 
-# As long as a key that is pressed twice by mistake.
+# The longest time between two presses of which the second is a mistake.
 _SECONDS = 0.5
 
 
 class ClosingKey:
-    """One key, until another is typed."""
+    """Remembers the key that closed a dialog, until another key is typed."""
 
     def __init__(self) -> None:
         self._key = ""
         self._at = 0.0
 
     def closed(self, event: Typed) -> None:
-        """It closed a dialog."""
+        """Remember the key: it closed a dialog."""
         if isinstance(event, Key):
             self._key, self._at = event.key, time.monotonic()
 
     def is_again(self, screen: Screen[object], event: Typed) -> bool:
-        """Whether this is the same key at once, or before there is what it made, and would do something."""
+        """Whether to ignore a key: the same one comes again at once, or before the new screen is ready."""
         if not isinstance(event, Key) or event.key != self._key:
             self._key = ""
             return False
-        # By what an editor has: importing it would cost the first frame. Enter answers whatever has come.
+        # An editor is recognized by its attribute: its import would delay the first frame. Enter always acts.
         is_meant_for_it = not hasattr(screen.focused, "document") and event.key != "enter"
         is_soon = time.monotonic() - self._at < _SECONDS or bool(awaited(screen, event))
         return is_soon and not is_meant_for_it

@@ -1,4 +1,4 @@
-"""Keys typed before that is there which they are for: kept, shown, and done when it comes."""
+"""Keys that are typed too early, before their rows are read: they are kept, shown, and handled later."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ Typed = Key | Paste
 
 
 class EarlyKeys:
-    """They are for the screen on which they were typed: another one over it never gets them."""
+    """The kept keys belong to the screen on which they were typed: another one over it never gets them."""
 
     def __init__(self) -> None:
         self._keys: list[Typed] = []
         self._screen: Screen[object] | None = None
-        # For what the first of them is kept.
+        # The event that the first of them waits for.
         self._awaited = ""
 
     def __bool__(self) -> bool:
         return bool(self._keys)
 
     def kept(self, screen: Screen[object], event: Typed) -> bool:
-        """Keep it, where what it is for is still being read; False where it can be done."""
+        """Keep a key whose data is still being read; return False if it can be handled now."""
         reason = awaited(screen, event)
         if not reason:
             return False
@@ -40,7 +40,7 @@ class EarlyKeys:
         return True
 
     def forget(self) -> Screen[object] | None:
-        """On which screen they were, if there were any."""
+        """Drop the kept keys; return their screen, if there were any."""
         screen, self._screen = self._screen, None
         self._keys = []
         if screen is not None:
@@ -49,9 +49,9 @@ class EarlyKeys:
         return screen
 
     def ready(self, screen: Screen[object]) -> list[Typed]:
-        """Those that can be done now; they are not kept any more.
+        """Return the keys that can be handled now, and drop them.
 
-        None where there is no row: what was meant for one must not be done to the table, or to its newest.
+        Returns none if there is no row: a key for a row must not act on the table or its newest snapshot.
         """
         if self._screen is screen and awaited(screen, self._keys[0]):
             return []
@@ -67,7 +67,7 @@ class EarlyKeys:
 
 
 def awaited(screen: Screen[object], event: Typed) -> str:
-    """Until what a key must wait on a screen; empty: it need not."""
+    """The event that a key must wait for on a screen; empty for none."""
     if not isinstance(screen, WaitingScreen):
         return ""
     return screen.waits_for(binding_of(screen, event.key) if isinstance(event, Key) else "")

@@ -1,4 +1,4 @@
-"""`paimark keys`: the id of every key, the keys it has, and what it does."""
+"""`paimark keys`: the id of every binding, its keys, and its effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.widgets.key_bar import written
 
 
 def key_rows(asked: Keymap, all_scopes: Sequence[Scope]) -> Iterator[tuple[str, str, str]]:
-    """Id, keys, and what it does, in the order of ids. Raises `UsageError` as `keymap_of`."""
+    """(id, keys, effect) in the order of ids. Raises `UsageError` like `keymap_of`."""
     keymap = keymap_of(asked, all_scopes)
     known = {each.id: each for scope in all_scopes for each in scope.bindings if each.id is not None}
     for id_, binding in sorted(known.items()):

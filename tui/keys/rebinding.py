@@ -1,8 +1,8 @@
-"""From `[keys]` of the config file to Textual's keymap, or the sentence that says why not.
+"""Make Textual's keymap from `[keys]` of the config file, or an error that gives the reason.
 
-Every binding has an id. What an id is given takes the place of all its keys. A key that would do two things
-in one place, or is none, is refused by name when the console starts: a key that does something else than one
-thinks is worse than none.
+Every binding has an id. The given keys replace all keys of the id. An invalid key, or one that would have two
+effects in one place, is refused when the console starts, because a key with an unexpected effect is worse
+than none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tui.widgets.key_bar import written
 Keymap = Mapping[str, str]
 _MODIFIERS = ("ctrl", "alt", "shift", "super")
 _NAMED = {each.value for each in Keys} | set(KEY_NAME_REPLACEMENTS.values())
-# Control and these letters are the codes of other keys.
+# Terminals send these keys as the codes of other keys.
 _SENT_AS = {
     "ctrl+i": "tab",
     "ctrl+m": "enter",
@@ -33,7 +33,7 @@ _LIST_THEM = "`paimark keys` lists the ids and their keys."
 
 
 def keymap_of(asked: Keymap, scopes: Sequence[Scope]) -> Keymap:
-    """Keys by id, as `App.set_keymap` takes them. Raises `UsageError` naming the first fault."""
+    """Keys by id, for `App.set_keymap`. Raises `UsageError`, which names the first error."""
     known = {each.id: each for scope in scopes for each in scope.bindings if each.id is not None}
     chosen = {id_: ",".join(_parsed(id_, keys, known)) for id_, keys in asked.items()}
     for scope in scopes:
@@ -42,23 +42,23 @@ def keymap_of(asked: Keymap, scopes: Sequence[Scope]) -> Keymap:
 
 
 def rebound(bindings: Sequence[BindingType], keymap: Keymap) -> list[BindingType]:
-    """The bindings with the keys that they have now, for whoever tells of them."""
+    """The bindings with their present keys, for display."""
     return [_rebound(each, keymap) if isinstance(each, Binding) else each for each in bindings]
 
 
 def shown_keys(bindings: Sequence[BindingType], keymap: Keymap) -> Mapping[str, str]:
-    """From a key as it comes to the one that does the same now, both as people write them."""
+    """A map from default keys to the keys that replace them, both formatted for people."""
     changed = [each for each in bindings if isinstance(each, Binding) and each.id in keymap]
     return {written(keys_of(each, {})[0]): written(keys_of(each, keymap)[0]) for each in changed}
 
 
 def first_keys(keymap: Keymap) -> Mapping[str, str]:
-    """The first key of each id, as people write it."""
+    """The first key of each id of a keymap, formatted for people."""
     return {id_: written(keys.split(",")[0].strip()) for id_, keys in keymap.items()}
 
 
 def keys_by_id(bindings: Sequence[BindingType], keymap: Keymap) -> Mapping[str, str]:
-    """The first key of each, as people write it."""
+    """The first key of each binding, by id, formatted for people."""
     named = [each for each in bindings if isinstance(each, Binding)]
     return {each.id: written(keys_of(each, keymap)[0]) for each in named if each.id}
 
@@ -69,7 +69,7 @@ def _rebound(binding: Binding, keymap: Keymap) -> Binding:
 
 
 def keys_of(binding: Binding, keymap: Keymap) -> list[str]:
-    """Its keys by Textual's names."""
+    """The present keys of a binding, by Textual's names."""
     return [_named(key.strip()) for key in keymap.get(binding.id or "", binding.key).split(",")]
 
 
@@ -112,7 +112,7 @@ def _is_key(key: str) -> bool:
 
 
 def _sent_as(key: str) -> str:
-    """The key that comes in the place of one that terminals don't send; empty where it comes itself."""
+    """The key that terminals send instead of this one; empty if they send this one."""
     if key in _SENT_AS:
         return _SENT_AS[key]
     held, plus, base = key.rpartition("+")
@@ -122,7 +122,7 @@ def _sent_as(key: str) -> str:
 
 
 def _require_no_clash(scope: Scope, chosen: Keymap) -> None:
-    """Raises `UsageError` where a key that was chosen does something else there, too."""
+    """Raises `UsageError` if a chosen key already has another effect in the scope."""
     taken: dict[str, Binding] = {}
     for binding in scope.bindings:
         for key in keys_of(binding, chosen):
@@ -130,7 +130,7 @@ def _require_no_clash(scope: Scope, chosen: Keymap) -> None:
             if other.action == binding.action or not {other.id, binding.id} & chosen.keys():
                 continue
             if set(keys_of(other, {})) & set(keys_of(binding, {})):
-                # They share keys as they come: one is possible where the other is not.
+                # They share default keys: never are both enabled.
                 continue
             new, old = (binding, other) if binding.id in chosen else (other, binding)
             raise UsageError(
@@ -140,7 +140,7 @@ def _require_no_clash(scope: Scope, chosen: Keymap) -> None:
 
 
 def _companions(scopes: Sequence[Scope], chosen: Keymap) -> Keymap:
-    """The keys of those that share one with what was chosen: Textual would take it from all of them."""
+    """The keys of bindings that share a key with a rebound one: Textual would remove it from all of them."""
     freed = {
         key for scope in scopes for each in scope.bindings if each.id in chosen for key in keys_of(each, {})
     }

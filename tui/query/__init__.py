@@ -1,4 +1,4 @@
-"""A statement in the query pane: completed, run, its rows kept and written to a file.
+"""A statement in the query pane: completion, the result and its rows, the export to a file.
 
 Begin with `query_result`.
 """

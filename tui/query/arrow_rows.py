@@ -1,4 +1,4 @@
-"""A query's batches as rows: values leave Arrow only when they are painted. Imports no pyarrow."""
+"""A query's batches as rows: values are converted from Arrow only for painting. Does not import pyarrow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 
 class ArrowRow(Sequence[object]):
-    """One row; a column is taken out when it is asked for."""
+    """One row; it converts a value when that is read."""
 
     __slots__ = ("_batch", "_index")
 
@@ -38,7 +38,7 @@ class ArrowRow(Sequence[object]):
 
 
 class ArrowRows:
-    """Rows over the record batches (pyarrow's) that have come so far."""
+    """The rows of the record batches (pyarrow's) that have arrived so far."""
 
     def __init__(self, batches: Sequence[Any] = ()) -> None:
         self._batches = [batch for batch in batches if batch.num_rows]
@@ -59,7 +59,7 @@ class ArrowRows:
         return ArrowRow(self._batches[batch], index - start)
 
     def key(self, index: int) -> int:
-        """Rows of a result only come behind those that are there."""
+        """The index: new rows of a result are only appended."""
         return index
 
     def find(self, key: Hashable) -> int | None:
@@ -70,12 +70,12 @@ class ArrowRows:
 
 
 def result_columns(names: Sequence[str], types: Sequence[str]) -> tuple[GridColumn, ...]:
-    """The columns of a result; `types` are Spark's names. Numbers go to the right, as they are."""
+    """The columns of a result; `types` are Spark's names. Numbers are right-aligned, without separators."""
     return _columns(names, types, _NUMBERS)
 
 
 def arrow_columns(names: Sequence[str], types: Sequence[str]) -> tuple[GridColumn, ...]:
-    """The same from Arrow's names of types."""
+    """Like `result_columns`, with Arrow's names of types."""
     return _columns(names, types, _ARROW_NUMBERS)
 
 

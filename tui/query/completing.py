@@ -1,4 +1,4 @@
-"""Tab in the editor: the names are read in a thread, then put at the caret; again: the next of several."""
+"""Tab in the editor: read names in a thread, and insert the completion; again: the next of several."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDEST = 28
 
 
 class Completing:
-    """`say` shows a line under the editor, None takes it away; `nothing` is Tab where nothing is begun."""
+    """`say` shows a line under the editor, or removes it (None); `nothing` handles Tab before any word."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class Completing:
         self._asked = ("", 0)
         self._found = Completion(0, ())
         self._chosen = -1
-        # The text that completing itself made: while it stands, Tab goes on to the next name.
+        # The text after the last completion: while it is unchanged, Tab inserts the next name.
         self._made: str | None = None
         self._slot: Slot[Known] = Slot(app, "complete", self._read, self._failed)
 

@@ -1,4 +1,4 @@
-"""Complete at the caret: tables, columns, versions, branches, keywords. Names come from outside."""
+"""Complete at the caret: tables, columns, versions, branches, keywords. The caller passes the names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORD = re.compile(r"[\w$.`]*\Z")
 
 @dataclass(frozen=True, slots=True)
 class TableNames:
-    """The names in one table. `versions` are as `VERSION AS OF` takes them, without quotes."""
+    """The names in one table. `versions` are those of `VERSION AS OF`, without quotes."""
 
     columns: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class TableNames:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """`all_tables` are (database, table); `tables` maps a name as the statement has it to what it holds."""
+    """`all_tables` are (database, table); `tables` maps a table's name in the statement to its names."""
 
     all_tables: tuple[tuple[str, str], ...] = ()
     tables: Mapping[str, TableNames] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """Put one of `choices` in the place of `text[start:caret]`."""
+    """One of `choices` is to replace `text[start:caret]`."""
 
     start: int
     choices: tuple[str, ...]
@@ -53,14 +53,14 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class NamedTable:
-    """A table that the statement reads: its name as written (without quotes), and what it is called there."""
+    """A table that the statement reads: its name as written (without quotes), and its alias."""
 
     name: str
     alias: str
 
 
 def tables_named(sql: str) -> list[NamedTable]:
-    """The tables behind FROM and its like, also in a statement that is not finished."""
+    """The tables after FROM, JOIN and the like, also in an unfinished statement."""
     tokens = tokenize(sql)
     named = []
     for index, token in enumerate(tokens[:-1]):
@@ -75,7 +75,7 @@ def tables_named(sql: str) -> list[NamedTable]:
 
 
 def complete(sql: str, caret: int, known: Known) -> Completion:
-    """Completions at `caret`, best first; no choices where no word has begun."""
+    """Completions at `caret`, best first; no choices if no word has begun."""
     tokens = tokenize(sql[:caret])
     last = tokens[-1] if tokens else None
     if last is not None and last.kind == "string" and last.end == caret and not _is_closed(last):
@@ -124,7 +124,7 @@ def _table_choices(written: str, known: Known) -> Iterable[str]:
 
 
 def _elsewhere(written: str, known: Known) -> Iterable[str]:
-    """Tables of other databases that begin so: whoever knows a table may not know where it is."""
+    """Tables of other databases that begin with the text, for a person who does not know the database."""
     plain = written.replace("`", "").lower()
     for database, table in known.all_tables:
         if plain and "." not in plain and database != known.database and table.lower().startswith(plain):
@@ -137,7 +137,7 @@ def _system(name: str, suffix: str) -> str:
 
 
 def _versions(sql: str, before: Sequence[Token], known: Known) -> Sequence[str]:
-    """The versions of the table in front of the clause."""
+    """The versions of the table before the clause."""
     index = len(before) - 1
     while index >= 0 and before[index].upper in keywords("VERSION SYSTEM_VERSION AS OF FOR"):
         index -= 1
@@ -152,7 +152,7 @@ def _asks_version(tokens: Sequence[Token]) -> bool:
 
 
 def _matching(written: str, start: int, choices: Iterable[str]) -> Completion:
-    """Choices that begin with the written text, in any case and with quotes or without."""
+    """Choices that begin with the written text, ignoring case and quotes."""
     begun = written.replace("`", "").lower()
     matching = (each for each in choices if each.replace("`", "").lstrip("'").lower().startswith(begun))
     return Completion(start, tuple(dict.fromkeys(each for each in matching if each != written)))

@@ -1,4 +1,4 @@
-"""A result's rows into a file, in a thread: those that are here, or all of them by running it again."""
+"""Write a result to a file, in a thread: the rows read, or all rows by running the statement again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tui.work.engine_room import EngineRoom
 
 
 class Export:
-    """One that runs. A thread says how far it is, the screen asks."""
+    """A running export. Its thread sets the progress, and the screen reads it."""
 
     def __init__(self, path: Path, room: EngineRoom) -> None:
         self.path = path
@@ -49,7 +49,7 @@ class Export:
 
 
 class Exporting:
-    """One export at a time, `export` while it runs; `ended` hears how it went: a sentence, and its ink."""
+    """Runs one export at a time, which is in `export`; `ended` gets its result: a sentence and its ink."""
 
     def __init__(self, app: App[Any], room: EngineRoom, ended: Callable[[str, str], None]) -> None:
         self.export: Export | None = None
@@ -83,9 +83,9 @@ class Exporting:
 
 
 def write_file(path: Path, batches: Iterable[Any], names: Sequence[str], types: Sequence[str]) -> int:
-    """Write record batches (pyarrow's) to a file that must not exist yet; how many rows.
+    """Write record batches (pyarrow's) to a file that must not exist yet; return the number of rows.
 
-    `types` are Spark's names. Raises `Refused` and `Unavailable`; nothing half-written stays.
+    `types` are Spark's names. Raises `Refused` and `Unavailable`; an incomplete file is removed.
     """
     import pyarrow as pa
 
@@ -112,7 +112,7 @@ def write_file(path: Path, batches: Iterable[Any], names: Sequence[str], types: 
 
 
 def batches_of(events: Iterable[Event], tell: Callable[[int], None]) -> Iterator[Any]:
-    """A statement's rows as they come; `tell` hears how many there are so far. Raises what it failed with."""
+    """Yield a statement's batches; `tell` gets the number of rows so far. Raises the statement's error."""
     count = 0
     for event in events:
         if isinstance(event, Batch):

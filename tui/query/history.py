@@ -1,4 +1,4 @@
-"""Statements that were run, kept from one sitting to the next: one JSON object a line, oldest first."""
+"""The history of statements, kept between sessions: one JSON object per line, oldest first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KEPT = 500
 
 
 class QueryExecution(msgspec.Struct, frozen=True):
-    """`time` is epoch milliseconds; `outcome` is what came of it, in a few words."""
+    """`time` is epoch milliseconds; `outcome` is the result in a few words."""
 
     time: int
     sql: str
@@ -20,7 +20,7 @@ class QueryExecution(msgspec.Struct, frozen=True):
 
 
 def read_history(path: Path) -> list[QueryExecution]:
-    """Newest first, each statement once; what can't be read is left out."""
+    """Read the newest statements, newest first, each once; unreadable lines are ignored."""
     try:
         lines = read_regular(path).splitlines()
     except OSError:
@@ -36,7 +36,7 @@ def read_history(path: Path) -> list[QueryExecution]:
 
 
 def add_to_history(path: Path, ran: QueryExecution) -> None:
-    """Append, readable by its owner only: statements may hold secrets. A full disk must not stop a query."""
+    """Append to a file that only its owner can read, as statements may hold secrets. Ignores errors."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "ab", opener=_private) as file:

@@ -1,4 +1,4 @@
-"""Names for the editor's completion, read from the warehouse when they are asked for."""
+"""Names for the editor's completion, read from the warehouse on demand."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from core.table.system_tables import SYSTEM_TABLES
 from tui.query.completion import Known, TableNames, tables_named
 from tui.widgets.sql_editor import WORDS
 
-# A version before these is typed faster than it is found in a list.
+# The number of newest snapshots to offer: an older one is faster to type than to find in a list.
 _NEWEST = 30
 
 
 def read_known(files: Files, sql: str, database: str | None) -> Known:
-    """For a thread: a listing a database, and a few reads for each table that the statement names."""
+    """Read the names. For a thread: one listing per database, and a few reads per table of the statement."""
     named = {each.name: _names(files, each.name, database) for each in tables_named(sql)}
     every = tuple((each, table.name) for each in databases(files) for table in _tables(files, each))
     return Known(every, named, tuple(SYSTEM_TABLES), tuple(sorted(WORDS)), database)
@@ -34,12 +34,12 @@ def _tables(files: Files, database: str) -> Iterator[TablePath]:
     except Unavailable:
         raise
     except PaimarkError:
-        # Gone since it was listed: one database must not hide the others.
+        # The database is gone since the listing: it must not hide the others.
         return
 
 
 def _names(files: Files, name: str, database: str | None) -> TableNames:
-    """Nothing for what is no table yet: the name may be half typed."""
+    """The names in a table; none if there is no such table, because its name may be half typed."""
     try:
         system = split_system_name(name.rpartition(".")[2])
         database_name = name.rpartition(".")[0] or database or ""

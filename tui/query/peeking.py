@@ -1,4 +1,4 @@
-"""The first rows of a version without Spark: read by a process of its own, which can be ended at any time."""
+"""Read the first rows of a version without Spark, in a process that can be killed at any time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PEEKED = 100
 
 
 class Peeking:
-    """One look at a table: `read` in a thread, `stop` from anywhere."""
+    """One such read: call `read` in a thread, and `stop` from any thread."""
 
     def __init__(self, session: Session, target: Target, wanted: Wanted) -> None:
         self._session = session
@@ -54,7 +54,7 @@ class Peeking:
         report((version, _table(out)))
 
     def stop(self) -> None:
-        """Nobody looks any more."""
+        """End the read: the rows are not wanted any more."""
         self._stopped = True
         if self._process is not None:
             self._process.kill()

@@ -1,4 +1,4 @@
-"""One statement from its start to its end: what has come so far, and how to say it."""
+"""One statement from its start to its end: the events so far, and their texts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _IN_SHORT = 60
 
 
 class QueryResult:
-    """Fed with the engine's events. `base` is where the statement starts in the editor's text.
+    """It takes the engine's events. `base` is the offset of the statement in the editor's text.
 
-    `asked` is the statement, or the text of one that is still to be read or can't be.
+    `asked` is the parsed statement, or its text if it can't be parsed.
     """
 
     def __init__(self, asked: str | Statement, base: int, began: float) -> None:
@@ -74,17 +74,17 @@ class QueryResult:
 
     @property
     def plan_rows(self) -> Any:
-        """EXPLAIN's answer, a row a line."""
+        """The output of EXPLAIN, one row per line."""
         return tuples([(line,) for line in (self.explained or "").splitlines()])
 
     @property
     def title(self) -> str:
-        """The statement on one line, as the bottom line and the log have room for it."""
+        """The statement on one line, cut for the bottom line and the log."""
         return cut(" ".join(self.statement.split()), _IN_SHORT)
 
     @property
     def in_short(self) -> str:
-        """For the log and the history."""
+        """The result in a few words, for the log and the history."""
         if isinstance(self.end, Failed):
             return "cancelled" if self.end.cause == "cancelled" else "failed"
         if isinstance(self.end, Finished):
@@ -94,22 +94,22 @@ class QueryResult:
 
     @property
     def outcome(self) -> str:
-        """How it ended, for the list of jobs."""
+        """The result for the list of jobs."""
         message = "" if self.end is None else self.end.message
         return (self.in_short != "cancelled" and message) or self.in_short
 
     @property
     def ink(self) -> str:
-        """Of how it ended: good, bad, or warn where somebody cancelled it."""
+        """The ink of the result: good, bad, or warn if it was cancelled."""
         return {"cancelled": "warn", "failed": "bad"}.get(self.in_short, "good")
 
     def how_far(self, now: float, engine: str) -> str:
-        """What it waits for, or how far it is, in short."""
+        """The progress in a few words, or what the statement waits for."""
         told = "".join(text for text, ink in self._running(now, engine) if ink != "quiet").strip()
         return f"{told}, {counted(len(self.rows), 'row')} so far" if len(self.rows) else told
 
     def status(self, now: float, engine: str) -> tuple[Line, list[Line]]:
-        """The status line and those after it; `now` and `began` are of one clock, in seconds."""
+        """The status line and the lines after it; `now` is in seconds, of the clock of `began`."""
         more = [reading(each.table, each.version, each.scan, each.note) for each in self.readings]
         if isinstance(self.end, Failed):
             failed = problem(self.end.message, self.end.hint)
@@ -120,7 +120,7 @@ class QueryResult:
 
     @property
     def place(self) -> tuple[str, int] | None:
-        """Where in the statement its fault is, where that is known."""
+        """The statement and the offset of its error, if that is known."""
         end = self.end
         if not isinstance(end, Failed) or end.cause != "statement" or end.position is None:
             return None
@@ -129,7 +129,7 @@ class QueryResult:
     def _finished(self, end: Finished) -> Line:
         took = (f"  in {seconds(end.seconds)}", "quiet")
         if end.message:
-            # One piece, which goes on below its beginning where it is long.
+            # One piece, so that a long message wraps below its beginning.
             return [("✓ ", "good"), (clean_text(end.message) + took[0], "")]
         if self.explained is not None:
             return [("✓ ", "good"), ("the plan", ""), took]

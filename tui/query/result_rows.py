@@ -1,4 +1,4 @@
-"""The row of a result under the cursor: in full, and as it is copied."""
+"""The row of a result under the cursor: its details, and its text to copy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tui.widgets.grid.record_grid import RecordGrid
 
 
 def row_text(grid: RecordGrid) -> str | None:
-    """Its values with tabs between them; None where the cursor is on no row."""
+    """The values of the row, separated by tabs; None if the cursor is on no row."""
     index = grid.index
     if index is None:
         return None
@@ -17,7 +17,7 @@ def row_text(grid: RecordGrid) -> str | None:
 
 
 def row_detail(grid: RecordGrid, result: QueryResult | None) -> Detail:
-    """Every field whole, and which row and column it is."""
+    """All fields in full, and the row and column of the cursor."""
     index, column = grid.index, grid.column
     if index is None or result is None or not len(result.rows):
         return Detail()

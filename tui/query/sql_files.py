@@ -1,4 +1,4 @@
-"""`.sql` files of a person's own: read whole, and written whole or not at all."""
+"""Read and write a person's `.sql` files. A write replaces the whole file, or leaves it unchanged."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from core.errors import NotFound, Refused, Unavailable
 from core.regular_files import open_regular
 
-# More than this is not a statement that somebody wrote, and slow in an editor.
+# A larger file is hardly written by hand, and is slow in the editor.
 MOST_BYTES = 1_000_000
 _UTF_16 = (BOM_UTF16_LE, BOM_UTF16_BE)
 _OTHER = "It is in UTF-16, as Windows saves Unicode: save it there as UTF-8."
 
 
 class Changed(Refused):
-    """Something else is in the file at `path` than what was read from it: `data`."""
+    """The file at `path` has changed since it was read: it now holds `data`."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         self.path = path
@@ -28,8 +28,8 @@ class Changed(Refused):
 
 @dataclass(frozen=True, slots=True)
 class SqlFile:
-    """`path` is absolute, with links followed. `text` is what the editor had when `data` was in the file: it
-    needs no line end at its end, none as on Windows, and no mark at its beginning."""
+    """`path` is absolute, with links resolved. `data` is the content of the file, `text` the same in the
+    editor: without Windows' line ends, the last line end and the byte order mark."""
 
     path: Path
     text: str
@@ -41,12 +41,12 @@ class SqlFile:
 
 
 def full_path(typed: str) -> Path:
-    """`~` and links followed."""
+    """The absolute path, with `~` and links resolved."""
     return Path(os.path.realpath(os.path.expanduser(typed.strip())))
 
 
 def read_sql(path: Path) -> SqlFile:
-    """Raises `NotFound`; `Refused` for what is no text, no file or too large; and `Unavailable`."""
+    """Raises `NotFound`; `Refused` if it is no text, no regular file or too large; and `Unavailable`."""
     data = _read(path)
     if data is None:
         raise NotFound(f"There is no file {path}")
@@ -60,10 +60,10 @@ def read_sql(path: Path) -> SqlFile:
 
 
 def write_sql(path: Path, text: str, over: bytes | None) -> SqlFile:
-    """Replace what the file holds, which must still be `over`; None where there must be none yet.
+    """Replace the content of a file, which must still be `over`; None if the file must not exist yet.
 
-    Lines end as they did before, and the last one with a line end. Raises `Changed`, `Refused`, `NotFound`
-    and `Unavailable`; then the file is as it was.
+    It keeps the kind of line ends, and ends the last line. Raises `Changed`, `Refused`, `NotFound` and
+    `Unavailable`; then the file is unchanged.
     """
     before = _read(path)
     is_same = before is not None and over is not None and before == over
@@ -74,7 +74,7 @@ def write_sql(path: Path, text: str, over: bytes | None) -> SqlFile:
     if before is not None and not os.access(path, os.W_OK):
         raise Refused(f"{path} is read-only")
     whole = text if text.endswith("\n") else text + "\n"
-    # Where all lines end as on Windows; a mixture is not kept.
+    # If all lines have Windows' line ends; a mixture is not kept.
     if before and before.count(b"\n") == before.count(b"\r\n") > 0:
         whole = whole.replace("\n", "\r\n")
     data = whole.encode("utf-8", "surrogatepass")
@@ -90,7 +90,7 @@ def write_sql(path: Path, text: str, over: bytes | None) -> SqlFile:
 
 
 def _read(path: Path) -> bytes | None:
-    """None where there is nothing. Raises `Refused` and `Unavailable`."""
+    """The content of a file; None if it does not exist. Raises `Refused` and `Unavailable`."""
     if path.is_dir():
         raise Refused(f"{path} is a directory", "Name a file in it.")
     try:
@@ -108,7 +108,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _replace(path: Path, data: bytes, mode: int | None) -> None:
-    """A whole file in its place at once, with the rights of the one before. Raises `OSError`."""
+    """Replace a file atomically, and keep its permissions. Raises `OSError`."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
@@ -125,9 +125,9 @@ def _replace(path: Path, data: bytes, mode: int | None) -> None:
 
 
 def completions(typed: str) -> tuple[str, list[str]]:
-    """What a begun path can go on as: the part that all have in common, and their names.
+    """Complete a path: the part that all completions have in common, and their names.
 
-    Directories end with a slash; hidden names only come when a dot was typed. Raises `Unavailable`.
+    Directories end with a slash; hidden names are included only after a dot. Raises `Unavailable`.
     """
     directory, begun = os.path.split(typed)
     try:
@@ -140,6 +140,6 @@ def completions(typed: str) -> tuple[str, list[str]]:
     except OSError as error:
         raise Unavailable(f"{directory or '.'} can't be listed: {error.strerror or error}") from error
     names = [each for each in names if each.endswith(("/", ".sql"))] or names
-    # Letter by letter: they are names of one directory.
+    # By letters, not by path parts: they are names in one directory.
     common = os.path.commonprefix(names) or begun  # noqa: RUF071
     return os.path.join(directory, common), names

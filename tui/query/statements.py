@@ -1,4 +1,4 @@
-"""The statement that reads what a row stands for."""
+"""The statement that reads the version of a row."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tui.session import RowVersion, Target
 
 
 def select_all(target: Target, version: RowVersion) -> str:
-    """`SELECT *` of a version or a branch of the table in view."""
+    """`SELECT *` from a version or a branch of the target's table."""
     if version.branch is not None:
         target = Target(target.table, None if version.branch == MAIN else version.branch)
     if version.version is None:

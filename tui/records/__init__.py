@@ -1,4 +1,4 @@
-"""The row under the cursor: what it stands for, what can be done with it, where one has been.
+"""The rows of grids: their records, their marks and actions, and the location history.
 
-Begin with `sources` (what a grid shows) and `record_key` (which record a row stands for).
+Begin with `sources` (the data of a grid) and `record_key` (the identity of a record).
 """

@@ -1,4 +1,4 @@
-"""Rows marked to be compared or acted on, and which of two is the old one."""
+"""Rows that are marked for a comparison or an action, and the order of two marks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tui.session import RowVersion, Target
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A version of the table in view. `snapshot_id` and `commit_time` are None for the head of a branch."""
+    """A version of the shown table. `snapshot_id` and `commit_time` are None for the head of a branch."""
 
     wanted: Wanted
     snapshot_id: int | None = None
@@ -34,7 +34,7 @@ def toggled(marks: Sequence[Mark], mark: Mark) -> list[Mark]:
 
 
 def marked_words(marks: Sequence[Mark]) -> str:
-    """A sentence on the marked rows, and on the keys for them."""
+    """A sentence about the marked rows, and the keys for them."""
     if not marks:
         return "Nothing is marked"
     if len(marks) > 2:
@@ -50,7 +50,7 @@ def marked_words(marks: Sequence[Mark]) -> str:
 
 
 def why_not_one(marks: Sequence[Mark], here: Mark | None) -> str:
-    """Why nothing that acts on one row is done: others are marked. Empty where it can be."""
+    """The reason why an action on one row is refused: others are marked. Empty if it is allowed."""
     if not marks or list(marks) == [here]:
         return ""
     if len(marks) == 1:
@@ -59,7 +59,7 @@ def why_not_one(marks: Sequence[Mark], here: Mark | None) -> str:
 
 
 def why_no_pair(marks: Sequence[Mark]) -> str:
-    """A hint where there are no two rows to compare."""
+    """A hint if there are not two rows to compare."""
     if len(marks) > 2:
         return f"{_count(marks)}: {_comparing()} compares two, {mark_key()} takes a mark away"
     return f"Mark two rows with {mark_key()}, or go to a branch, then {_comparing()}"
@@ -78,7 +78,7 @@ def _count(marks: Sequence[Mark]) -> str:
 
 
 def mark_of(target: Target, version: RowVersion | None) -> Mark | None:
-    """The mark of a row; None for a row that is no version of the table's rows."""
+    """The mark of a row; None for a row without a version or a branch."""
     if version is None or version == RowVersion():
         return None
     if version.version is None:
@@ -89,9 +89,9 @@ def mark_of(target: Target, version: RowVersion | None) -> Mark | None:
 
 
 def pair_to_compare(marks: list[Mark], here: Mark | None) -> tuple[Mark, Mark] | None:
-    """The old and the new one: two marked, or one marked and the row under the cursor.
+    """The old and the new version: two marks, or one mark and the row under the cursor.
 
-    With nothing marked: main and the branch under the cursor, or a version and the head of its branch.
+    Without marks: main and the branch under the cursor, or a version and the head of its branch.
     """
     if len(marks) == 2:
         return _in_order(*marks)
@@ -104,7 +104,7 @@ def pair_to_compare(marks: list[Mark], here: Mark | None) -> tuple[Mark, Mark] |
 
 
 def pair_of_change(here: Mark | None) -> tuple[Mark, Mark] | None:
-    """The snapshot before the one of a row, and that; None where it is none, or the first."""
+    """The snapshot before that of a row, and that of the row; None if it has none, or the first."""
     if here is None or here.snapshot_id is None or here.snapshot_id <= 1:
         return None
     before = here.snapshot_id - 1
@@ -118,7 +118,7 @@ def why_no_change(here: Mark | None) -> str:
 
 
 def moved_on(mark: Mark, snapshot: Snapshot | None) -> str:
-    """Why what was found is not what was marked, if it is not: the number may have been given again."""
+    """A sentence if the snapshot is not the marked one, because its id was used again; else empty."""
     if mark.commit_time is None or snapshot is None:
         return ""
     if (snapshot.id, snapshot.time_millis) == (mark.snapshot_id, mark.commit_time):
@@ -127,7 +127,7 @@ def moved_on(mark: Mark, snapshot: Snapshot | None) -> str:
 
 
 def _in_order(left: Mark, right: Mark) -> tuple[Mark, Mark]:
-    """Older first on one branch, main first of two heads, else as they were marked."""
+    """On one branch the older first; of two heads main first; else in the order of marking."""
     if left.wanted.branch == right.wanted.branch:
         newest = float("inf")
         ids = [newest if each.snapshot_id is None else each.snapshot_id for each in (left, right)]

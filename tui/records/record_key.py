@@ -1,4 +1,4 @@
-"""Which record a row stands for, so that no other with the same number or name is ever taken for it."""
+"""The identity of a row's record, which differs from that of another with the same id or name."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ RecordKind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option
 
 
 class RecordKey(msgspec.Struct, frozen=True):
-    """A record of a root (a table and a branch).
+    """The identity of a record of a root (a table and a branch).
 
-    Numbers and names are given again, after a truncation or a deletion: `made` differs then.
+    Ids and names are used again after a truncation or a deletion: then `made` differs.
     """
 
     root: Root
@@ -27,7 +27,7 @@ class RecordKey(msgspec.Struct, frozen=True):
 
 
 class CommitKey(msgspec.Struct, frozen=True):
-    """Tells two commits of one number apart. `time_ms` is epoch milliseconds."""
+    """Distinguishes two commits with the same id. `time_ms` is epoch milliseconds."""
 
     id: int
     time_ms: int

@@ -1,4 +1,4 @@
-"""From the row under the cursor to an action and its arguments."""
+"""The actions on the row under the cursor, and their arguments."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
 from tui.session import RowVersion, Target
 from tui.tabs import Tab
 
-# What `x` does on rows that stand for objects of several kinds: the pane says which.
+# Stands for the action of `x` on panes with objects of several kinds: the pane chooses the action.
 DELETE = "delete"
-# The action of `x`, by the tab it is pressed on.
+# The action of `x`, by tab.
 DELETING = {
     Tab.SAVEPOINTS: "delete-savepoint",
     Tab.BRANCHES: "delete-branch",
@@ -22,7 +22,7 @@ DELETING = {
     Tab.SPACE: DELETE,
 }
 _WITH_BRANCHES = (Tab.BRANCHES, Tab.TIMELINE, Tab.SPACE)
-# Actions whose keys work on some tabs alone.
+# Actions whose keys work only on some tabs.
 ONLY_ON = {
     "merge-branch": _WITH_BRANCHES,
     "replace-main-branch": _WITH_BRANCHES,
@@ -31,16 +31,16 @@ ONLY_ON = {
 # The action that switches stock expiry off on a branch.
 PROTECTING = "alter-branch-schema"
 PROTECTED_ON = _WITH_BRANCHES
-# Tabs that are of a branch over time, and the query pane, which has histograms.
+# The tabs that show a branch over time, and the query pane, which has histograms.
 CHARTED = (Tab.SNAPSHOTS, Tab.TIMELINE, Tab.SPACE, Tab.QUERY)
 _WITH_VERSIONS = tuple(tab for tab in Tab if tab is not Tab.QUERY)
-# Actions on the table, whatever row the cursor is on.
+# Actions on the table, independent of the row under the cursor.
 OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 
 
 def tabs_of(action: str, parameters: Sequence[object]) -> Collection[Tab]:
-    """The tabs on which an action of the browsing screen can be done."""
+    """The tabs on which an action of the main screen is available."""
     match action:
         case "delete":
             return DELETING
@@ -56,7 +56,7 @@ def tabs_of(action: str, parameters: Sequence[object]) -> Collection[Tab]:
 
 
 class RowAction(msgspec.Struct, frozen=True):
-    """An action on an object that a row stands for; `label` is what a person calls the object."""
+    """An action on an object of a row; `label` is the name of the object for people."""
 
     action: str
     arguments: Mapping[str, object]
@@ -64,14 +64,14 @@ class RowAction(msgspec.Struct, frozen=True):
 
 
 class RowActions(msgspec.Struct, frozen=True):
-    """What a key may act on; where there is nothing, `why_none` says so."""
+    """The objects that a key may act on; if there are none, `why_none` is the reason."""
 
     choices: Sequence[RowAction]
     why_none: str = ""
 
 
 def on_tag(action: str, name: str, branch: str | None) -> RowAction:
-    """Delete or rename a tag of a branch, None for main. To delete a savepoint's tag is to delete that."""
+    """Delete or rename a tag of a branch (None for main). For a savepoint's tag: delete the savepoint."""
     number = name.removeprefix(SAVEPOINT_TAG_PREFIX)
     if action == DELETE and name.startswith(SAVEPOINT_TAG_PREFIX):
         return RowAction("delete-savepoint", {"id": number}, f"savepoint {number}")
@@ -90,7 +90,7 @@ def on_branch(action: str, name: str) -> RowAction:
 def arguments_from(
     name: str, target: Target, version: RowVersion | None, *, newest: bool
 ) -> dict[str, object]:
-    """The arguments that the dialog of action `name` starts with. The newest snapshot needs no number."""
+    """The initial arguments for the dialog of action `name`. The newest snapshot needs no id."""
     row = version or RowVersion()
     branch = row.branch or target.branch
     of_branch: dict[str, object] = {} if branch in (None, MAIN) else {"branch": branch}
@@ -103,7 +103,7 @@ def arguments_from(
         return {"id": (row.tag or "").removeprefix(SAVEPOINT_TAG_PREFIX)}
     if name in _OF_A_BRANCH and of_branch:
         return {"name": branch}
-    # Both know versions of main alone: a name of another branch may be another commit there.
+    # Both actions accept only versions of main: the same name on another branch may be another commit.
     is_of_other = row.version is not None and row.branch not in (None, MAIN)
     if name == "create-branch" and row.tag is not None and not is_of_other:
         return {"tag": row.tag}
@@ -113,5 +113,5 @@ def arguments_from(
 
 
 def protection_of(branch: str | None) -> dict[str, object]:
-    """The arguments that the dialog of `PROTECTING` starts with."""
+    """The initial arguments for the dialog of `PROTECTING`."""
     return {"branch": branch, "set": retention_off()}

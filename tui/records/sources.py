@@ -1,4 +1,4 @@
-"""The data of a grid: columns, and rows that are only made into text when they are painted."""
+"""The data of a grid: columns, and rows of values that become text only when they are painted."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 
 class GridColumn(msgspec.Struct, frozen=True):
-    """A column of a grid. `style` is a component style of the grid; `most` is its widest, in cells; `nothing`
-    is what a missing value looks like; the values of a `middle` one are names, and cut in their middle."""
+    """A column of a grid. `style` is a component style of the grid; `most` is its greatest width in cells;
+    `nothing` is the text of a missing value; with `middle` long values are cut in the middle, like names."""
 
     title: str
     kind: CellKind = "text"
@@ -36,14 +36,14 @@ class RowSource(Protocol):
     def row(self, index: int) -> Sequence[object]: ...
 
     def key(self, index: int) -> Hashable:
-        """Which record the row stands for: the same in a later source that still has the record."""
+        """The identity of the row's record; a later source with that record has the same key."""
 
     def find(self, key: Hashable) -> int | None:
-        """Where the record with this key is."""
+        """The index of the record with this key; None if there is none."""
 
 
 class Records(Generic[T]):
-    """Rows made from records on demand. Without `key` a record is known by its first value."""
+    """Rows made from records on demand. Without `key`, the first value identifies a record."""
 
     def __init__(
         self,
@@ -69,5 +69,5 @@ class Records(Generic[T]):
 
 
 def tuples(rows: Sequence[Sequence[object]]) -> Records[tuple[int, Sequence[object]]]:
-    """Rows that are their values, each known by its place."""
+    """Rows of given values; the index of a row is its key."""
     return Records(list(enumerate(rows)), lambda numbered: numbered[1], lambda numbered: numbered[0])

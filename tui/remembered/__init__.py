@@ -1,4 +1,4 @@
-"""What the console remembers from one sitting to the next: where one left off, and how tables are looked at.
+"""The state that the console keeps between sessions: the last location, and the layout of grids.
 
 Begin with `memory`.
 """

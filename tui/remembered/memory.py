@@ -1,8 +1,8 @@
-"""What a sitting knows of earlier ones, and what it leaves behind: one small file for all warehouses.
+"""The state that a session takes from earlier ones and leaves to later ones, in one small file.
 
-Read in the thread that opens the warehouse, written in threads a little after something changed. Several
-consoles may run at once: each reads the file again under a lock and puts only its own changes into it.
-Nothing here can fail a sitting: what can't be read is as if it were not there, what can't be written is lost.
+The thread that opens the warehouse reads it; threads write it soon after a change. Several consoles may run
+at once: each reads the file again under a lock, and adds only its own changes. No error here ends a session:
+an unreadable file is ignored, and changes that can't be written are lost.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ from tui.remembered.state import (
 )
 
 _MOST_BYTES = 1_000_000
-# A console that holds the lock writes a few kilobytes: one that takes longer is stopped or on a dead disk.
+# In seconds. A console with the lock writes only a few kilobytes: if it takes longer, it is stuck.
 _PATIENCE = 0.5
 Change = Callable[[State], State]
 
 
 class Unusable(Exception):
-    """The file is there and can't be taken; the text says why."""
+    """The file exists and can't be used; the text gives the reason."""
 
 
 class Newer(Unusable):
-    """A newer version of this program wrote it, and has more in it than this one would keep."""
+    """A newer version of Paimark wrote the file: this version could lose data of it."""
 
 
 class Memory:
-    """`problem` says what was wrong with the file, once it is loaded."""
+    """After `load`, `problem` is a sentence about an error of the file, or empty."""
 
     def __init__(self, settings: Settings) -> None:
         self.problem = ""
         self._settings = settings
         self._path = state_directory() / "remembered.json"
         self._state = State()
-        # By what they change: a later one takes the place of an earlier one.
+        # Unsaved changes, by what they change: a later one replaces an earlier one.
         self._changes: dict[object, Change] = {}
         self._lock = threading.Lock()
 
     def load(self) -> None:
-        """For the thread that opens: read what is remembered."""
+        """Read the file. For the opening thread."""
         try:
             self._state = _read(self._path)
         except Unusable as error:
@@ -67,13 +67,13 @@ class Memory:
 
     @property
     def spot(self) -> Spot | None:
-        """Where one left off in this warehouse."""
+        """The last location in this warehouse, unless `resume` is off."""
         here = self._state.warehouses.get(self._key)
         return here.spot if here is not None and self._settings.resume else None
 
     @property
     def tour(self) -> TourState | None:
-        """How far the tour is that was begun in this warehouse."""
+        """The progress of the tour in this warehouse."""
         here = self._state.warehouses.get(self._key)
         return None if here is None else here.tour
 
@@ -83,7 +83,7 @@ class Memory:
         return self._state.sidebar
 
     def look(self, table: TablePath, tab: str) -> GridLook:
-        """How a tab of a table was looked at."""
+        """The remembered settings of a table's tab."""
         here = self._state.warehouses.get(self._key)
         known = None if here is None else here.tables.get(table.full_name)
         return GridLook() if known is None else known.looks.get(tab, GridLook())
@@ -102,12 +102,12 @@ class Memory:
         self._keep((name, tab), lambda state: with_look(state, self._key, name, tab, look, _now_ms()))
 
     def save_soon(self) -> None:
-        """Write what changed, in a thread."""
+        """Write the changes, in a thread."""
         if self._changes:
             threading.Thread(target=self.save, name="paimark-remember", daemon=True).start()
 
     def save(self) -> None:
-        """Write what changed. A disk that is full or read-only must not stop anybody."""
+        """Write the changes. Ignores errors, such as a full or read-only disk."""
         with self._lock:
             changes, self._changes = self._changes, {}
         if changes:
@@ -129,7 +129,7 @@ def _now_ms() -> int:
 
 
 def _read(path: Path) -> State:
-    """An empty one when there is none. Raises `Unusable`."""
+    """Read the file; an empty state if it does not exist. Raises `Unusable`."""
     try:
         data = read_regular(path)
         if len(data) > _MOST_BYTES:
@@ -151,7 +151,7 @@ class _Versioned(msgspec.Struct):
 
 
 def _rewrite(path: Path, changes: list[Change]) -> None:
-    """Raises `OSError`, and `Unusable` where somebody holds the lock for long."""
+    """Apply changes to the file. Raises `OSError`, and `Unusable` if another process keeps the lock."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked(path.with_suffix(".lock")):
         data = _changed(_readable(path), changes)
@@ -169,7 +169,7 @@ def _rewrite(path: Path, changes: list[Change]) -> None:
 
 
 def _readable(path: Path) -> State:
-    """The file, or an empty one in the place of a broken one. Raises `Newer`."""
+    """The state in the file, or an empty one if it is broken. Raises `Newer`."""
     try:
         return _read(path)
     except Newer:

@@ -1,4 +1,4 @@
-"""The state file as data: what is remembered of each warehouse, in bounded numbers."""
+"""The content of the state file: a bounded number of entries for each warehouse."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import msgspec
 from core.redaction import redacted, without_secrets
 
 VERSION = 1
-# The least recently used go first.
+# Beyond these limits the least recently used entries are dropped.
 _MOST_WAREHOUSES, _MOST_TABLES, _MOST_COLUMNS = 30, 100, 200
 T = TypeVar("T", bound="TableState | WarehouseState")
 
 
 class GridLook(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How the rows of a tab are shown, by the names of columns: `order` and `hidden` as they were chosen,
-    `widths` in cells, `sort` the column that they are sorted by, or empty."""
+    """The settings of a tab's grid, by column names: the chosen `order` and `hidden` columns, `widths` in
+    cells, and in `sort` the column that the rows are sorted by, or empty."""
 
     order: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class GridLook(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Spot(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where one left off. `tab` is a tab's name in small letters."""
+    """The last location. `tab` is a tab's name in lower case."""
 
     database: str
     table: str
@@ -36,21 +36,21 @@ class Spot(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class TourState(msgspec.Struct, frozen=True):
-    """How far the tour of the demo is: the step's name, and the branch that one made on it."""
+    """The progress of the tour of the demo: the step's name, and the branch that the person made."""
 
     step: str
     branch: str
 
 
 class TableState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`used` is epoch ms; `looks` are by tab."""
+    """`used` is epoch milliseconds; `looks` are by tab."""
 
     used: int = 0
     looks: dict[str, GridLook] = {}
 
 
 class WarehouseState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`used` is epoch ms; `tables` are by `database.table`, with backticks where they are needed."""
+    """`used` is epoch milliseconds; `tables` are by `database.table`, with backticks if needed."""
 
     used: int = 0
     spot: Spot | None = None
@@ -67,7 +67,7 @@ class State(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def warehouse_key(address: str) -> str:
-    """A warehouse's name in the file: its address without what is secret in it."""
+    """A warehouse's key in the file: its address without secrets."""
     return redacted(without_secrets(address)).rstrip("/")
 
 
@@ -82,7 +82,7 @@ def with_tour(state: State, key: str, tour: TourState | None, now_ms: int) -> St
 
 
 def with_look(state: State, key: str, table: str, tab: str, look: GridLook, now_ms: int) -> State:
-    """A look of more columns than a person arranges is not kept; an empty one forgets."""
+    """Set the look of a tab. A look with very many columns is not kept; an empty one removes the entry."""
     known = state.warehouses.get(key, WarehouseState())
     looks = {name: each for name, each in known.tables.get(table, TableState()).looks.items() if name != tab}
     if look != GridLook() and max(len(look.order), len(look.hidden), len(look.widths)) <= _MOST_COLUMNS:

@@ -1,4 +1,4 @@
-"""The tour of the demo: a few steps at the bottom of the screen that watch what one really does.
+"""The tour of the demo: a few steps at the bottom of the screen that follow what the person really does.
 
-Begin with `tour`; what is said is in `steps`.
+Begin with `tour`; the texts are in `steps`.
 """

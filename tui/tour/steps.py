@@ -1,4 +1,4 @@
-"""The steps of the tour: what each says, and when it is done. It leads over the demo's own tables."""
+"""The steps of the tour: their texts, and the conditions for their end. They use the demo's tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ GOOD, FAULTY = 11, 12
 
 @dataclass(slots=True)
 class Seen:
-    """What one did since the step began. Snapshots by id; `compared` are the branches' names as well."""
+    """What the person did since the step began. `row` and `compared` are snapshot ids; `compared` also has
+    names of branches."""
 
     target: Target | None = None
     tab: Tab = Tab.SNAPSHOTS
@@ -29,7 +30,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the steps speak of. `time` is one when all was good, as `@` takes it; `branch` is the person's."""
+    """Values for the texts: a `time` with right prices, in the format of `@`, and the person's `branch`."""
 
     time: str
     branch: str = "repair"
@@ -37,7 +38,8 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`text` names keys by the ids of their bindings: `{0[act.branch]}`; and `{1.branch}` what is known."""
+    """`text` has placeholders for keys by the ids of their bindings, `{0[act.branch]}`, and for `Known`,
+    `{1.branch}`."""
 
     name: str
     title: str
@@ -50,7 +52,7 @@ def _is_compared(seen: Seen, *both: int | str) -> bool:
 
 
 def repair_statement(known: Known) -> str:
-    """The rows of the faulty loads again, with the right prices, into the person's branch."""
+    """The statement that writes all rows with the right prices into the person's branch."""
     return (
         f"INSERT INTO {Target(TABLE, known.branch).sql_name}\n"
         "SELECT order_id, customer_id, product, quantity, abs(price) AS price, status, ordered_on\n"
@@ -58,7 +60,7 @@ def repair_statement(known: Known) -> str:
     )
 
 
-# In the place of the words of the step "repair", once the statement is there.
+# Replaces the text of the step "repair" once the statement is in the query pane.
 WRITTEN = (
     "The INSERT writes all rows with the right prices to {1.branch}: {0[query.run]} runs it, in some seconds."
 )

@@ -1,4 +1,4 @@
-"""Leads through the demo: tells one step at a time, and goes on when it sees that it was done."""
+"""The guide through the demo: it shows one step at a time, and the next when it sees that one done."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tui.work.running_change import RunningChange
 
 _LOOK_SECONDS = 0.4
-# A key that comes again sooner was pressed twice by mistake: nobody has read the step between.
+# A second press within this time is a mistake: nobody has read the step in between.
 _TWICE_SECONDS = 0.4
 _HOUR_MS = 3_600_000
 _OFFER = (
@@ -42,7 +42,7 @@ _OFFER = (
 
 
 class Guided(Protocol):
-    """The screen that the tour leads over."""
+    """The screen, as the tour uses it."""
 
     tabs: OpenTabs
     key_bar: KeyBar
@@ -55,7 +55,7 @@ class Guided(Protocol):
 
 
 class Tour:
-    """`keys` are written keys by the ids of their bindings."""
+    """`keys` are formatted keys by the ids of their bindings."""
 
     def __init__(
         self, app: App[Any], session: Session, guided: Guided, say: Say, keys: Mapping[str, str]
@@ -83,7 +83,7 @@ class Tour:
     # Offering
 
     def offer(self) -> None:
-        """Ask whether to begin: Enter does, everything else looks around."""
+        """Offer the tour: Enter begins it, any other key declines."""
         self._session.memory.keep_tour(None)
         bar = self._show()
         begin, decline = key("tour.accept", "enter"), key("tour.decline", "esc")
@@ -101,14 +101,14 @@ class Tour:
             self._app.post_message(type(answered.key)(answered.key.key, answered.key.character))
 
     def start(self) -> None:
-        """Begin, or go on where one left."""
+        """Begin the tour, or continue at the step where the person left it."""
         kept = self._session.memory.tour
         self._reading.ask(
             lambda report: report(_read_known(self._session, None if kept is None else kept.branch))
         )
 
     def leave(self) -> None:
-        """Take it off the screen; what was done stays done, and `:tour` goes on from here."""
+        """Remove it from the screen; `:tour` continues at this step."""
         was_running = self.running
         if self._timer is not None:
             self._timer.stop()
@@ -152,7 +152,7 @@ class Tour:
     # On the way
 
     async def next(self) -> None:
-        """Skip the step; where there is something to type, type it first."""
+        """Skip the step; in the step "repair" first write the statement for the person."""
         before, self._asked_at = self._asked_at, time.monotonic()
         if self._asked_at - before < _TWICE_SECONDS:
             return
@@ -166,7 +166,7 @@ class Tour:
             self._go_to(self._step + 1)
 
     def saw(self, change: RunningChange) -> None:
-        """A change has ended."""
+        """Note a change that has ended."""
         if self.running and change.outcome is not None and change.plan.table == TABLE.full_name:
             self._seen.applied = {**self._seen.applied, change.action.name: change.plan.arguments}
             self._look()
@@ -193,7 +193,7 @@ class Tour:
         return "writes it" if step.name == "repair" and not self._has_written else "skips"
 
     def _look(self) -> None:
-        """See what was done, and go on when that was the step."""
+        """Check what the person did, and go to the next step if this one is done."""
         seen, known = self._seen, self._known
         if known is None or not self.running:
             return
@@ -216,18 +216,18 @@ class Tour:
 
     def _done(self, step: Step, known: Known) -> None:
         if step.name == "branch":
-            # As the person called it.
+            # Use the name that the person gave to the branch.
             name = str(self._seen.applied["create-branch"].get("name") or known.branch)
             self._known = Known(known.time, name)
         self._go_to(self._step + 1)
 
     def _looked(self, is_repaired: bool) -> None:
-        # The statement ends a little after its commit, and the next step asks Spark something.
+        # The statement ends a little after its commit, and the next step needs Spark.
         self._seen.is_repaired = is_repaired and self._session.room.state != "running"
 
 
 def _read_known(session: Session, branch: str | None) -> Known:
-    """In a thread. Raises `NotFound` where there is no demo."""
+    """Read the values for the texts, in a thread. Raises `NotFound` if this is not the demo."""
     if session.read_only or not session.files.exists(MARKER):
         raise NotFound(
             "The tour leads over the demo, where all can be tried",
@@ -238,7 +238,7 @@ def _read_known(session: Session, branch: str | None) -> Known:
     middle = (good + faulty) // 2
     known = set(branch_names(session.files, TABLE))
     free = next(name for name in ("repair", *(f"repair{n}" for n in range(2, 1000))) if name not in known)
-    # To the minute, in the zone that `@` takes.
+    # To the hour, in the zone of `@`.
     return Known(moment(middle - middle % _HOUR_MS)[:16], branch if branch in known and branch else free)
 
 
@@ -255,7 +255,7 @@ def make_tour(
     bindings: Sequence[BindingType],
     keymap: Mapping[str, str],
 ) -> Tour:
-    """With the keys that there are now; `bindings` are the application's."""
+    """A tour with the present keys; `bindings` are the application's."""
     from tui.dialogs.plan_dialog import PlanDialog
     from tui.keys.rebinding import keys_by_id
     from tui.screens.key_sections import key_sections

@@ -1,4 +1,4 @@
-"""The lines of the tour, above the keys; first the offer of it."""
+"""The lines of the tour above the keys; at first they offer it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from textual.message import Message
 from tui.theme import Line
 from tui.widgets.lines import Lines, spread
 
-# Narrower than this no line gets.
+# The least width of a line.
 _LEAST = 20
 
 
 class TourBar(Lines, can_focus=True):
-    """It has the keys only while it offers; any key but its own goes where it would have gone without it."""
+    """It has the focus only during the offer; it passes on any key that is not its own."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "accept", "begin the tour", id="tour.accept"),
@@ -26,7 +26,7 @@ class TourBar(Lines, can_focus=True):
     ]
 
     class Answered(Message):
-        """`key` is one that was meant for somebody else."""
+        """`key` is a key that was meant for another widget."""
 
         def __init__(self, *, accepted: bool, key: events.Key | None = None) -> None:
             self.accepted = accepted
@@ -63,7 +63,7 @@ class TourBar(Lines, can_focus=True):
         self.post_message(self.Answered(accepted=False))
 
     def on_blur(self) -> None:
-        """The keys go elsewhere, so that Enter would not begin it: unless all of the terminal's do."""
+        """Decline when another widget gets the focus, but not when the terminal loses it."""
         if self.app.app_focus:
             self.post_message(self.Answered(accepted=False))
 

@@ -42,6 +42,7 @@ _TYPE = "enter takes the line under the cursor; type for fewer"
 
 class ConflictsScreen(Dialog[str | None]):
     """A line for each column that differs. Its result is the file with the choices, empty if there are none.
+
     The result is None if it is closed before the conflicts are read. It writes nothing but that file.
     """
 

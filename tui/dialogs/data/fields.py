@@ -31,6 +31,7 @@ def is_foldable(text: str) -> bool:
 
 def paragraphs(fields: Fields, *, unfold: bool, words: str = "") -> list[Line]:
     """A line for each field, its name first; an unfolded field has more lines, its name before the first.
+
     `words` keeps the lines that contain all of them, ignoring case, in the name or the value; with `!` in
     front those that don't.
     """

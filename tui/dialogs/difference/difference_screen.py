@@ -41,6 +41,7 @@ _FOR_ROWS = ("choose", "record", "copy", "next", "previous")
 
 class DifferenceScreen(Dialog[str]):
     """The result is its statement, if the person wants it in the query pane. Closing cancels its reads.
+
     It opens before the versions are looked up, so that it gets the keys typed meanwhile.
     """
 

@@ -93,6 +93,7 @@ class RecordGrid(Widget, can_focus=True):
         is_cut: bool = False,
     ) -> None:
         """Show other rows. `note` is shown if there are none; `total` is their number while more are read.
+
         `is_cut` says that there are more rows that were not read: filter and sort do not cover them."""
         if columns is not None and list(columns) != list(self.columns):
             self.shown_columns.replace(columns)
@@ -294,6 +295,7 @@ class RecordGrid(Widget, can_focus=True):
 
     def sort_by(self, column: int | None, *, descending: bool | None = None) -> None:
         """Sort by a column; without `descending`: text ascending, numbers and times descending.
+
         None is the source's own order."""
         if descending is None:
             descending = column is not None and self.columns[column].kind not in ("text",)
