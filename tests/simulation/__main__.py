@@ -1,7 +1,7 @@
-"""`python -m tests.simulation --seed 7 --store s3`: replay a seed, or a crash point, and print what happened.
+"""`python -m tests.simulation --seed 7 --store s3`: replay a seed, or a crash point, and print its trace.
 
-Also runs many: `--seeds 0-99`, `--crashes`, for at most so many `--minutes`. A line for each that fails is
-what replays it.
+It also runs many: `--seeds 0-99`, `--crashes`, for at most `--minutes`. For each that fails, it prints the
+command that replays it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KINDS: tuple[StoreKind, ...] = ("local", "s3", "hdfs")
 
 
 class Attempt(NamedTuple):
-    """How it is replayed; what runs it and raises; what tells, whatever it raised, what happened."""
+    """The arguments that replay it, the function that runs it and raises, and the trace of the run."""
 
     replay: str
     run: Callable[[], object]
@@ -63,7 +63,7 @@ def main() -> int:
     parser.add_argument("--plant", choices=sorted(PLANTS), help="with this fault; one failure is enough")
     arguments = parser.parse_args()
     if os.environ.get("PYTHONHASHSEED") != "0":
-        # The order of sets of texts is part of a schedule.
+        # A schedule depends on the iteration order of sets of texts.
         environment = {**os.environ, "PYTHONHASHSEED": "0"}
         os.execve(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]], environment)
     if bool(arguments.server) > (arguments.store in ("s3", "hdfs")):

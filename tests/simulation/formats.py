@@ -1,7 +1,7 @@
-"""Paimon's files as bytes: data files, manifests, lists and snapshots, and what a reader makes of them.
+"""Encode and decode Paimon's files: data files, manifests, lists and snapshots; and merge their rows.
 
-Written from the format alone and not with the product's code, which they are to judge. `Lean` data files are
-JSON and its manifests hold only what readers of this project need; `Stock` ones are Parquet, with all fields.
+The module is written from the format alone, without the product's code, because it judges that code. `Lean`
+has JSON data files, and only the manifest fields that Paimark reads; `Stock` has Parquet and all fields.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tests.table.avro_files import MANIFEST, avro, manifest_record, record
 
 KEY, VALUE = "k", "v"
 ADD, DELETE = 0, 1
-# Rows as any reader gives them, sorted: a row that is there twice is there twice.
+# Sorted rows, as any reader returns them, with duplicates.
 Rows = tuple[tuple[int, int], ...]
 
 
 class Identity(NamedTuple):
-    """A commit: each names its lists anew, so that its copies in tags and branches are known again."""
+    """The identity of a commit. Its lists have unique names, so copies in tags and branches match."""
 
     id: int
     base: str
@@ -33,7 +33,7 @@ class Identity(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A row of a data file; `kind` 0 puts it, 3 takes it out (keyed tables only)."""
+    """A row of a data file; `kind` 0 inserts it, 3 deletes it (keyed tables only)."""
 
     key: int
     value: int
@@ -43,7 +43,7 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True)
 class DataFile:
-    """A data file and what a manifest says of it."""
+    """A data file, as a manifest describes it."""
 
     name: str
     size: int
@@ -84,7 +84,7 @@ class Manifest:
 
 
 class Lean:
-    """As little as will do."""
+    """A minimal format, readable by Paimark only."""
 
     suffix = "json"
 
@@ -102,12 +102,12 @@ class Lean:
 
 
 def entries_of(data: bytes) -> list[Entry]:
-    """What a manifest adds and deletes."""
+    """The entries of a manifest."""
     return [Entry(each["_KIND"], _file(each["_FILE"])) for each in fastavro.reader(io.BytesIO(data))]
 
 
 def manifests_of(data: bytes) -> list[Manifest]:
-    """What a list names."""
+    """The manifests of a manifest list."""
     return [
         Manifest(
             each["_FILE_NAME"],
@@ -121,7 +121,7 @@ def manifests_of(data: bytes) -> list[Manifest]:
 
 
 def live_files(entries: Iterable[Entry]) -> list[DataFile]:
-    """What is added and not deleted, as every reader of Paimon folds a snapshot's manifests."""
+    """The files that are added and not deleted, as every reader of Paimon computes them."""
     folded = list(entries)
     gone = {(each.file.name, each.file.level) for each in folded if each.kind == DELETE}
     return [
@@ -130,7 +130,7 @@ def live_files(entries: Iterable[Entry]) -> list[DataFile]:
 
 
 def merged_rows(changes: Iterable[Change], *, keyed: bool) -> Rows:
-    """The rows of data files together; of a key the newest."""
+    """The merged rows of data files: in a keyed table, the newest row of each key."""
     if not keyed:
         return tuple(sorted((each.key, each.value) for each in changes))
     newest: dict[int, Change] = {}
@@ -141,7 +141,7 @@ def merged_rows(changes: Iterable[Change], *, keyed: bool) -> Rows:
 
 
 def identity_of(data: bytes) -> Identity:
-    """Of a snapshot, or a tag: a tag is its snapshot's JSON. Raises `ValueError` for anything else."""
+    """The identity of a snapshot, or of a tag, which is a copy of one. Raises `ValueError` otherwise."""
     try:
         found = msgspec.json.decode(data)
         return Identity(found["id"], found["baseManifestList"], found["deltaManifestList"])
@@ -150,7 +150,7 @@ def identity_of(data: bytes) -> Identity:
 
 
 def schema_json(number: int, *, keyed: bool, options: Mapping[str, str], more: Sequence[str] = ()) -> bytes:
-    """A definition with the two columns, and one for each name in `more`, which is null in every row."""
+    """A schema with the two columns, and one for each name in `more`, which is null in every row."""
     fields = [(KEY, "BIGINT NOT NULL" if keyed else "BIGINT"), (VALUE, "BIGINT"), *((n, "INT") for n in more)]
     return json.dumps(
         {
@@ -225,5 +225,5 @@ def _file(found: Mapping[str, Any]) -> DataFile:
 
 
 def _key(row: bytes | None) -> int:
-    """Of a keyed table's file; 0 where nobody wrote it down."""
+    """The key in a row of a keyed table's manifest; 0 if the manifest has none."""
     return struct.unpack("<q", row[12:])[0] if row is not None and len(row) == 20 else 0

@@ -1,4 +1,4 @@
-"""A warehouse's files in memory, as a local disk, HDFS or S3 keeps them."""
+"""A model of a local disk, HDFS or S3: a warehouse's files in memory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ StoreKind = Literal["local", "hdfs", "s3"]
 
 
 class MemoryStore:
-    """Files by path. Only S3 has no directories of its own: the others keep empty ones."""
+    """Files by path. S3 has no real directories; the other kinds keep empty ones."""
 
     def __init__(self, kind: StoreKind = "local") -> None:
         self.kind: StoreKind = kind
         self.files: dict[str, bytes] = {}
         self.modified: dict[str, int] = {}
-        # Each directory with the names in it, and whether each is a directory.
+        # By directory: the names in it, each with whether it is a directory.
         self._children: dict[str, dict[str, bool]] = {"": {}}
 
     def put(self, path: str, data: bytes, now: int) -> None:
@@ -35,7 +35,7 @@ class MemoryStore:
                 self._leave_if_empty(directory)
 
     def move(self, source: str, target: str, now: int) -> None:
-        """As POSIX renames: what was at the target is gone."""
+        """Rename as POSIX does: an existing target is overwritten."""
         data = self.files[source]
         self.drop(source)
         self.put(target, data, now)
@@ -47,7 +47,7 @@ class MemoryStore:
         return sorted(self._children.get(directory, {}))
 
     def directories(self) -> list[str]:
-        """Those that there are, but for the warehouse itself."""
+        """All directories except the warehouse itself."""
         return sorted(each for each in self._children if each)
 
     def below(self, directory: str) -> list[str]:
@@ -56,7 +56,7 @@ class MemoryStore:
         return sorted(path for path in self.files if path.startswith(prefix))
 
     def prune(self, directory: str) -> None:
-        """Remove the directory, and those below it, as far as they hold no file."""
+        """Remove the directory and those below it that hold no file."""
         for name, is_directory in list(self._children.get(directory, {}).items()):
             if is_directory:
                 self.prune(f"{directory}/{name}")

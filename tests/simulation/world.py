@@ -1,4 +1,4 @@
-"""What the actors of a run share: the store, the turn, what is known of every commit, and the trace."""
+"""The shared state of a run's actors: the store, the scheduler, all known commits, and the trace."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ TABLE = TablePath("shop", "t")
 
 
 class StockFault(BaseException):
-    """A stock engine did by itself what no one can judge: the schedule ends there."""
+    """A stock engine damaged the table by a fault of its own: the schedule ends without a judgement."""
 
 
 class Violation(BaseException):
-    """The promise is broken. One sentence; nothing that is judged may catch it."""
+    """An invariant is broken, in one sentence. A `BaseException`, so that code under test can't catch it."""
 
 
 @dataclass
 class Commit:
-    """What is known of a commit since it was prepared, wherever copies of it lie.
+    """The model of a commit since it was prepared, for all of its copies.
 
-    `parent` is what it was made on, `content` whose rows it goes on from: an earlier commit for a rollback.
-    `merged` are the branches whose rows it has: up to which of their commits, and main's that brought them.
+    `parent` is the commit before it; `content` the commit whose rows it continues, for a rollback an
+    earlier one. `merged` has, by branch, its newest merged commit, and the commit of main that merged it.
     """
 
     identity: Identity
@@ -44,7 +44,7 @@ class Commit:
     has_landed: bool = False
 
 
-# Who changed which file, from what to what; None for no file.
+# Called with the actor, the path, and the file's content before and after; None for no file.
 Watcher = Callable[[Actor, str, bytes | None, bytes | None], None]
 
 
@@ -60,41 +60,41 @@ class World:
         self.format = formats
         self.keyed = keyed
         self.commits: dict[Identity, Commit] = {}
-        # Which commit each branch was made from.
+        # By branch: the commit that it was created from.
         self.forks: dict[str, Identity] = {}
-        # The snapshots that each root has, or had.
+        # By root: the snapshots that it has or had.
         self.held: dict[Root, set[Identity]] = {}
         self.trace: list[str] = []
         self.watchers: list[Watcher] = []
         self.late = LateWrites(scheduler, random)
-        # Whether the store may carry out what was given up.
+        # Whether the store may carry out requests that the client gave up.
         self.may_be_late = False
-        # A real store, to which all is done that is done to `store`.
+        # A real store that repeats each operation on `store`.
         self.server: Server | None = None
-        # What the stores do, that the product may not be proof against.
+        # Behaviour of stores that the product may not withstand.
         self.s3_overwrites = False
         self.hdfs_replaces_in_two_steps = False
-        # Files that dead or beaten writers left, which nobody owns.
+        # Files that dead or failed writers left.
         self.litter: set[str] = set()
-        # How many commits others make between the plan of the next rewriting and its own commit.
+        # The number of commits that others make between the plan of the next rewrite and its own commit.
         self.faster_commits = 0
-        # Commits whose files a stock expiry began to delete, with the round.
+        # Commits whose files a stock expiry began to delete, each with its round.
         self.expiring: dict[Identity, int] = {}
-        # The root that a stock engine was told to roll back, or to delete.
+        # The root that a stock engine was told to roll back or to delete.
         self.stock_may_drop: Root | None = None
-        # Branches that a stock engine made in the place of others of their names.
+        # Branches that a stock engine deleted and created again.
         self.made_anew: set[Root] = set()
-        # Whether main was moved along a branch: from then on both have some snapshots.
+        # Whether main was fast-forwarded to a branch: since then they share some snapshots.
         self.shares_snapshots = False
-        # Whether something happened that leaves files behind which nobody needs.
+        # Whether something happened that leaves unneeded files behind.
         self.has_leaked = False
-        # Whether ids were given twice, after which nobody can tell what is needed as exactly.
+        # Whether snapshot ids were reused, so that the needed files are no longer known exactly.
         self.always_leaks = False
         self.round = 0
         self._numbers = 0
 
     def number(self) -> int:
-        """A number that nobody had before: for keys, values and names."""
+        """A unique number, for keys, values and names."""
         self._numbers += 1
         return self._numbers
 
@@ -110,12 +110,12 @@ class World:
             watcher(actor, path, before, after)
 
     def is_of_ours(self, path: str) -> bool:
-        """Whether there is a snapshot that an action of ours committed."""
+        """Whether the path is a snapshot that an action of Paimark committed."""
         data = self.store.files.get(path)
         return data is not None and b'"commitUser": "paimark-' in data
 
     def ancestors(self, identity: Identity | None) -> list[Identity]:
-        """The commit, the one it was made on, and so on."""
+        """The commit and its ancestors, newest first."""
         found = []
         while identity is not None and identity in self.commits:
             found.append(identity)
@@ -127,7 +127,7 @@ class World:
         return any(self.descends(each, identity) for each in self.held.get(root, ()))
 
     def descends(self, identity: Identity, ancestor: Identity) -> bool:
-        """Whether a commit is, or was made on top of, another."""
+        """Whether `ancestor` is the commit itself or one of its ancestors."""
         return ancestor in self.ancestors(identity)
 
 

@@ -1,1 +1,1 @@
-"""Who acts in a schedule, and how turns, time and deaths are handed out."""
+"""The actors of a schedule, and the scheduler of turns, time and deaths."""

@@ -1,7 +1,7 @@
-"""The storage of one actor: each operation is a turn, and may be the actor's last.
+"""The storage of one actor: the actor may lose the turn, or die, at each operation.
 
-`create`, `replace`, `delete` and the rest do what `core.storage` promises on each kind of store; `put` and
-`rename` are what stock Paimon calls.
+`create`, `replace`, `delete` and the other methods do what `core.storage` promises on each kind of store;
+stock Paimon calls `put` and `rename`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.simulation.world import World
 class ActorFiles:
     """Implements `core.storage.files.Files` on the world's store.
 
-    Where there is a real one beside it, all changes are made there as well, and what `reads_server` read.
+    If the world has a real store too, all changes are repeated there; with `reads_server`, all reads as well.
     """
 
     def __init__(self, world: World, actor: Actor, *, reads_server: bool = False) -> None:
@@ -79,7 +79,7 @@ class ActorFiles:
     def replace(self, path: str, data: bytes) -> None:
         fate = self._begin("replace", path, data)
         if self._world.store.kind == "hdfs" and self._world.hdfs_replaces_in_two_steps:
-            # As long as libhdfs's wrapper deletes what is to be overwritten, and then renames.
+            # The wrapper of libhdfs deletes the target first, and then renames.
             self._set(path, None)
             self._turn()
             if fate == "die between":
@@ -93,7 +93,7 @@ class ActorFiles:
         self._end(fate, "delete", path)
 
     def delete_own(self, path: str, is_own: Callable[[bytes], bool]) -> None:
-        # As on a store that ignores conditions of deletes.
+        # A model of stores that ignore the conditions of deletes.
         delete_if_own(self, path, is_own)
 
     def prune(self, directory: str) -> None:
@@ -110,9 +110,9 @@ class ActorFiles:
         self._end(fate, "put", path)
 
     def rename(self, source: str, target: str) -> bool:
-        """False where the target is there. On S3 that is looked at first, and the move comes later.
+        """False if the target exists. On S3 the check comes first, and the move later.
 
-        Stock engines have a lock among them; it is ours that they may overwrite.
+        Stock engines lock each other out, so they can overwrite only commits of Paimark.
         """
         fate = self._begin("rename", target)
         store = self._world.store
@@ -138,7 +138,7 @@ class ActorFiles:
         self._land()
 
     def _land(self) -> None:
-        """What clients gave up comes about now."""
+        """Carry out the late requests that are due: their clients gave up on them."""
         for each in self._world.late.due():
             self._world.tell(
                 each.actor, f"comes late: {'delete' if each.data is None else 'put'} {each.path}"
@@ -157,7 +157,7 @@ class ActorFiles:
         return data
 
     def _begin(self, call: str, path: str, data: bytes | None = None) -> Fate:
-        """What is to become of a write. Raises for one that does not come about."""
+        """The fate of a write. Raises `Death` or `Unanswered` if the write is not done now."""
         self._turn()
         actor, world = self._actor, self._world
         actor.writes += 1

@@ -1,4 +1,4 @@
-"""What an actor does next, chosen by the seed from what there is."""
+"""Choose the next deed of an actor by the seed, from the current state of the table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ACTIONS = {
     "rescue-commits": 1,
     "recover": 1,
 }
-# What takes a root away, or its tags; and what gives one another name.
+# The actions that remove a root or its tags; and those that rename a root.
 _REMOVALS = ("delete-branch", "replace-main-branch", "undo", "rollback")
 _RENAMES = ("delete-branch", "undo")
 _MOST_BRANCHES = 4
@@ -45,16 +45,16 @@ class Choices:
         self._store = world.store
         self._random = random
         self._hazards = hazards
-        # The branch that most of a round is about.
+        # The branch that most deeds of a round use.
         self._focus: str | None = None
         self._roles: list[str] = []
 
     def has(self, hazard: Hazard, chance: float = 1.0) -> bool:
-        """Whether it happens now."""
+        """Whether the schedule may have the hazard, and, by chance, has it now."""
         return hazard in self._hazards and self._random.random() < chance
 
     def retention(self) -> dict[str, str]:
-        """What stock engines keep of main when they commit, and the tags that they make by themselves."""
+        """Table options: the snapshots that stock engines keep on main, and the tags that they create."""
         least = self._random.randint(1, 3)
         options = {
             "snapshot.num-retained.min": str(least),
@@ -66,7 +66,7 @@ class Choices:
         return options
 
     def cast(self) -> list[str]:
-        """The roles of two to four actors at once."""
+        """The roles of the two to four actors of a round."""
         branches = [each.branch for each in self._branches()]
         self._focus = self._random.choice(branches) if branches else None
         more = self._random.choices(list(_ROLES), list(_ROLES.values()), k=self._random.randint(1, 3))
@@ -77,7 +77,7 @@ class Choices:
         return self._random.randint(-3_600_000, 3_600_000) if self.has(Hazard.SKEWED_CLOCKS, 0.3) else 0
 
     def turn_clock(self, actor: Actor) -> None:
-        """All clocks go on by a day at most, or back."""
+        """Set all clocks forward by at most a day, or back."""
         sign = -1 if self.has(Hazard.SKEWED_CLOCKS, 0.5) else 1
         self._world.scheduler.jump += sign * self._random.randint(1, 86_400_000)
         self._world.tell(actor, "sets the clock")
@@ -87,9 +87,9 @@ class Choices:
         return self._random.choice((*kinds, "delete") if self._world.keyed else kinds)
 
     def written_root(self) -> Root:
-        """The table directory, or a branch: stock engines know no other main."""
+        """The table directory or a branch; stock engines take the table directory for main."""
         unfinished = self.has(Hazard.UNFINISHED_BRANCH, 0.1)
-        # What is half done to a root may be going away with what is written to it.
+        # An unfinished rename or deletion of a root would take the new commits along.
         if not self.has(Hazard.RETIRE_BESIDE_WRITER) and self._renames():
             return TABLE.root()
         made = [each for each in self._branches() if unfinished or view.head(self._store, each)]
@@ -97,7 +97,7 @@ class Choices:
         return self._random.choice([TABLE.root(), *made, *focus, *focus])
 
     def read_root(self) -> Root:
-        """What a session was opened on."""
+        """The root that a reader's session opens."""
         if self.has(Hazard.OPEN_SESSIONS, 0.7):
             return TABLE.root()
         return self._random.choice(self._branches() or [TABLE.root()])
@@ -109,11 +109,11 @@ class Choices:
         return self._random.random() < 0.45
 
     def may_expire(self) -> bool:
-        """Whether snapshots of main may go: it may share some with a branch that it was moved along."""
+        """Whether snapshots of main may expire: after a fast-forward it shares some with the branch."""
         return not self._world.shares_snapshots or self.has(Hazard.SHARED_SNAPSHOTS)
 
     def maintain(self, table: StockMaintenance) -> None:
-        """Expire, or make or delete a tag of stock's own."""
+        """Expire snapshots, or create or delete a tag of the stock engine."""
         now = self._world.scheduler.now_ms()
         choice = self._random.random()
         own = [each for each in view.tags(self._store, table.root) if each.startswith("stock")]
@@ -130,13 +130,13 @@ class Choices:
             table.create_tag(f"stock{self._world.number()}", latest)
 
     def action(self) -> tuple[str, Arguments]:
-        """An action of ours and its arguments; some of them make no sense."""
+        """An action of Paimark and its arguments, which may be invalid."""
         weights = [0 if self._is_left_out(name) else weight for name, weight in _ACTIONS.items()]
         name = self._random.choices(list(_ACTIONS), weights)[0]
         return name, self._arguments(name)
 
     def _is_left_out(self, name: str) -> bool:
-        """Not beside what else is done in this round."""
+        """Whether the other roles of this round rule the action out."""
         if (
             name in _REMOVALS
             and self._roles.count("ours") > 1
@@ -146,7 +146,7 @@ class Choices:
         return name in _RENAMES and not self.has(Hazard.RETIRE_BESIDE_WRITER) and "writer" in self._roles
 
     def _renames(self) -> bool:
-        """Whether an action of this round may have begun to give a root another name."""
+        """Whether an action of this round may have begun to rename a root."""
         return "ours" in self._roles
 
     def _arguments(self, name: str) -> Arguments:
@@ -193,7 +193,7 @@ class Choices:
         return {}
 
     def _may_truncate(self) -> bool:
-        """Who truncates stops everybody else first, as the plan says."""
+        """Whether no other writer is active: the plan of a truncation tells the user to stop them first."""
         others = {"writer", "maintenance"} & {*self._roles}
         return not others or self.has(Hazard.TRUNCATION_BESIDE_OTHERS)
 
@@ -217,7 +217,7 @@ class Choices:
         return [root for root in view.roots(self._store) if root.branch is not None]
 
     def is_branched_from(self, tag: str) -> bool:
-        """Whether a branch stands on what the tag holds: engines that know nothing of it would break it."""
+        """Whether a branch depends on the tagged snapshot, which stock engines do not check."""
         found = view.tags(self._store, TABLE.root())[tag]
         return any(
             found in self._world.ancestors(view.head(self._store, each))

@@ -1,7 +1,7 @@
-"""Time, chance and thread pools made part of the schedule, for the time of a run.
+"""Replace time, random names and thread pools of the product by deterministic ones during a run.
 
-Only `core` sees the simulated time; names that chance decides come from the seed; what the product does in a
-pool of threads is done by one, in order, which is one of the orders that a pool may take.
+Only `core` sees the simulated time. Random names come from the seed. A thread pool runs its tasks one by one
+in the calling thread, which is one of the orders that a real pool may take.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.simulation.actors.scheduler import Scheduler
 
 
 class SimulatedTime:
-    """What the product uses of the module `time`."""
+    """A stand-in for the module `time`, with the functions that the product uses."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -45,7 +45,7 @@ class SimulatedTime:
 
 
 class OneByOne:
-    """A pool of one: `map` is done when it is asked for."""
+    """A stand-in for `ThreadPoolExecutor` that runs each task in the call."""
 
     def __init__(self, *_: object, **__: object) -> None:
         return
@@ -60,7 +60,7 @@ class OneByOne:
         done: Future[Any] = Future()
         try:
             done.set_result(do(*arguments))
-        # As a pool does: raised where the result is asked for.
+        # A pool raises the error when the result is requested.
         except Exception as error:
             done.set_exception(error)
         return done
@@ -71,7 +71,7 @@ class OneByOne:
 
 @contextmanager
 def deterministic(scheduler: Scheduler, random: Random) -> Iterator[None]:
-    """Inside, the product depends on the scheduler and the seed alone."""
+    """Within the context, the product depends on the scheduler and the seed alone."""
     simulated = SimulatedTime(scheduler)
     kept: list[tuple[object, str, object]] = []
 
@@ -81,13 +81,13 @@ def deterministic(scheduler: Scheduler, random: Random) -> Iterator[None]:
 
     try:
         for module in _product_modules():
-            # A real store beside the model takes its time.
+            # The clients of a real store need the real time.
             if getattr(module, "time", None) is time and not module.__name__.startswith("core.storage."):
                 put(module, "time", simulated)
             if getattr(module, "ThreadPoolExecutor", None) is ThreadPoolExecutor:
                 put(module, "ThreadPoolExecutor", OneByOne)
             for held in _locks_of_properties(module):
-                # Python 3.11 computes one at a time over all threads: who waits for it has no turn to give.
+                # Python 3.11 locks it over all threads; an actor that waits for it can't give up its turn.
                 put(held, "lock", nullcontext())
         put(uuid, "uuid4", lambda: uuid.UUID(int=random.getrandbits(128), version=4))
         put(secrets, "token_hex", lambda size: f"{random.getrandbits(8 * size):0{2 * size}x}")
@@ -98,7 +98,7 @@ def deterministic(scheduler: Scheduler, random: Random) -> Iterator[None]:
 
 
 def _locks_of_properties(module: ModuleType) -> list[object]:
-    """The cached properties of a module's classes, as far as this Python locks them."""
+    """The cached properties of a module's classes that have a lock (before Python 3.12)."""
     classes = [
         each
         for each in vars(module).values()
@@ -110,7 +110,7 @@ def _locks_of_properties(module: ModuleType) -> list[object]:
 
 @cache
 def _product_modules() -> list[ModuleType]:
-    """All of `core.actions`, which loads its actions when they are first used, and what they load."""
+    """All loaded modules of `core`, after an import of all actions, which are otherwise imported on use."""
     for each in pkgutil.walk_packages(core.actions.__path__, "core.actions."):
         importlib.import_module(each.name)
     return [module for name, module in sys.modules.items() if name.startswith("core.")]

@@ -1,8 +1,8 @@
-"""A stand-in for the Spark engine: it does the orders of our actions in this process.
+"""A stand-in for the Spark engine that carries out the orders of Paimark's actions in this process.
 
-Modelled: Spark's reading and its SQL, of which it knows the texts that our actions send and no others. Real:
-what they are sent as, the checks right before the commit, and the commit itself, which go through the
-product's own code on the actor's storage.
+Modelled: Spark's reads and its SQL, of which only the texts that the actions send are known. Real: the
+messages, the checks right before the commit, and the commit itself, which run the product's own code on the
+actor's storage.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ATTEMPTS = 3
 
 
 class StandInEngine:
-    """What `Context.engine` gives; has of `core.spark.client.client.Engine` what actions use."""
+    """The result of `Context.engine`: the methods of `core.spark.client.client.Engine` that actions use."""
 
     def __init__(self, world: World, actor: Actor) -> None:
         self._world = world
@@ -127,7 +127,7 @@ class StandInEngine:
         raise Refused("Others committed each time that this write tried to")
 
     def _register(self, write: Write, prepared: Any, rows: Rows, parent: Identity) -> None:
-        """Tell the model whose rows the commit has."""
+        """Tell the model the rows of the commit, and the commit that they come from."""
         if merge_sql.HEAD in write.versions:
             commit = self._writer.register(prepared, rows, parent)
             _note_merge(commit.merged, write.versions[merge_sql.HEAD], prepared.identity)
@@ -140,7 +140,7 @@ class StandInEngine:
             self._writer.register(prepared, rows, parent, content=_identity(then))
 
     def _rows_of(self, write: Write, rows: Mapping[str, Rows]) -> Rows | None:
-        """What the query gives; None for no partition at all to overwrite."""
+        """The rows of the query; None if there is no partition to overwrite."""
         unkeyed = merge_sql.Unkeyed()
         if write.sql == f"SELECT * FROM {_THEN}":
             return rows[_THEN]

@@ -1,6 +1,6 @@
-"""Requests that their client gave up, and that the store acts on all the same, later.
+"""Requests that the client gave up, and that the store carries out later all the same.
 
-An object store takes a request whose time is at most a quarter of an hour off its own, so none is later.
+An object store refuses a request whose time is more than 15 minutes off its own clock, so none is later.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import NamedTuple
 from tests.simulation.actors.scheduler import Actor, Scheduler
 
 LATEST_MS = 15 * 60 * 1000
-# From the last sign of life of who dies to its last request, too.
+# The wait before a recovery: the longest delay of a request, and some time from the last heartbeat to it.
 WAITED_SECONDS = 16 * 60.0
-# Within an operation or two, within the round, and in any later one.
+# Delays of an operation or two, of a part of the round, and up to later rounds.
 _DELAYS_MS = (30, 1_000, 10_000, LATEST_MS)
 
 
 class LateWrite(NamedTuple):
-    """A request under way, `due` in milliseconds since the beginning. Without `data` it deletes.
+    """A pending request, `due` in milliseconds since the beginning. Without `data` it is a delete.
 
-    `actor` stands for the one that sent it, of whose operation it is whatever that does next.
+    `actor` is a stand-in for the sender: the request stays part of the operation that sent it.
     """
 
     due: float
@@ -32,18 +32,18 @@ class LateWrite(NamedTuple):
 
 
 class LateWrites:
-    """All that are under way. `write` carries one out; whoever is in `heard` is told who gave one up."""
+    """All pending requests. `add` calls each function in `heard` with the sender and its stand-in."""
 
     def __init__(self, scheduler: Scheduler, random: Random) -> None:
         self.heard: list[Callable[[Actor, Actor], None]] = []
         self._scheduler = scheduler
         self._random = random
         self._under_way: list[LateWrite] = []
-        # Whether each comes as late as can be.
+        # Whether each request has the longest delay.
         self.are_latest = False
 
     def add(self, actor: Actor, path: str, data: bytes | None, *, is_creation: bool) -> None:
-        """An actor gives a request up."""
+        """Note a request that an actor gave up."""
         stand_in = Actor(f"{actor.name}~")
         delay = LATEST_MS if self.are_latest else self._random.random() * self._random.choice(_DELAYS_MS)
         due = self._scheduler.elapsed + delay
@@ -56,13 +56,13 @@ class LateWrites:
         return bool(self._under_way)
 
     def due(self) -> list[LateWrite]:
-        """Those whose time has come, which are under way no more."""
+        """Remove and return the requests that are due."""
         now = self._scheduler.elapsed
         found = [each for each in self._under_way if each.due <= now]
         self._under_way = [each for each in self._under_way if each.due > now]
         return sorted(found, key=lambda each: each.due)
 
     def wait(self) -> None:
-        """Let time pass until none is under way any more."""
+        """Let time pass until all pending requests are due."""
         last = max((each.due for each in self._under_way), default=0)
         self._scheduler.elapsed = max(self._scheduler.elapsed, last)

@@ -1,4 +1,4 @@
-"""One action of ours as it goes on: what it touched, what it may take away, and how it ended."""
+"""The record of one action of Paimark: the references that it changed, those that it may remove, its end."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.simulation.judging import view
 from tests.simulation.memory import MemoryStore
 
 State = Literal["running", "acknowledged", "refused", "in doubt"]
-# Something that may change: ("head", root), ("tag", root, name), ("main",), ("savepoint", id).
+# A reference: ("head", root), ("tag", root, name), ("schema", root, id), ("main",), ("savepoint", id).
 Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What references there were at a moment."""
+    """The references at one moment."""
 
     main: Root
     heads: dict[Root, Identity | None]
@@ -37,7 +37,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Move:
-    """A root's newest commit became another."""
+    """A change of a root's newest commit."""
 
     root: Root
     before: Identity | None
@@ -46,14 +46,14 @@ class Move:
 
 @dataclass(eq=False)
 class Operation:
-    """An action from its plan to its end; whoever recovers it goes on with the same one.
+    """An action from its plan to its end. Its recovery continues the same operation.
 
-    `action` and `arguments` are those that it comes to: of a redo those of what is redone, of an undo by the
-    opposite action those of that one. `undoes` is what an undo takes back. `planned` is what there was when
-    the plan was begun, `shown` when it was made, `begun` when it was applied. `touched` has each thing it
-    changed with what that was before, `token` its name in the log of operations. `late` are the roots that
-    others committed to since the plan and before it may have looked for that: what they have there must stay.
-    `anew` are those that a stock engine has made in the place of others of their names since it began.
+    `action` and `arguments` are the effective ones: for a redo those of the redone action, for an undo by the
+    opposite action those of that action. `undoes` is the operation that an undo takes back. `planned` are the
+    references when the plan was begun, `shown` when it was made, `begun` when it was applied. `touched` has
+    each changed reference with its value before, `token` is the name in the operation log. `late` are the
+    roots with commits of others after the plan and before its last check: these commits must stay. `anew`
+    are the roots that a stock engine has deleted and created again since the operation began.
     """
 
     actor: Actor
@@ -77,7 +77,7 @@ class Operation:
         return str(self.arguments.get("name", ""))
 
     def may_drop(self, root: Root) -> bool:
-        """Whether the rows of a root may go with it."""
+        """Whether the action may remove the rows of a root."""
         if self.action == "delete-branch" and not self.arguments.get("keep"):
             return root.branch == self.name
         if self.action == "replace-main-branch" and self.arguments.get("drop_previous"):
@@ -85,28 +85,28 @@ class Operation:
         return False
 
     def looks(self, path: str, now: Seen) -> None:
-        """It has just written what it looks again after: the journal, or the barrier."""
+        """Update `late`: the action has written the journal or the barrier, and checks again after that."""
         if path not in self.looked_after:
             self.looked_after.add(path)
             heads = (self.shown or self.begun).heads.items()
             self.late |= {root for root, head in heads if now.heads.get(root) not in (head, None)}
 
     def must_spare(self, root: Root) -> bool:
-        """Whether a root that it may drop has what came late."""
+        """Whether a root that it may drop has late commits."""
         return root in self.late or (self.action == "replace-main-branch" and self.begun.main in self.late)
 
     def may_unsave(self, number: str) -> bool:
-        """Whether a savepoint may go."""
+        """Whether the action may remove a savepoint."""
         return self.action == "delete-savepoint" and str(self.arguments["id"]) == number
 
     def may_untag(self, root: Root, tag: str) -> bool:
-        """Whether a reference may go."""
+        """Whether the action may remove a tag."""
         if self.action == "delete-tag":
             return tag == self.name
         if self.action == "rename-tag":
             return tag in (self.name, self.arguments["to"])
         if tag.startswith("savepoint.") and self.may_unsave(tag.removeprefix("savepoint.")):
             return True
-        # The previous main's tags, wherever it was put.
+        # The tags of the previous main, in whichever root they are now.
         source = root if self.action == "delete-branch" else self.begun.main
         return self.may_drop(root) and tag in self.planned.tags.get(source, {})

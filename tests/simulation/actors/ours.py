@@ -1,4 +1,4 @@
-"""One actor that calls our actions through the registry, as the console and the command do."""
+"""One actor that calls Paimark's actions through the registry, as the console and the command do."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OLD = "half-written, for more than a day"
 
 
 def context_of(world: World, actor: Actor) -> Context:
-    """Who acts, on the actor's own storage, by its own clock, with its own engine."""
+    """The context of an actor: its own storage, clock and engine."""
     return Context(
         files=ActorFiles(world, actor, reads_server=True),
         read_only=False,
@@ -36,7 +36,7 @@ def context_of(world: World, actor: Actor) -> Context:
         clock=lambda: world.scheduler.now_ms(actor),
         options={},
         verify_wait=_VERIFY_WAIT_SECONDS,
-        # Heartbeats are for other machines, and actors here are all on one.
+        # Heartbeats are for other machines, and all actors are on one.
         beat_every=_NEVER_SECONDS,
         late_for=WAITED_SECONDS if world.may_be_late else 0,
         engine=lambda: StandInEngine(world, actor),  # type: ignore[arg-type, return-value]
@@ -44,7 +44,7 @@ def context_of(world: World, actor: Actor) -> Context:
 
 
 class Planned(NamedTuple):
-    """A plan, what was asked for, and what there was when it was made, and when it was done."""
+    """A plan, its arguments, and the references when it was begun and when it was made."""
 
     plan: Plan
     arguments: dict[str, object]
@@ -53,7 +53,7 @@ class Planned(NamedTuple):
 
 
 class Ours:
-    """Does actions, and tells the judges of them."""
+    """Plans and applies actions, and reports them to the judges."""
 
     def __init__(self, world: World, watch: Watch, outcomes: Outcomes, actor: Actor) -> None:
         self.world = world
@@ -62,16 +62,16 @@ class Ours:
         self._outcomes = outcomes
         # Whether the last plan was empty.
         self.had_nothing_to_do = False
-        # Whether a recovery needs a person who says what became of the change.
+        # Whether a recovery needs a person to say if the change was committed.
         self.asks = False
         self._context = context_of(world, actor)
 
     def do(
         self, name: str, meanwhile: Callable[[], object] = lambda: None, /, **arguments: object
     ) -> Operation | None:
-        """Plan and apply; None where the plan says no. A death in between is the caller's to catch.
+        """Plan and apply; None if the plan is refused. Raises `Death` if the actor dies.
 
-        `meanwhile` is what others do while somebody reads the plan.
+        `meanwhile` runs between the two: others act while somebody reads the plan.
         """
         planned = self.plan(name, **arguments)
         if planned is None:
@@ -80,7 +80,7 @@ class Ours:
         return self.apply(planned)
 
     def plan(self, name: str, /, **arguments: object) -> Planned | None:
-        """None where the plan says no."""
+        """Plan an action; None if the plan is refused."""
         said = ", ".join(f"{key} {value}" for key, value in arguments.items())
         self.world.tell(self.actor, f"plans {name} {said}")
         before = Seen.now(self.world.store)
@@ -92,13 +92,13 @@ class Ours:
         for refusal in plan.refusals:
             self.world.tell(self.actor, f"may not: {refusal.reason}")
             return None
-        # By a clock of this machine's that is ahead of the store's, its young files look old each time.
+        # If this machine's clock is ahead of the store's, the store's new files look old in every plan.
         self.had_nothing_to_do = plan.empty or {each.detail for each in plan.steps} == {_OLD}
         shown = Seen.now(self.world.store)
         return Planned(plan, arguments, replace(before, tags=shown.tags), shown)
 
     def apply(self, planned: Planned) -> Operation:
-        """A plan, made just now or long ago."""
+        """Apply a plan, which may be outdated."""
         plan, is_recovery = planned.plan, planned.plan.action == "recover"
         if is_recovery:
             now = Seen.now(self.world.store)
@@ -125,7 +125,7 @@ class Ours:
         return Operation(self.actor, action, given, planned, Seen.now(self.world.store), undone)
 
     def _logged(self, token: str | None) -> str:
-        """The action of an operation of which no actor knows: whoever recovers a savepoint logs it, too."""
+        """The action of an operation that no actor recorded: a recovery that finishes a savepoint logs it."""
         ends = f"-{token}"
         logged = [data for path, data in self.world.store.files.items() if path.endswith(ends)]
         return str(json.loads(logged[0])["action"]) if token and logged else ""

@@ -1,7 +1,6 @@
-"""One turn among several actors, handed on at storage operations; a simulated clock; deaths.
+"""A scheduler that gives one turn to several actors at storage operations, with a simulated clock.
 
-Each actor runs in a thread of its own, and only the one that has the turn runs at all: what happens depends
-on the seed alone.
+Each actor has its own thread, and only the actor with the turn runs: the outcome depends on the seed alone.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from dataclasses import dataclass
 from random import Random
 from typing import Literal
 
-# When the simulated world begins (epoch ms), and how long one storage operation takes at most.
+# The begin of simulated time (epoch ms), and the longest time of one storage operation.
 BEGINNING_MS = 1_780_000_000_000
 _LONGEST_OPERATION_MS = 9
 
-# What happens at an operation. `half`: a create or replace leaves a part under a temporary name. `between`:
-# HDFS has deleted what a replace overwrites, and not renamed yet. `lost`: it was done, and no answer came.
-# `late`: no answer came, and it is done later; `die late`: its actor dies meanwhile. `again`: it was done by
-# a second request, and the first, which was given up, is done later as well.
+# The fate of a write. `half`: a create or replace leaves a part under a temporary name. `between`: HDFS has
+# deleted the file that a replace overwrites, and not renamed yet. `lost`: the write is done, but its answer
+# is lost. `late`: no answer comes, and the write is done later; `die late`: its actor dies meanwhile.
+# `again`: a second request does the write, and the first, which was given up, is carried out later as well.
 Fate = Literal[
     "done",
     "die before",
@@ -35,12 +34,12 @@ Fate = Literal[
 
 
 class Death(BaseException):
-    """`kill -9`: nothing of the actor runs any more. What it still does on its way out changes no file."""
+    """`kill -9`: the actor is dead. Its `finally` blocks still run, but can't change a file."""
 
 
 @dataclass(eq=False)
 class Actor:
-    """Who acts. `dies_at` counts the actor's writes from 1; `skew` is what its clock is wrong by (ms)."""
+    """An actor. `dies_at` counts its writes from 1; `skew` is the error of its clock (ms)."""
 
     name: str
     dies_at: int | None = None
@@ -54,18 +53,18 @@ class Actor:
 
 
 class Scheduler:
-    """`switching` is how likely the turn goes on at an operation. Without `run` the caller has it always."""
+    """`switching` is the probability of a switch at an operation. Outside `run`, the caller has the turn."""
 
     def __init__(self, random: Random, switching: float = 0.3) -> None:
         self.random = random
         self.switching = switching
-        # Milliseconds since the beginning; nobody's clock, and it never goes back.
+        # Milliseconds since the beginning. Monotonic, and no actor's clock.
         self.elapsed: float = 0
-        # What all wall clocks are off by together: somebody sets them.
+        # The common offset of all wall clocks (ms), changed when somebody sets them.
         self.jump = 0
         self._waiting: list[Actor] = []
         self._by_thread: dict[int, Actor] = {}
-        # Opened for who has the turn; None is for `run` itself.
+        # One semaphore for each actor, released when it gets the turn; None is for `run` itself.
         self._gates: dict[Actor | None, threading.Semaphore] = {}
 
     def now_ms(self, actor: Actor | None = None) -> int:
@@ -94,14 +93,14 @@ class Scheduler:
                 raise actor.error
 
     def turn(self, actor: Actor) -> None:
-        """Before an operation: time passes, and somebody else may come first."""
+        """Call before an operation: time passes, and another actor may get the turn first."""
         actor.operations += 1
         self.elapsed += self.random.randint(1, _LONGEST_OPERATION_MS)
         if len(self._waiting) > 1 and self.random.random() < self.switching:
             self._hand_on(actor)
 
     def sleep(self, seconds: float) -> None:
-        """Let the others go on meanwhile."""
+        """Let the other actors run for this time."""
         actor = self.current()
         until = self.elapsed + seconds * 1000
         if actor is None or actor not in self._waiting:
@@ -117,7 +116,7 @@ class Scheduler:
             program()
         except Death:
             pass
-        # The edge of the thread: told by `run`.
+        # The end of the thread: `run` raises the error.
         except BaseException as error:
             actor.error = error
         del self._by_thread[threading.get_ident()]

@@ -1,7 +1,7 @@
-"""A real store beside the model: whatever is done to the one is done to the other, and both must agree.
+"""A real store beside the model: each operation is done on both, and both must agree.
 
-The actors see the model's answers; a server that gives another one breaks the promise. It is reached by the
-product's own clients, and knows nothing of turns: of one actor's operation it sees all, or nothing.
+The actors see the model's answers; if the server's answer differs, the run fails. The product's own clients
+access the server. It has no turns: it sees a whole operation of an actor, or nothing of it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _AT_ONCE = 8
 
 
 class Differing(BaseException):
-    """A real store did not do what the model of it does. Nothing that is judged may catch it."""
+    """A real store differed from its model. A `BaseException`, so that code under test can't catch it."""
 
 
 class Server:
-    """The warehouse of one run, in a directory of its own."""
+    """The warehouse of one run, in its own directory."""
 
     def __init__(self, files: Files) -> None:
         self._files = files
@@ -32,7 +32,7 @@ class Server:
         raise TypeError("a table on a server can't be copied as it is")
 
     def fill(self, store: MemoryStore) -> None:
-        """Begin with what a model holds."""
+        """Copy the files of a model to the server."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             list(pool.map(lambda item: self._files.replace(*item), store.files.items()))
 
@@ -67,13 +67,13 @@ class Server:
         self._files.prune(directory)
 
     def compare(self, store: MemoryStore) -> None:
-        """At rest: all directories of the model."""
+        """Compare all directories with the model. For use at rest."""
         for directory in store.directories():
             self.entries(directory, store.entries(directory))
 
 
 def opener(uri: str, options: dict[str, str]) -> Callable[[], Server]:
-    """Opens one warehouse after another below a URI."""
+    """A function that opens a new warehouse below a URI at each call."""
     require_conditions(open_files(uri, options))
     return lambda: Server(open_files(f"{uri}/{uuid.uuid4().hex[:8]}", options))
 

@@ -1,4 +1,4 @@
-"""The plain model: what rows a change is to give, from the rows that there were."""
+"""The model of changes: the rows that a merge must give."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Sides(NamedTuple):
 
 
 def keyed_merge(sides: Sides, *, branch_wins: bool) -> tuple[Rows, list[int]]:
-    """Main's rows after the merge, and the keys that both changed to different rows."""
+    """Main's rows after the merge, and the conflicts: keys that both sides changed to different rows."""
     base, head, main_base, main = (dict(each) for each in sides)
     merged, conflicts = dict(main), []
     for key in sorted({*base, *head}):
@@ -40,14 +40,14 @@ def keyed_merge(sides: Sides, *, branch_wins: bool) -> tuple[Rows, list[int]]:
 
 
 def unkeyed_merge(sides: Sides, *, removes: bool) -> Rows:
-    """Main's rows with what the branch added, and without what it removed, as often as they came."""
+    """Main's rows with those that the branch added; with `removes`, without those that it removed."""
     base, head, main = Counter(sides.base), Counter(sides.head), Counter(sides.main)
     kept = main - (base - head) if removes else main
     return tuple(sorted((kept + (head - base)).elements()))
 
 
 def expected_merge(world: World, main: Identity, branch: str, head: Identity, choice: str) -> Rows:
-    """What main is to hold once a branch, at `head`, is merged into its commit `main`."""
+    """The expected rows of main after the merge of a branch at `head` into main's commit `main`."""
     base, main_base = merge_base(world, main, branch, head)
     rows = Sides(*(world.commits[each].rows for each in (base, head, main_base, main)))
     if world.keyed:
@@ -56,28 +56,28 @@ def expected_merge(world: World, main: Identity, branch: str, head: Identity, ch
 
 
 def merge_base(world: World, main: Identity, branch: str, head: Identity) -> tuple[Identity, Identity]:
-    """The branch's commit that main's rows have, and main's commit that has it."""
+    """The base of a merge: the newest commit of the branch in main, and the commit of main that has it."""
     known = world.commits[main].merged.get(branch)
     if known is not None and world.descends(head, known[0]):
         return known
     fork = world.forks.get(first_name(branch))
     if fork is not None and not world.had(view.main_root(world.store), fork):
-        # It parted from another root, which was main then.
+        # It was forked from another root, which was main then.
         fork = None
     mine, line = set(content_line(world, main)), world.ancestors(head)
-    # Main may have gone back to before the fork: what it had then is none of the branch's doing.
+    # Main may have been rolled back to before the fork: the branch did not change what main lost by that.
     shared = next(each for each in line if each in mine or each == fork)
     return shared, shared
 
 
 def first_name(branch: str) -> str:
-    """What a retired branch was called."""
+    """The name of a branch before it was retired."""
     found = _RETIRED.fullmatch(branch)
     return found[1] if found else branch
 
 
 def content_line(world: World, identity: Identity | None) -> list[Identity]:
-    """The commits whose rows a commit goes on from, the newest first."""
+    """The commit and the commits whose rows it continues, newest first."""
     found = []
     while identity is not None:
         found.append(identity)

@@ -1,4 +1,4 @@
-"""At rest: every reference reads as the model says, and every file has an owner."""
+"""The judge at rest: every reference reads as the model says, and a reference needs every file."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from tests.simulation.world import TABLE, Violation, World, list_manifests, mani
 
 
 class Unreadable(Exception):
-    """A file that a reference needs is not there."""
+    """A file that a reference needs is missing."""
 
 
 class Judge:
-    """Looks at the store as stock readers do, from the files alone."""
+    """Reads the store as stock readers do, from the files alone."""
 
     def __init__(self, world: World, watch: Watch) -> None:
         self._world = world
         self._store = world.store
         self._watch = watch
-        # Files that had no owner when it was last looked.
+        # Unneeded files at the last check, without those of dead writers.
         self._unowned: set[str] = set()
-        # The same, with what dead writers left.
+        # Unneeded files, including those of dead writers.
         self.unowned: set[str] = set()
-        # Whether snapshots are there that lack files, because an expiry died.
+        # Whether an expiry that died left snapshots without their files.
         self.has_holes = False
         self._had_holes = False
 
     def judge(self) -> None:
         """Raises `Violation`."""
         needed = set[str]()
-        # Once they are gone too, nobody can tell what they kept.
+        # Once such snapshots expire too, the files that only they kept are unknown.
         self._had_holes, self.has_holes = self.has_holes, False
         for root in view.roots(self._store):
             for name, path, found in self._references(root):
@@ -45,14 +45,14 @@ class Judge:
         self._owned(needed)
 
     def rows(self, root: Root, path: str) -> tuple[Rows, set[str]]:
-        """The rows of a snapshot or tag, and the files that it takes to read them. Raises `Unreadable`."""
+        """The rows of a snapshot or tag, and the files needed to read them. Raises `Unreadable`."""
         record = json.loads(self._store.files[path])
         lists = [TABLE.manifest(record[key]) for key in ("baseManifestList", "deltaManifestList")]
         manifests = [
             TABLE.manifest(each.name) for path in lists for each in list_manifests(self._bytes(path))
         ]
         live = live_files(entry for path in manifests for entry in manifest_entries(self._bytes(path)))
-        # What a stale writer left in the table directory is read by the schemas of the main that was.
+        # Stray commits in the table directory are read with the schemas of the previous main.
         if root.branch is not None or view.main_root(self._store) == root:
             for number in {record["schemaId"], *(each.schema_id for each in live)}:
                 self._bytes(root.schema(number))
@@ -71,7 +71,7 @@ class Judge:
             rows, needed = self.rows(root, path)
         except Unreadable as error:
             is_unproven = name.removeprefix("tag ") in self._watch.unproven
-            # Of the tags only those of stock engines come beside an expiry without a proof.
+            # Only stock engines create tags without a check for a concurrent expiry.
             is_stock = name.startswith(("snapshot ", "tag stock"))
             if is_unproven or (is_stock and found in self._world.expiring):
                 self.has_holes = True
@@ -83,7 +83,7 @@ class Judge:
         return needed
 
     def _as_far_as_there(self, path: str) -> set[str]:
-        """What a snapshot still names that an expiry has begun to take away."""
+        """The files that a snapshot names, as far as a dead expiry left its lists and manifests."""
         record, found = json.loads(self._store.files[path]), set[str]()
         for key in ("baseManifestList", "deltaManifestList"):
             lists = TABLE.manifest(record[key])
@@ -96,7 +96,7 @@ class Judge:
         return found
 
     def _savepoints(self) -> set[str]:
-        """Each has its list, which gives the rows that its tag gives."""
+        """Each savepoint must have its list, with the same rows as its tag. Returns the needed files."""
         needed = set[str]()
         for name in self._store.names(TABLE.savepoints):
             if not name.startswith("savepoint-"):
@@ -125,7 +125,7 @@ class Judge:
                 raise Violation(f"tag {name}, made in {root.label} of {said(found)}, is gone")
 
     def _acknowledged(self) -> None:
-        """Every commit that somebody was told of is in the history of some root."""
+        """Every acknowledged commit must be in the history of some root."""
         heads = (view.head(self._store, root) for root in view.roots(self._store))
         held = {each for head in heads for each in self._world.ancestors(head)}
         for found, commit in self._world.commits.items():
@@ -138,7 +138,7 @@ class Judge:
                 raise Violation(f"{said(found)}, which was acknowledged, is in no root")
 
     def _owned(self, needed: set[str]) -> None:
-        """Nothing is left that nobody needs, but for what dead writers and stock engines left."""
+        """No unneeded file is left, except those of dead writers and stock engines."""
         there = {
             path
             for path in self._store.below(TABLE.directory)

@@ -1,4 +1,4 @@
-"""A simulated table on a real disk, and what stock readers are to find there."""
+"""Write a simulated table to a real disk, with the rows that stock readers must find there."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.simulation.world import TABLE, World
 
 
 class Readable(msgspec.Struct, frozen=True):
-    """A version as stock engines name it, with its rows. Without a tag it is the newest snapshot."""
+    """A version as stock engines name it, with its rows. Without a tag, the newest snapshot."""
 
     table: str
     tag: str | None
@@ -22,21 +22,21 @@ class Readable(msgspec.Struct, frozen=True):
 
 
 def readables(world: World) -> Iterator[Readable]:
-    """Every reference that a stock reader can name now."""
+    """All references that a stock reader can name now."""
     store = world.store
     for root in view.roots(store):
-        # While a branch is main stock engines fail on the plain name, as they are to.
+        # While a branch is main, stock engines fail on the plain name, as intended.
         if root.branch is None and view.main_root(store) != root:
             continue
         if found := view.head(store, root):
             yield _readable(world, root, None, found)
-        # A tag that is asked for on a branch is looked up in the table directory by the stock reader.
+        # The stock reader looks up a tag in the table directory, even for a branch.
         for name, tagged in view.tags(store, root).items() if root.branch is None else ():
             yield _readable(world, root, name, tagged)
 
 
 def write_mirror(world: World, warehouse: Path) -> None:
-    """Make a directory hold what the store does, and nothing else."""
+    """Make a directory hold exactly the files of the store."""
     wanted = world.store.files
     for path in [each for each in warehouse.rglob("*") if each.is_file()]:
         if str(path.relative_to(warehouse)) not in wanted:
@@ -49,7 +49,7 @@ def write_mirror(world: World, warehouse: Path) -> None:
 
 
 def dump(world: World, directory: Path) -> None:
-    """The warehouse, and `expected.json` with its readables."""
+    """Write the warehouse, and `expected.json` with its readables."""
     write_mirror(world, directory / "warehouse")
     (directory / "expected.json").write_bytes(msgspec.json.encode(list(readables(world))))
 

@@ -1,4 +1,4 @@
-"""At rest: what this project itself says of the table agrees with the model."""
+"""The check at rest that Paimark's own reads of the table agree with the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OurEyes:
         self._store = world.store
 
     def look(self, judge: Judge) -> None:
-        """`judge` has looked, too."""
+        """Check reads of main, and `verify` against the result of `judge`, which must have run."""
         self._files = ActorFiles(self._world, Actor("reader"))
         main = view.main_root(self._store)
         try:
@@ -55,7 +55,7 @@ class OurEyes:
                     raise Violation(f"we read {name} at {said(ours)}, and it holds {said(found)}")
 
     def _times(self, main: Root) -> None:
-        """The state committed last of those at or before a time."""
+        """Check reads as of a time: the newest state committed at or before it."""
         held = {*view.snapshots(self._store, main).values(), *view.tags(self._store, main).values()}
         states = sorted((self._world.commits[each].time, each.id) for each in held)
         for time, _ in self._world.random.sample(states, min(_TIMES, len(states))):
@@ -66,7 +66,7 @@ class OurEyes:
                 raise Violation(f"as of {asked} we read snapshot {found.id}, not {wanted[1]}")
 
     def _verify(self, judge: Judge) -> None:
-        """It finds something wrong where the judge does, and the same orphans."""
+        """Check that `verify` finds the same orphans as the judge, and problems exactly if the judge does."""
         report = verify(context_of(self._world, Actor("verify")), TABLE, older_than=0)
         if report.is_whole == judge.has_holes:
             found = report.problems[0] if report.problems else "nothing wrong"

@@ -1,4 +1,4 @@
-"""What lies in the store now, seen from outside: no operation, and no turn."""
+"""Read the current store directly, without a storage operation or a turn."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.simulation.memory import MemoryStore
 from tests.simulation.world import TABLE
 
 _BRANCH = f"{TABLE.branches}/branch-"
-# Names that engines give to tags, and by which they take any for their own.
+# The names of automatic tags. Engines take any tag with such a name for their own.
 _AUTOMATIC = re.compile(r"\d+-05-01")
 
 
 class Place(NamedTuple):
-    """A file of a root: `part` is snapshot, tag or schema, `name` what follows the prefix."""
+    """A file of a root: `part` is snapshot, tag or schema, `name` the text after the prefix."""
 
     root: Root
     part: str
@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 def place_of(path: str) -> Place | None:
-    """Which file of which root a path is; None for any other."""
+    """The root, part and name of a path; None for any other file."""
     root, rest = TABLE.root(), path.removeprefix(f"{TABLE.directory}/")
     if path.startswith(_BRANCH):
         branch, _, rest = path.removeprefix(_BRANCH).partition("/")
@@ -38,7 +38,7 @@ def place_of(path: str) -> Place | None:
 
 @lru_cache(100_000)
 def identity(data: bytes | None) -> Identity | None:
-    """None for no file, and for one that is no snapshot."""
+    """The commit in a snapshot or tag file; None if there is no file, or if it is no snapshot."""
     try:
         return None if data is None else identity_of(data)
     except ValueError:
@@ -46,7 +46,7 @@ def identity(data: bytes | None) -> Identity | None:
 
 
 def roots(store: MemoryStore) -> list[Root]:
-    """The table directory, and every branch with a snapshot, a tag or a schema."""
+    """The table directory and every branch with a snapshot, a tag or a schema."""
     names = (each.name for each in store.entries(TABLE.branches) if each.is_directory)
     found = [TABLE.root(name.removeprefix("branch-")) for name in names if name.startswith("branch-")]
     return [TABLE.root(), *(each for each in found if any(map(store.names, _parts(each))))]
@@ -62,7 +62,7 @@ def main_root(store: MemoryStore) -> Root:
 
 
 def snapshots(store: MemoryStore, root: Root) -> dict[int, Identity]:
-    """By id, ascending; without what is none."""
+    """The snapshots by ascending id, without files that are no snapshot."""
     found = {}
     for name in store.names(root.snapshots):
         number = name.removeprefix("snapshot-")
@@ -84,7 +84,7 @@ def tags(store: MemoryStore, root: Root) -> dict[str, Identity]:
 
 
 def is_of_engines(tag_name: str) -> bool:
-    """Whether engines may delete such a tag by themselves."""
+    """Whether engines may delete a tag of this name automatically."""
     return _AUTOMATIC.fullmatch(tag_name) is not None
 
 

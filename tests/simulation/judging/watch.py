@@ -1,4 +1,4 @@
-"""Step by step: every change of a reference is one that its actor may make, and loses no commit."""
+"""The check at each step: the actor may make this change of a reference, and no commit is lost."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ _NEVER_HOLD = ("create-savepoint", "auto-savepoint", "create-tag")
 
 
 class Watch:
-    """Told of each change of the store; raises `Violation` in the actor that made a wrong one."""
+    """Observes each change of the store. Raises `Violation` in the actor that made a wrong change."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._store = world.store
-        # What our actors do now; stock engines are in none.
+        # The current operations of Paimark's actors; stock engines have none.
         self.operations: dict[Actor, Operation] = {}
-        # Those of which nobody knows how they ended.
+        # Operations with an unknown end.
         self.doubts: list[Operation] = []
-        # Tags whose maker died, so that nobody proved that they came in time.
+        # Tags whose creator died before it could prove that they were made in time.
         self.unproven: set[str] = set()
-        # References that somebody was told of: a root and a name, with what it holds.
+        # Acknowledged tags: root and name, with the tagged commit.
         self.promised: dict[tuple[Root, str], Identity] = {}
-        # Commits of ours that a stock engine overwrote, with what their makers had done until then.
+        # Commits of Paimark that a stock engine overwrote, with the operation count of their makers then.
         self.overwritten: dict[Identity, int] = {}
-        # Commits that went with what somebody deleted.
+        # Commits of deleted roots.
         self.dropped: set[Identity] = set()
-        # Commits that somebody rolled main back from: copies of that main which nobody was told of go, too.
+        # Commits that a rollback removed from main: unacknowledged copies of that main may go, too.
         self.rolled_back: set[Identity] = set()
         self.last_writer: dict[Key, Operation | None] = {}
-        # Who stands for the senders of requests that come late.
+        # Stand-ins for the senders of late requests.
         self._late: set[Actor] = set()
         world.watchers.append(self.changed)
         world.late.heard.append(self._given_up)
 
     @property
     def interrupted(self) -> Operation | None:
-        """The change that holds the table, or the last that held it, whose actor died."""
+        """The interrupted change that holds the lock, or the last one that may have held it."""
         held = [each for each in self.doubts if each.action not in _NEVER_HOLD]
         journal = self._store.files.get(TABLE.journal)
         if journal is not None:
@@ -52,7 +52,7 @@ class Watch:
         return held[-1] if held else None
 
     def made_anew(self, root: Root) -> None:
-        """A stock engine has just deleted a root, and makes another of its name."""
+        """Note that a stock engine deleted a root, and creates another with its name."""
         for operation in (*self.operations.values(), *self.doubts):
             operation.anew.add(root)
 
@@ -64,7 +64,7 @@ class Watch:
     def changed(self, actor: Actor, path: str, before: bytes | None, after: bytes | None) -> None:
         operation = self.operations.get(actor)
         if actor in self._late and operation is not None and operation.state == "in doubt":
-            # What was found at rest does not hold any more.
+            # Its end, judged at rest, is unknown again.
             self.doubts = [*(each for each in self.doubts if each is not operation), operation]
         old, new = view.identity(before), view.identity(after)
         if operation is not None and path in _LOOKED_AFTER and after is not None:
@@ -91,7 +91,7 @@ class Watch:
     def _touch(self, operation: Operation | None, key: Key, before: object) -> None:
         number = _savepoint_of(key)
         if operation in self.doubts and number is not None and not operation.may_unsave(number):
-            # Whoever recovers finishes savepoints of others by the way.
+            # A recovery also finishes savepoints of other operations.
             operation = None
         self.last_writer[key] = operation
         if operation is not None:
@@ -127,19 +127,19 @@ class Watch:
         if before is not None and not (after and self._world.descends(after, before)):
             self._left(actor, operation, root, before, after)
         if operation is None and any(each.may_drop(root) for each in self.doubts):
-            # Someone goes on with what is being deleted: nobody counts what came so late.
+            # Another actor commits to a root that is being deleted: the deletion does not know these files.
             self._world.has_leaked = True
 
     def _landed(self, root: Root, before: Identity | None, new: Identity) -> None:
         commit = self._world.commits[new]
         commit.has_landed = True
         if before is None and commit.parent is not None and self._is_gone(commit.parent):
-            # Late, to a root that was moved away or deleted since: it stays there to be found.
+            # A late commit to a root that was moved or deleted since: it stays there, and can be found.
             if commit.parent in self.dropped:
                 self.dropped.add(new)
             return
         if commit.parent in self.overwritten and before is not None:
-            # Whoever was overwritten did not see it, and goes on.
+            # The writer did not notice that its parent commit was overwritten.
             self.overwritten[before] = 0
             return
         if before is not None and new.id < before.id and commit.maker not in self.operations:
@@ -150,7 +150,7 @@ class Watch:
             )
 
     def _overwritten(self, actor: Actor, old: Identity, new: Identity) -> None:
-        """Only a stock engine on S3 does that, between its look and its rename."""
+        """Only a stock engine on S3 may overwrite a snapshot, between its check and its rename."""
         if actor in self.operations or self._store.kind != "s3":
             raise Violation(f"{said(new)} overwrote {said(old)}")
         maker = self._world.commits[old].maker
@@ -166,7 +166,7 @@ class Watch:
         before: Identity,
         after: Identity | None,
     ) -> None:
-        """A root's newest commit is no longer in it: somebody else must have it, or it was to go."""
+        """A root lost its newest commit: another root must hold it, or the action may drop it."""
         commit = self._world.commits[before]
         if self._world.stock_may_drop == root:
             self.rolled_back.update(self._world.ancestors(before))
@@ -174,7 +174,7 @@ class Watch:
             return
         if before in self.rolled_back and (root.branch or "").startswith("main-"):
             self.dropped.update(self._world.ancestors(before))
-            # Who rolled main back deleted none of its files.
+            # The rollback by a stock engine deleted no data files.
             self._world.has_leaked = True
             return
         if operation is not None and operation.may_drop(root) and operation.must_spare(root):
@@ -192,7 +192,7 @@ class Watch:
         raise Violation(f"{said(before)} of {root.label} is in no root any more (now {said(after)})")
 
     def _is_another(self, operation: Operation, root: Root, newest: Identity) -> bool:
-        """Whether a root has been made anew since an action was planned: its line is not the one of then."""
+        """Whether the root was deleted and created again since the plan, with another lineage."""
         then = operation.planned.heads.get(root)
         lines = self._world.descends
         if root in operation.anew:
@@ -200,7 +200,7 @@ class Watch:
         return then is not None and not lines(newest, then) and not lines(then, newest)
 
     def forget(self, name: str, found: Identity) -> None:
-        """Nobody is promised this tag any more."""
+        """Remove a tag from the promised ones."""
         for key in [each for each, held in self.promised.items() if each[1] == name and held == found]:
             del self.promised[key]
 
@@ -223,10 +223,10 @@ class Watch:
         if old is None or old == new or name.startswith(_OUR_TAGS) or old not in self.promised.values():
             return
         if self._world.stock_may_drop == root and not name.startswith("savepoint."):
-            # Who rolls main back by another engine says so: savepoints are what is kept against that.
+            # A rollback by a stock engine deletes tags on purpose; only savepoints must survive it.
             self.forget(name, old)
         if actor in self._late and operation is not None and operation.action == "create-tag":
-            # It was taking its tag back when it died, and nobody was told of that.
+            # The actor died while it took its tag back.
             self.forget(name, old)
         is_promised = any(each[1] == name and held == old for each, held in self.promised.items())
         if not is_promised or actor not in self.operations:
@@ -243,7 +243,7 @@ def said(identity: Identity | None) -> str:
 
 
 def _savepoint_of(key: Key) -> str | None:
-    """The number of the savepoint that a file, or a tag, is of."""
+    """The savepoint's number, if the key is a savepoint or its tag."""
     if key[0] == "savepoint":
         return str(key[1])
     name = str(key[-1])

@@ -1,1 +1,1 @@
-"""What is tried: seeds, crash points, stories, and faults planted again."""
+"""The schedules: seeds, crash points, stories, and planted faults."""
