@@ -1,4 +1,4 @@
-"""What an object store carries out after its client gave it up, on the model of one: it lands on nothing."""
+"""Requests that a model of an object store carries out after the client gave them up: they do no harm."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import pytest
 
 from tests.simulation.test_seeds import simulated
 
-# What went wrong while a change was taken back at once: rows came twice, main could not be read, a branch was
-# half there.
+# Points that failed while recovery did not wait for late requests: rows came twice, main could not be read, a
+# branch was incomplete.
 FOUND = (
     "merge: die late write 17, nothing happens",
     "merge with a column: die late write 17, nothing happens",

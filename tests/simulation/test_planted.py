@@ -1,4 +1,4 @@
-"""Faults that were mended are found when they are planted again: else the simulation would prove nothing."""
+"""The simulation finds fixed faults when they are planted again: otherwise it would prove nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.simulation.schedules.planted import PLANTS, planted
 from tests.simulation.schedules.stories import told
 from tests.simulation.world import Violation
 
-# What finds it. A crash point replays alike each time.
+# By the name of each fault, the crash point that finds it. A crash point is deterministic.
 POINTS = {
     "a-commit-is-looked-for-in-the-next-snapshot-alone": (
         "merge: die after write 17, others commit and all that is old expires"

@@ -1,7 +1,7 @@
-"""Schedules of our actions beside stock engines: the same seeds each time, and many new ones if asked.
+"""Schedules of Paimark's actions beside stock engines: fixed seeds, and with `--long` many new ones.
 
-They run in a process of their own, where the order of sets is part of the seed. What fails prints the command
-that replays it.
+They run in a separate process with a fixed hash seed, which fixes the order of sets. A failure prints the
+command that replays it.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def test_the_promise_holds_for_sessions_that_stay_open() -> None:
 
 
 def test_every_action_is_killed_in_some_way() -> None:
-    """`recover` is what comes after each; `redo` and `restore` plan and do other actions."""
+    """`recover` follows each case; `redo` and `restore` plan and run other actions."""
     assert {case.action for case in CASES} == ACTIONS.keys() - {"recover", "redo", "restore"}
 
 
 def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:
-    """With somebody else doing something before it is; every 61st of all the ways."""
+    """Every 61st crash point; in most of them others act before the recovery."""
     simulated("--crashes", "--every", "61", seconds=280)
 
 

@@ -1,6 +1,6 @@
-"""Seeds and crash points on a real S3 server and a real HDFS, by the product's own clients.
+"""Seeds and crash points on a real S3 server and a real HDFS, through the product's own clients.
 
-Each operation is carried out there and on the model, and both must say the same.
+Each operation is carried out there and on the model, and both must agree.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from tests.simulation.test_seeds import simulated
 from tests.storage.stores import BUCKET, S3Server
 
 _MINUTES = "10"
-# Killed right after the commit, with others at work before the recovery; on S3, where each request costs the
-# test's server milliseconds, what takes few of them.
+# Points right after the commit, with others at work before the recovery. The point for S3 has few requests,
+# because each costs the test's server milliseconds.
 _POINTS = {
     "hdfs": "pointer: die after write 18, others commit and main expires",
     "s3": "column: die after write 3, others commit and main expires",
@@ -23,7 +23,7 @@ _POINTS = {
 
 @pytest.fixture(params=["s3", "hdfs"])
 def server(request: pytest.FixtureRequest) -> list[str]:
-    """The words that name it."""
+    """The arguments that name the server."""
     if request.param == "hdfs":
         return ["--store", "hdfs", "--server", f"{request.getfixturevalue('hdfs')}/{uuid.uuid4().hex}"]
     s3: S3Server = request.getfixturevalue("s3")

@@ -1,4 +1,4 @@
-"""A table with its judges, and what anybody does with it alone. It can be copied as it is."""
+"""A table with its judges, and deeds of one actor at a time. It can be copied in any state."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MOST_RECOVERIES = 8
 
 
 class Bench:
-    """`random` decides what is left to chance."""
+    """`random` is the source of all random choices."""
 
     def __init__(
         self, random: Random, kind: StoreKind, *, keyed: bool = False, formats: Format | None = None
@@ -54,18 +54,18 @@ class Bench:
         return Ours(self.world, self.watch, self.outcomes, Actor(name))
 
     def act(self, action: str, /, **arguments: object) -> Operation | None:
-        """Do one of our actions, with nobody else there."""
+        """Run one of Paimark's actions, without other actors."""
         return self.ours("ours").do(action, **arguments)
 
     def dies(self, at: int, fate: Fate, action: str, /, **arguments: object) -> int:
-        """Do one of our actions, whose actor dies at a write, counted from 1; how many writes it came to."""
+        """Run an action whose actor dies at a write, counted from 1. Returns the number of its writes."""
         ours = self.ours("dying")
         ours.actor.dies_at, ours.actor.fate = at, fate
         self.alone(lambda: ours.do(action, **arguments))
         return ours.actor.writes
 
     def write(self, branch: str | None = None, *kinds: Kind, alters: bool = False) -> None:
-        """Commits of a stock engine, after a change of the schema perhaps."""
+        """Commit as a stock engine, one commit for each kind; with `alters`, after adding a column."""
         writer = StockWriter(self.world, Actor("stock"), TABLE.root(branch))
         if alters:
             writer.add_column()
@@ -74,22 +74,22 @@ class Bench:
             self.maintenance(branch).tag_by_itself()
 
     def expire(self, branch: str | None = None, retain: int = 1) -> None:
-        """Stock expiry of all but the newest snapshots."""
+        """Run a stock expiry that keeps the newest `retain` snapshots."""
         table = StockMaintenance(self.world, Actor("expiry"), TABLE.root(branch))
         table.expire(1, retain, self.scheduler.now_ms())
 
     def delete(self, branch: Root) -> None:
-        """A stock engine deletes what there is of a branch."""
+        """Delete a branch, or the rest of one, as a stock engine."""
         world = self.world
         world.stock_may_drop = branch
         self.alone(lambda: self.maintenance().delete_branch(str(branch.branch)))
         world.stock_may_drop = None
-        # What only it had is left without an owner, and what gets its name is another.
+        # Files that only it needed stay behind, and a later branch of its name is another one.
         world.always_leaks = True
         self.watch.made_anew(branch)
 
     def make_anew(self, branch: Root, tag: str) -> None:
-        """A stock engine deletes what there is of a branch, and makes another of its name, for a job."""
+        """Delete a branch as a stock engine, create another of its name from a tag, and commit to it."""
         self.delete(branch)
         world, name = self.world, str(branch.branch)
         world.forks[name] = view.tags(world.store, TABLE.root())[tag]
@@ -101,7 +101,7 @@ class Bench:
         return StockMaintenance(self.world, Actor("stock"), TABLE.root(branch))
 
     def alone(self, program: Callable[[], object]) -> None:
-        """Whoever dies, or is a stock engine that fails, ends it."""
+        """Run a program that may end by a death, or by an error of a stock engine or of Paimark."""
         try:
             program()
         except Death:
@@ -110,7 +110,7 @@ class Bench:
             self.world.tell(None, f"fails: {error}")
 
     def rest(self, doom: Callable[[Actor], None] = lambda actor: None) -> None:
-        """Recover what is interrupted, and look at all that there is. `doom` may let a recovery die."""
+        """Recover all interrupted changes, and judge the table. `doom` may let a recovery die."""
         self._restore_main()
         for attempt in range(_MOST_RECOVERIES):
             ours = self.ours(f"recover{attempt}")
@@ -122,7 +122,7 @@ class Bench:
             if ours.had_nothing_to_do and not self._is_held():
                 break
             if attempt == _MOST_RECOVERIES // 2:
-                # A killed stock expiry leaves snapshots that nobody can count; the next one goes on.
+                # A killed stock expiry leaves snapshots with missing files; the next expiry deletes them.
                 self.alone(self.expire)
         else:
             raise Violation(f"{_MOST_RECOVERIES} recoveries did not free the table")
@@ -135,14 +135,14 @@ class Bench:
             self.world.server.compare(self.world.store)
 
     def _answer(self) -> None:
-        """A person looks whether main has what the interrupted change did."""
+        """Answer for the person: whether main has the commit of the interrupted change."""
         operation = self.watch.interrupted
         assert operation is not None, "a recovery asks, and nothing was interrupted"
         moved = any(each.root == operation.begun.main for each in operation.moves)
         self.act("recover", assume="committed" if moved else "not-committed")
 
     def _restore_main(self) -> None:
-        """A stock engine may have deleted the branch that is main: another one becomes it."""
+        """If a stock engine deleted the branch that is main, make another branch main."""
         store = self.world.store
         others = [root.branch for root in view.roots(store) if root.branch and view.head(store, root)]
         gone = view.main_root(store)

@@ -1,4 +1,4 @@
-"""Every action in each of its ways, on a table prepared for it: what the exhaustive loop kills."""
+"""The cases of the crash points: every action in each of its variants, on a table prepared for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Step = Callable[[Bench], object]
 
 @dataclass(frozen=True)
 class Case:
-    """`action` with `arguments`, on a table of four commits with a tag `fork` of the third, after `steps`."""
+    """`action` with `arguments`, after `steps`, on a table of four commits with a tag `fork` at the third."""
 
     name: str
     action: str
@@ -27,7 +27,7 @@ class Case:
     keyed: bool = False
 
     def prepared(self, kind: StoreKind = "local") -> Bench:
-        """The same each time."""
+        """Prepare the table, in the same way each time."""
         bench = Bench(Random(self.name), kind, keyed=self.keyed)
         with deterministic(bench.scheduler, Random("names of the table")):
             self._prepare(bench)
@@ -60,7 +60,7 @@ def _commits(branch: str | None = None, count: int = 1, *, alters: bool = False)
 
 
 def _new_branch(bench: Bench) -> None:
-    """A branch of main's newest snapshot, with a commit of its own: main can follow it."""
+    """Create a branch at main's newest snapshot with two commits, so that main can fast-forward."""
     _act("create-tag", name="now")(bench)
     _act("create-branch", name="b", tag="now")(bench)
     bench.write("b")
@@ -68,19 +68,19 @@ def _new_branch(bench: Bench) -> None:
 
 
 def _tag_by_itself(bench: Bench) -> None:
-    """A tag that engines make, and delete when they have made some more; its snapshot expires."""
+    """Create an automatic tag, which engines delete later, and expire its snapshot."""
     bench.maintenance().create_tag("2026-05-01", 4)
     bench.write(None, "overwrite")
     bench.expire()
 
 
 def _others_are_faster(bench: Bench) -> None:
-    """Main moves on while the next rewriting writes its rows, which then tries again."""
+    """Let main get commits while the next rewrite writes its rows, so that the rewrite tries again."""
     bench.world.faster_commits = 2
 
 
 def _stray(bench: Bench) -> None:
-    """A session that was open before a branch became main commits to the table directory."""
+    """Leave a stray commit: a session that was opened before a branch became main commits."""
     writer = StockWriter(bench.world, Actor("stale"), TABLE.root())
     latest = writer.latest()
     writer.latest = lambda: latest  # type: ignore[method-assign]

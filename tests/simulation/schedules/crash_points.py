@@ -1,4 +1,4 @@
-"""Each case killed at each of its writes, somebody else doing something, and then recovered."""
+"""Kill each case at each of its writes, let others act, and recover."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.simulation.stock.orphans import OrphanCleaning
 from tests.simulation.world import TABLE, Violation
 
 LATE: tuple[Fate, ...] = ("late", "die late")
-# Ways that are known to go wrong, and are left out until they are mended: a case and what happens meanwhile.
+# Known faults, left out until they are fixed: a case, and the event before its recovery.
 KNOWN_FAULTS = frozenset(
     {
         ("expiry of a branch", "main is fast-forwarded"),
@@ -34,7 +34,7 @@ KNOWN_FAULTS = frozenset(
 
 
 class Point(NamedTuple):
-    """A case killed at a write, counted from 1, and what happens before it is recovered."""
+    """A case killed at a write, counted from 1, and the event before its recovery."""
 
     case: str
     write: int
@@ -46,7 +46,7 @@ class Point(NamedTuple):
 
 
 def _commits(bench: Bench) -> None:
-    """Stock jobs go on, on main's plain name and on every branch that there was."""
+    """Stock jobs commit to main's plain name and to every branch that existed."""
     for root in bench.watch.doubts[-1].begun.heads if bench.watch.doubts else ():
         if view.head(bench.world.store, root):
             bench.alone(lambda root=root: bench.write(root.branch, "append", "append"))  # type: ignore[misc]
@@ -62,7 +62,7 @@ def _commits_and_expires(bench: Bench) -> None:
 
 
 def _commits_and_expires_all(bench: Bench) -> None:
-    """The expiry is one that knows no consumers, or has forgotten them; tags that engines made go."""
+    """Others commit, consumers expire, automatic tags are deleted, and then main expires."""
     _commits(bench)
     bench.alone(lambda: bench.maintenance().expire_consumers())
     bench.alone(lambda: bench.maintenance().delete_own_tags())
@@ -70,7 +70,7 @@ def _commits_and_expires_all(bench: Bench) -> None:
 
 
 def _names(bench: Bench) -> None:
-    """A stock engine makes a tag and a branch, and ours a tag; the branch's own rows are never expired."""
+    """A stock engine creates a tag and a branch of main, and Paimark a tag on each branch."""
     store = bench.world.store
     head = view.head(store, TABLE.root())
     if head is not None:
@@ -82,7 +82,7 @@ def _names(bench: Bench) -> None:
 
 
 def _rolls_back(bench: Bench) -> None:
-    """The table directory, by a stock engine, which takes it for main until the barrier stands."""
+    """A stock engine rolls the table directory back, which it takes for main until the barrier exists."""
     store, root = bench.world.store, TABLE.root()
     ids = list(view.snapshots(store, root))
     if len(ids) < 2 or root.snapshot(BARRIER_ID) in store.files:
@@ -93,7 +93,7 @@ def _rolls_back(bench: Bench) -> None:
 
 
 def _fast_forwards(bench: Bench) -> None:
-    """Main to branch b, by a stock engine: the table directory is main to it until the barrier stands."""
+    """A stock engine fast-forwards the table directory, its main until the barrier exists, to branch b."""
     store, root = bench.world.store, TABLE.root()
     if view.head(store, TABLE.root("b")) is None or root.snapshot(BARRIER_ID) in store.files:
         return
@@ -103,32 +103,32 @@ def _fast_forwards(bench: Bench) -> None:
 
 
 def _deletes(bench: Bench) -> None:
-    """Branch b, by a stock engine; not where it alone has a savepoint, whose tag would go with it."""
+    """A stock engine deletes branch b, unless only b has the tag of a savepoint."""
     own = {each for each in view.tags(bench.world.store, TABLE.root("b")) if each.startswith("savepoint.")}
     if _is_open(bench) and own <= view.tags(bench.world.store, TABLE.root()).keys():
         bench.delete(TABLE.root("b"))
 
 
 def _makes_anew(bench: Bench) -> None:
-    """Branch b, by a stock engine: what is left of it goes, and a job writes to another one of that name."""
+    """A stock engine deletes the rest of branch b, creates another of that name, and a job writes to it."""
     if _is_open(bench) and "fork" in view.tags(bench.world.store, TABLE.root()):
         bench.make_anew(TABLE.root("b"), "fork")
 
 
 def _is_open(bench: Bench) -> bool:
-    """Whether stock engines can open the table, and somebody has died."""
+    """Whether stock engines can open the table, and an actor has died."""
     store, root = bench.world.store, TABLE.root()
     is_main = view.main_root(store) == root and root.snapshot(BARRIER_ID) not in store.files
     return is_main and bool(bench.watch.doubts)
 
 
 def _cleans_orphans(bench: Bench) -> None:
-    """Days later: what nobody refers to goes, whoever wrote it."""
+    """Days later, a stock engine deletes all orphan files."""
     bench.alone(lambda: OrphanCleaning(bench.world, Actor("cleaner")).clean())
 
 
 def _another(bench: Bench) -> None:
-    """Others of our actions start: those that need no hold of the table, and one that does."""
+    """Other actions of Paimark start: one that does not lock the table, and one that does."""
     bench.alone(lambda: bench.act("create-savepoint"))
     bench.alone(lambda: bench.act("expire-snapshots", retain_last=1))
 
@@ -156,7 +156,7 @@ MEANWHILE: dict[str, Callable[[Bench], object]] = {
 
 
 class CrashPoints:
-    """All points of one case, each on a copy of the same table. `opened` gives real stores of the kind."""
+    """All points of one case, each on a copy of the same table. `opened` opens real stores of the kind."""
 
     def __init__(
         self, case: Case, kind: StoreKind = "local", opened: Callable[[], Server] | None = None
@@ -170,11 +170,11 @@ class CrashPoints:
         if done is None or done.state != "acknowledged":
             raise Violation(f"{case.name} can't be done at all: {counted.world.trace[-1]}")
         self._writes = done.actor.writes
-        # Of the last run.
+        # The trace of the last run.
         self.trace: list[str] = []
 
     def points(self) -> Iterator[Point]:
-        """Killed before the first write, half-way in it, and after each."""
+        """Kills before the first write, in the middle of it, and after each write."""
         fates: list[tuple[int, Fate]] = [(1, "die before"), (1, "die half")]
         fates += [(number, "die after") for number in range(1, self._writes + 1)]
         for number, fate in fates:
@@ -182,14 +182,14 @@ class CrashPoints:
                 yield Point(self.case.name, number, fate, meanwhile)
 
     def late_points(self) -> Iterator[Point]:
-        """Each of its writes comes about once all is recovered: an object store's late answer."""
+        """Late writes: the object store carries a write out once the change is recovered."""
         for number in range(1, self._writes + 1):
             for fate in LATE:
                 for meanwhile in ("nothing happens", "others commit"):
                     yield Point(self.case.name, number, fate, meanwhile)
 
     def run(self, point: Point) -> Bench:
-        """The table afterwards. Raises `Violation`."""
+        """Run a point; returns the table afterwards. Raises `Violation`."""
         bench = self._prepared.copy()
         if self._opened:
             bench.world.server = self._opened()
@@ -218,7 +218,7 @@ class CrashPoints:
         bench.rest()
 
     def _go_on(self, bench: Bench) -> None:
-        """What comes next finds the table whole: merges above all, which ask what main has already."""
+        """Use the table further: a merge, above all, must know which commits main already has."""
         branches = [root for root in view.roots(bench.world.store) if root.branch == "b"]
         for root in branches:
             if view.head(bench.world.store, root):

@@ -1,4 +1,4 @@
-"""Kinds of schedules, by what in them may go wrong: each can be left out where it is known to."""
+"""The hazards of schedules: each can be left out while it is a known fault."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Hazard(Enum):
-    """What a schedule may have in it."""
+    """An event that a schedule may contain."""
 
     RETIRE_BESIDE_WRITER = "a job writes to a branch while it, or an archive, is given another name"
     REFERENCE_BESIDE_REMOVAL = "a root is tagged or saved while it goes, or is moved away"
@@ -29,7 +29,7 @@ class Hazard(Enum):
 
 
 ALL = frozenset(Hazard)
-# What is known to go wrong, and is left out until it is mended.
+# Hazards with a known fault, left out until it is fixed.
 KNOWN_FAULTS = frozenset(
     {
         Hazard.RETIRE_BESIDE_WRITER,

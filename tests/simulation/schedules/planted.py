@@ -1,4 +1,4 @@
-"""Faults that were mended, planted again: the simulation must find each, or it proves nothing.
+"""Plant faults again that were fixed: the simulation must find each, or it proves nothing.
 
 `python -m tests.simulation --plant NAME --seeds 0-999` runs with one of them until it is found.
 """
@@ -19,7 +19,7 @@ from core.table.records import Snapshot, Tag
 
 
 def _only_the_next(files: Files, root: Root, user: str, after: int) -> Fate:
-    """Whether a commit landed, by the next snapshot alone."""
+    """Planted for `find_commit`: it looks at the next snapshot only."""
     path = root.snapshot(after + 1)
     [data] = files.read_many([path])
     if data is None or Snapshot.from_json(data, path).commit_user != user:
@@ -28,7 +28,7 @@ def _only_the_next(files: Files, root: Root, user: str, after: int) -> Fate:
 
 
 def _by_first_snapshots(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[str]:
-    """Who stands on a tag: the branches whose first snapshot is the tag's."""
+    """Planted for `dependents`: only branches whose first snapshot is the tag's depend on it."""
     main = main_root(files, table)
     firsts = {
         root.label: (Lineage(files, root).snapshot_ids() or [0])[0]
@@ -39,39 +39,39 @@ def _by_first_snapshots(files: Files, table: TablePath, tag: Tag, going: Collect
 
 
 def _no_late_files(files: Files, source: Root, target: Root, swap: object) -> None:
-    """A root that is moved is removed, whatever was committed there meanwhile."""
+    """Planted for `move_rest`: the old root is removed with the commits that were made there meanwhile."""
     from core.actions.roots.root_files import remove_root
 
     remove_root(files, source)
 
 
 def _mark_without_hint(files: Files, root: Root, becomes: str) -> None:
-    """A branch that goes, whose earliest snapshot can be read still."""
+    """Planted for `put_before_removal`: a branch's earliest snapshot stays readable during its deletion."""
     files.create(root.snapshot(BARRIER_ID), becomes.encode())
 
 
 def _nothing(*arguments: object, **named: object) -> None:
-    """What is left out."""
+    """Planted for a step that is left out."""
 
 
 def _empty(*arguments: object, **named: object) -> list[object]:
-    """What is not looked for."""
+    """Planted for a search: it finds nothing."""
     return []
 
 
 def _yes(*arguments: object, **named: object) -> bool:
-    """What is not asked."""
+    """Planted for a check that always holds."""
     return True
 
 
 def _no(*arguments: object, **named: object) -> bool:
-    """What is not seen."""
+    """Planted for a check that never holds."""
     return False
 
 
 _EXPIRY_OFF = {name: value for name, value in RETENTION_OFF.items() if name.startswith("snapshot.")}
 _Change = tuple[str, object]
-# What it was called where it was found; where it is planted.
+# By the name of each fault: the functions that are replaced, with their replacements.
 PLANTS: dict[str, tuple[_Change, ...]] = {
     "a-commit-is-looked-for-in-the-next-snapshot-alone": (("core.table.landed.find_commit", _only_the_next),),
     "expiry-passes-a-commit-that-is-being-made": (
@@ -127,7 +127,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
 
 @contextmanager
 def planted(name: str) -> Iterator[None]:
-    """With this fault in the program."""
+    """Plant a fault within the context."""
     patches = [patch(target, change) for target, change in PLANTS[name]]
     for each in patches:
         each.start()

@@ -1,4 +1,4 @@
-"""What all seeds have in common: a table with its judges and a branch, and how it is run."""
+"""The base of all seeded schedules: a table with its judges and a branch, and the deterministic run."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.simulation.world import StockFault
 
 
 class Seeded(ABC):
-    """One seed. `world.trace` tells what happened."""
+    """One seed. `world.trace` has the events."""
 
     def __init__(
         self, seed: int, kind: StoreKind, hazards: frozenset[Hazard], formats: Format, salt: str = ""
     ) -> None:
-        """`salt` gives schedules of another sort other numbers for the same seed."""
+        """`salt` gives other kinds of schedules other random numbers for the same seed."""
         self.random = Random(f"{salt}{seed} {kind}")
         self.bench = Bench(self.random, kind, keyed=self.random.random() < 0.4, formats=formats)
         self.world = self.bench.world

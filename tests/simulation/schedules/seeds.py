@@ -1,4 +1,4 @@
-"""What a seed does: a table, a few rounds of actors at once, and a look at what is left after each."""
+"""The schedule of a seed: a few rounds of concurrent actors on a table, which is judged after each round."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_UNDONE = 10
 
 
 class Run(Seeded):
-    """Actors at once. `server` is an empty real store of its kind."""
+    """Concurrent actors. `server` is an empty real store of the kind."""
 
     def __init__(
         self,
@@ -74,9 +74,9 @@ class Run(Seeded):
         self._accident()
 
     def _time_passes(self) -> None:
-        """Before anybody recovers, others go on."""
+        """Let others commit and expire before a recovery."""
         self.world.tell(None, "time passes")
-        # A commit that comes late relies on what holds expiry for it: else its id is used, and free again.
+        # A late commit relies on its consumer: without it, its id could be used and expire before it comes.
         if self.choices.has(Hazard.CONSUMERS_EXPIRE, 0.3) and not self.world.late.are_under_way:
             self.bench.alone(lambda: self.bench.maintenance().expire_consumers())
         for _ in range(self.random.randint(1, 2)):
@@ -98,7 +98,7 @@ class Run(Seeded):
             ours.do(name, **arguments)
 
     def _stock(self, actor: Actor, role: str) -> None:
-        """A session of a stock engine, opened once. What fails in it ends it, and is no business of ours."""
+        """Run a session of a stock engine, opened once. An error ends the session, and is no violation."""
         try:
             if role == "writer":
                 root = self.choices.written_root()
@@ -124,18 +124,18 @@ class Run(Seeded):
             self.world.tell(actor, f"fails: {error}")
 
     def _undo_all(self) -> None:
-        """Every change that the log allows is taken back, one by one, and then done again; each is judged."""
+        """Undo every change that the log allows, one by one, then redo them; each step is judged."""
         self.world.begin_round(-1)
         rows, heads = self._main_rows(), Seen.now(self.world.store).heads
         count = self._until_refused("undo")
-        # A merge that is redone brings what the branch has by then.
+        # The redo of a merge brings the branch's current commits.
         is_same = all(each.begun.heads.get(root) == heads.get(root) for each, root in self._merged())
         is_same = is_same and self.choices.has(Hazard.REDO_OF_THE_NEWEST)
         if count and is_same and self._until_refused("redo") == count and self._main_rows() != rows:
             raise Violation(f"{count} undone and redone: main has {self._main_rows()}, and had {rows}")
 
     def _accident(self) -> None:
-        """What somebody does with a stock engine that knows nothing of us."""
+        """Let a stock engine do one of the dangerous operations, by chance."""
         bench, world, choices = self.bench, self.world, self.choices
         main = view.main_root(world.store)
         root = TABLE.root()

@@ -1,7 +1,7 @@
-"""A session that stays open: it makes a plan, others act for an hour, and then it applies what it has.
+"""A session that stays open: it makes a plan, others act meanwhile, and then it applies the old plan.
 
-Others are another session of ours, which may die, and stock engines, one after the other. A plan may have
-been saved to a file, and be applied twice.
+The others are another session of Paimark, which may die, and stock engines, one after the other. The plan may
+be saved as JSON in between, and may be applied twice.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_UNDONE = 4
 
 
 class Session(Seeded):
-    """A session of ours with a plan, beside others."""
+    """A session of Paimark with a plan, beside others."""
 
     def __init__(self, seed: int, kind: StoreKind, hazards: frozenset[Hazard], formats: Format) -> None:
         super().__init__(seed, kind, hazards, formats, salt="session ")
@@ -96,7 +96,7 @@ class Session(Seeded):
         self.bench.alone(lambda: OrphanCleaning(self.world, Actor("cleaner")).clean())
 
     def _moves_tag(self) -> None:
-        """A stock engine deletes a tag of its own, and makes another of that name."""
+        """A stock engine deletes one of its tags, and creates another with that name."""
         store, root = self.world.store, TABLE.root()
         own = [each for each in view.tags(store, root) if each.startswith("stock")]
         ids = list(view.snapshots(store, root))
@@ -107,20 +107,20 @@ class Session(Seeded):
             self.bench.alone(lambda: self.bench.maintenance().create_tag(name, to))
 
     def _deletes(self) -> None:
-        """A stock engine deletes a branch; whoever has its name later is another."""
+        """A stock engine deletes a branch. A later branch of that name is another one."""
         if roots := self._deletable():
             self.bench.delete(self.random.choice(roots))
 
     def _makes_anew(self) -> None:
-        """A stock engine deletes a branch, and makes another of its name; a job writes to that."""
+        """A stock engine deletes a branch, creates another of its name, and a job writes to that one."""
         tags = [each for each in view.tags(self.world.store, TABLE.root()) if not each.startswith("paimark.")]
         if tags and (roots := self._deletable()):
             self.bench.make_anew(self.random.choice(roots), self.random.choice(tags))
 
     def _deletable(self) -> list[Root]:
-        """Branches, while stock engines can open the table.
+        """The branches that a stock engine may delete: none while it can't open the table.
 
-        Who deletes one deletes its tags: what was promised to be in it alone is not judged.
+        A deletion removes the branch's tags, so branches with promised tags are left out.
         """
         store = self.world.store
         promised = {root for root, _ in self.bench.watch.promised}

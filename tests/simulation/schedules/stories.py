@@ -1,6 +1,6 @@
-"""What somebody did when a fault was found, told step by step: with the fault planted again a judge sees it.
+"""The exact steps that once led to a fault: with the fault planted again, a judge must find it.
 
-Schedules that come by chance meet some of these faults too seldom to wait for.
+Random schedules find some of these faults too rarely.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tests.simulation.stock.reader import StockReader
 from tests.simulation.world import TABLE
 
 _OLDER = 3
-# The write of an undo before its finish, of these tables.
+# The number of the undo's last write before its finish, on these tables.
 _MAIN_IS_BACK = 20
 
 
 def a_tag_goes_that_a_branch_stands_on(bench: Bench) -> None:
-    """The branch has expired the snapshot that it began with, and still reads its files."""
+    """The branch has expired its first snapshot, and still reads the files of that snapshot."""
     _branch(bench)
     bench.act("expire-snapshots", branch="b", retain_last=1)
     bench.act("delete-tag", name="fork")
@@ -31,7 +31,7 @@ def a_tag_goes_that_a_branch_stands_on(bench: Bench) -> None:
 
 
 def a_job_commits_to_a_branch_that_is_deleted(bench: Bench) -> None:
-    """After the plan, which somebody reads before it is applied."""
+    """The commit comes after the plan, while somebody reads it."""
     _branch(bench)
     bench.ours("ours").do("delete-branch", lambda: bench.write("b"), name="b")
 
@@ -44,7 +44,7 @@ def an_open_session_reads_a_replaced_main(bench: Bench) -> None:
 
 
 def a_branch_keeps_what_main_expires(bench: Bench) -> None:
-    """A savepoint on the branch, of a snapshot that main went on along."""
+    """The branch has a savepoint of a snapshot that it shares with main after a fast-forward."""
     bench.act("create-tag", name="now")
     bench.act("create-branch", name="b", tag="now")
     bench.write("b", "append", "append")
@@ -55,7 +55,7 @@ def a_branch_keeps_what_main_expires(bench: Bench) -> None:
 
 
 def another_engine_rolls_main_back_past_a_savepoint(bench: Bench) -> None:
-    """The savepoint's tag goes with the snapshots; what it held expires after the table is recovered."""
+    """The rollback deletes the savepoint's tag; its files would expire after the recovery."""
     bench.act("create-savepoint")
     bench.write()
     bench.world.stock_may_drop = TABLE.root()
@@ -67,7 +67,7 @@ def another_engine_rolls_main_back_past_a_savepoint(bench: Bench) -> None:
 
 
 def a_job_on_a_branch_makes_tags_by_itself(bench: Bench) -> None:
-    """Engines make those of a branch among main's, and delete the oldest by what lies beside them."""
+    """Engines create a branch's automatic tags among main's, and check only main's references on deletion."""
     options = {"tag.automatic-creation": "process-time", "tag.num-retained-max": "1"}
     bench.world.store.put(TABLE.root().schema(0), schema_json(0, keyed=False, options=options), 0)
     _branch(bench)
@@ -75,7 +75,7 @@ def a_job_on_a_branch_makes_tags_by_itself(bench: Bench) -> None:
 
 
 def an_engine_deletes_the_tag_that_a_branch_stands_on(bench: Bench) -> None:
-    """It made it by itself, and has made some more since."""
+    """The tag is an automatic one, which the engine deletes later."""
     bench.maintenance().create_tag("2026-05-01", _OLDER + 1)
     bench.act("create-branch", name="b", tag="2026-05-01")
     bench.write("b")
@@ -85,7 +85,7 @@ def an_engine_deletes_the_tag_that_a_branch_stands_on(bench: Bench) -> None:
 
 
 def an_engine_deletes_its_tag_while_an_undo_stands_still(bench: Bench) -> None:
-    """The archive of a main that is main again: what of it main lost goes with it."""
+    """Recovery deletes the archive once its main is back, with the tags that main has lost since."""
     bench.maintenance().create_tag("2026-05-01", _OLDER + 1)
     bench.write(None, "overwrite")
     _branch(bench)
@@ -97,7 +97,7 @@ def an_engine_deletes_its_tag_while_an_undo_stands_still(bench: Bench) -> None:
 
 
 def another_engine_takes_a_rollback_of_a_merge_back(bench: Bench) -> None:
-    """Main has what was merged again: nothing is merged twice."""
+    """Main has the merged rows again, so the next merge must not add them twice."""
     _branch(bench)
     bench.act("merge-branch", name="b", on_conflict="branch")
     merged = max(view.snapshots(bench.world.store, TABLE.root()))
@@ -109,7 +109,7 @@ def another_engine_takes_a_rollback_of_a_merge_back(bench: Bench) -> None:
 
 
 def told(story: Callable[[Bench], None]) -> None:
-    """On a table of four commits with a tag `fork` of the third. Raises `Violation`."""
+    """Run a story on a table of four commits with a tag `fork` at the third. Raises `Violation`."""
     bench = Bench(Random(story.__name__), "local")
     with deterministic(bench.scheduler, Random("names")):
         bench.create_table({})

@@ -1,1 +1,1 @@
-"""Models of stock engines: what they read, write and delete, and in which order."""
+"""Models of stock engines: their reads, writes and deletions, in the real order."""

@@ -1,6 +1,6 @@
-"""How any Paimon writer makes a commit out of data files: manifests, lists, and the snapshot on top.
+"""Prepare a commit from data files, as every Paimon writer does: manifests, manifest lists and the snapshot.
 
-The last step, which makes it count, is the caller's: stock engines and this project take it differently.
+The caller does the last step, the write of the snapshot file: stock engines and Paimark do it differently.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.simulation.world import TABLE, Commit, World, list_manifests, manifes
 
 @dataclass(frozen=True)
 class Prepared:
-    """A snapshot's bytes, and the files that only it names."""
+    """The bytes of a snapshot that is not written yet, and the metadata files that only it names."""
 
     identity: Identity
     data: bytes
@@ -44,7 +44,7 @@ class CommitWriter:
         self.files = files
 
     def data_file(self, changes: Sequence[Change], schema: dict[str, Any], level: int = 0) -> DataFile:
-        """Write rows, by a definition, to a file that no snapshot names yet."""
+        """Write rows with a schema to a new data file, which no snapshot names yet."""
         world = self.world
         name = f"data-{world.number():05}-0.{world.format.suffix}"
         more = [field["name"] for field in schema["fields"][2:]]
@@ -64,7 +64,7 @@ class CommitWriter:
         )
 
     def manifests(self, snapshot: dict[str, Any]) -> list[Manifest]:
-        """Those of a snapshot, base before delta."""
+        """The manifests of a snapshot, base before delta."""
         lists = (snapshot["baseManifestList"], snapshot["deltaManifestList"])
         return [each for name in lists for each in list_manifests(self.files.read(TABLE.manifest(name)))]
 
@@ -80,7 +80,7 @@ class CommitWriter:
         return self.world.format.changes(data, keyed=self.world.keyed)
 
     def rows(self, snapshot: dict[str, Any]) -> Rows:
-        """The rows of a snapshot, as they lie in its files."""
+        """The rows of a snapshot, read from its files."""
         changes = (change for file in self.live(snapshot) for change in self.changes(file))
         return merged_rows(changes, keyed=self.world.keyed)
 
@@ -93,7 +93,7 @@ class CommitWriter:
         user: str,
         number: int,
     ) -> Prepared:
-        """Write the metadata of a commit on top of `base`, all but the snapshot."""
+        """Write the metadata of a commit on top of `base`, except the snapshot."""
         world, now = self.world, self.world.scheduler.now_ms(self.actor)
         before = self.manifests(base) if base else []
         if len(before) > 2 and world.random.random() < 0.2:
@@ -133,7 +133,7 @@ class CommitWriter:
     def register(
         self, prepared: Prepared, rows: Rows, parent: Identity | None, content: Identity | None = None
     ) -> Commit:
-        """Tell the model what the commit holds, before anybody can see it."""
+        """Tell the model the rows of the commit, before it is visible."""
         found, content = json.loads(prepared.data), content or parent
         merged = dict(self.world.commits[content].merged) if content else {}
         commit = Commit(prepared.identity, rows, parent, content, self.actor, found["timeMillis"], merged)

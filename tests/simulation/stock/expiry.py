@@ -1,8 +1,8 @@
-"""A model of stock expiry and of stock tags: what they read, what they delete, and in which order.
+"""A model of stock expiry and of stock tags: their reads and deletions, in the real order.
 
-Expiry reads the tags once, those of the table directory whatever the branch, and spares for each snapshot
-only what the nearest earlier tag holds; data goes first, then manifests and lists, the snapshot files last,
-the EARLIEST hint at the end. Deleting a tag looks at its two neighbours. Neither looks at branches.
+Expiry reads the tags once, on any branch those of the table directory. For each snapshot it spares only the
+files of the nearest earlier tag. It deletes data files, then manifests and lists, then snapshot files, and
+writes the EARLIEST hint. The deletion of a tag checks its two neighbours. Neither checks branches.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class StockMaintenance(StockTable):
     """Expiry and tags of one root."""
 
     def expire_by_options(self) -> int:
-        """As a writer does at its commit, and a CALL without arguments."""
+        """Expire as a writer does at its commit, and as a CALL without arguments does."""
         minimum = self.option("snapshot.num-retained.min", 10)
         maximum = self.option("snapshot.num-retained.max", _FOREVER)
         return self.expire(minimum, maximum, self.world.scheduler.now_ms(self.actor) - _HOUR_MS)
 
     def expire(self, minimum: int, maximum: int, older_than: int) -> int:
-        """How many snapshots went. Raises `StockError`."""
+        """Expire snapshots; returns how many. Raises `StockError`."""
         latest, earliest = self.latest_id(), self.earliest_id()
         if latest is None or earliest is None:
             return 0
@@ -44,7 +44,7 @@ class StockMaintenance(StockTable):
         return self._expire_until(earliest, end)
 
     def _smallest_consumer(self) -> int:
-        """Up to where every registered reader has read."""
+        """The smallest next snapshot of all consumers."""
         names = [each for each in self.files.names(self.root.consumers) if each.startswith("consumer-")]
         found = [_FOREVER]
         for name in names:
@@ -55,12 +55,12 @@ class StockMaintenance(StockTable):
         return min(found)
 
     def expire_consumers(self) -> None:
-        """As `consumer.expiration-time` has it: whoever was silent for long is forgotten."""
+        """Delete all consumers, as `consumer.expiration-time` does with inactive ones."""
         for name in self.files.names(self.root.consumers):
             self.files.delete(f"{self.root.consumers}/{name}")
 
     def create_tag(self, name: str, number: int) -> None:
-        """A copy of the snapshot's file. Nothing proves that it came in time."""
+        """Copy the snapshot's file, without a check for a concurrent expiry."""
         path = self.root.tag(name)
         if self.files.exists(path):
             raise StockError(f"there is a tag {name}")
@@ -68,7 +68,7 @@ class StockMaintenance(StockTable):
         self.files.put(path, data)
 
     def roll_back(self, number: int) -> None:
-        """The snapshots after it go, the newest first, and the tags of those; what they held stays."""
+        """Delete the later snapshots, newest first, and their tags. Their data files stay."""
         ids = [each for each in self.snapshot_ids() if each > number]
         self.write_hint("LATEST", number)
         for each in reversed(ids):
@@ -79,12 +79,12 @@ class StockMaintenance(StockTable):
                 self.files.delete(path)
 
     def fast_forward(self, name: str) -> None:
-        """Main becomes the branch from where that begins on; its definitions and tags come along."""
+        """Replace main, from the branch's first snapshot on, by the branch, with its schemas and tags."""
         branch, store = TABLE.root(name), self.files
         first = StockTable(self.world, self.actor, branch).earliest_id()
         if first is None:
             raise StockError(f"branch {name} has no snapshot")
-        # It fails here, with nothing changed, where EARLIEST names what is no snapshot.
+        # If EARLIEST does not name a snapshot, it fails here, with nothing changed.
         schema = self._json(branch.schema(self._json(branch.snapshot(first))["schemaId"]))["id"]
         tags = [each for each in store.names(self.root.tags) if each.startswith("tag-")]
         going = [self.root.snapshot(each) for each in self.snapshot_ids() if each >= first]
@@ -106,9 +106,9 @@ class StockMaintenance(StockTable):
                 store.put(f"{target}/{each}", store.read(f"{source}/{each}"))
 
     def tag_by_itself(self) -> None:
-        """As a writer does after a commit, where options say so: among main's tags, whatever its branch.
+        """Create an automatic tag, as a writer does after a commit: among main's tags, on any branch.
 
-        Of the tags that it takes by their names for its own it leaves a few, the newest.
+        It keeps only the newest of the tags that have the name of an automatic tag.
         """
         newest = self.latest_id()
         if self.schema["options"].get("tag.automatic-creation", "none") == "none" or newest is None:
@@ -119,21 +119,21 @@ class StockMaintenance(StockTable):
         main.delete_own_tags(self.option("tag.num-retained-max", _FOREVER))
 
     def delete_own_tags(self, limit: int = 0) -> None:
-        """All but the newest of those that engines make by themselves."""
+        """Delete all automatic tags except the newest `limit`."""
         ids = {name: found.id for name, found in view.tags(self.world.store, self.root).items()}
         own = sorted((each for each in ids if view.is_of_engines(each)), key=ids.__getitem__)
         for name in own[: max(0, len(own) - limit)]:
             self.delete_tag(name)
 
     def delete_branch(self, name: str) -> None:
-        """The whole directory, whatever stands on it."""
+        """Delete the whole directory, without a check for dependents."""
         directory = TABLE.root(name).directory
         for path in self.world.store.below(directory):
             self.files.delete(path)
         self.files.prune(directory)
 
     def create_branch(self, name: str, tag: str) -> None:
-        """The tag, its snapshot, and the schemas up to the tag's; nothing switches expiry off."""
+        """Copy the tag, its snapshot, and the schemas up to the tag's. Expiry stays enabled."""
         branch, data = TABLE.root(name), self.files.read(self.root.tag(tag))
         found = json.loads(data)
         for number in range(found["schemaId"] + 1):
@@ -152,7 +152,7 @@ class StockMaintenance(StockTable):
             return
         tags = self._tags()
         if not self.files.exists(path):
-            # Of two stock engines that delete it at once Java's second takes the files of another tag's.
+            # If two Java engines delete the tag at once, the second one deletes files of another tag.
             raise StockError(f"somebody deleted tag {name}")
         self.files.delete(path)
         if sum(each["id"] == tagged["id"] for each in tags) > 1:
@@ -187,7 +187,7 @@ class StockMaintenance(StockTable):
             try:
                 held = self._held_by_earlier_tag(tags, number)
             except FileMissing:
-                # It can't tell what the tag holds, and leaves the data of this snapshot alone.
+                # The tag can't be read, so the data files of this snapshot stay.
                 continue
             self._delete_data(file for file in self._dropped_by(snapshot) if file.name not in held)
         before_end = [i for i, each in enumerate(tags) if each["id"] < end]
@@ -214,7 +214,7 @@ class StockMaintenance(StockTable):
         return len(going)
 
     def _begin_deleting(self, numbers: range) -> None:
-        """Should it die, these can't be relied on: whoever expires next goes on."""
+        """Note that these snapshots may lose files: if this expiry dies, the next one deletes them."""
         world = self.world
         world.has_leaked = True
         there = view.snapshots(world.store, self.root)
@@ -244,7 +244,7 @@ class StockMaintenance(StockTable):
         return {file.name for file in self._live(earlier[-1])} if earlier else set()
 
     def _dropped_by(self, snapshot: dict[str, Any]) -> list[DataFile]:
-        """What a commit deleted, but for files that only moved to another level."""
+        """The files that a commit deleted, except those that only moved to another level."""
         try:
             dropped: dict[str, DataFile] = {}
             for entry in self._delta(snapshot):

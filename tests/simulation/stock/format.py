@@ -1,4 +1,4 @@
-"""Tables that the real stock library reads: Parquet data files, and manifests with every field."""
+"""The format of tables that the real stock library can read: Parquet data files, and full manifests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_ROW = bytes(12)
 
 
 class Stock:
-    """As pypaimon writes them."""
+    """Files as pypaimon writes them."""
 
     suffix = "parquet"
 

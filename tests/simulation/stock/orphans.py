@@ -1,7 +1,8 @@
-"""A model of stock `remove_orphan_files`: what it reads, in which order, and what it deletes.
+"""A model of stock `remove_orphan_files`: its reads and deletions, in the real order.
 
-Branches are listed once, then all files; then it reads what each branch needs, main last. A snapshot or tag
-that went meanwhile is left out. A branch without a schema stops it, and so does what is no snapshot.
+It lists the branches once, then all files; then it reads the needed files of each branch, main last. It
+ignores a snapshot or tag that was deleted meanwhile. A branch without a schema, or a snapshot or tag that is
+not JSON, stops it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from tests.simulation.world import TABLE, World, list_manifests, manifest_entrie
 
 
 class OrphanCleaning:
-    """Of the table, whatever its branches. It takes every file for old enough."""
+    """The clean-up of a table and all of its branches. It takes every file for old enough."""
 
     def __init__(self, world: World, actor: Actor) -> None:
         self._world = world
@@ -26,7 +27,7 @@ class OrphanCleaning:
         self._files = ActorFiles(world, actor)
 
     def clean(self) -> list[str]:
-        """The paths that were deleted. Raises `StockError`."""
+        """Delete the orphans; returns their paths. Raises `StockError`."""
         entries = self._files.entries(TABLE.branches)
         names = [each.name for each in entries if each.is_directory and each.name.startswith(BRANCH_PREFIX)]
         roots = [TABLE.root(each.removeprefix(BRANCH_PREFIX)) for each in names]
@@ -35,7 +36,7 @@ class OrphanCleaning:
         candidates = [path for path in self._listed() if not path.rpartition("/")[2].startswith(".")]
         used: set[str] = set()
         for root in (*roots, TABLE.root()):
-            # Main was opened before; a branch is opened now.
+            # A branch is opened again now; main is not.
             if root.branch is not None:
                 StockTable(self._world, self._actor, root)
             for record in self._records(root):

@@ -1,4 +1,4 @@
-"""A model of a stock session that reads a root again and again, opened once."""
+"""A model of a stock session that is opened once and reads a root repeatedly."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tests.simulation.world import Violation, World
 
 
 class StockReader(StockTable):
-    """It remembers the definition, and finds the newest snapshot each time."""
+    """Keeps the schema of its opening, and finds the newest snapshot at each read."""
 
     def __init__(self, world: World, actor: Actor, root: Root) -> None:
         super().__init__(world, actor, root)
         self._reads = CommitWriter(world, actor, self.files)
 
     def read(self) -> None:
-        """It fails, or gives rows that the root had. Raises `Violation` and `StockError`."""
+        """Read: the result must be rows that the root had. Raises `Violation` and `StockError`."""
         had = view.head(self.world.store, self.root)
         snapshot = self.latest()
         if snapshot is None:

@@ -1,7 +1,7 @@
-"""A model of a stock engine's writer: Java 2.0 as read in its source, and measured where it was not clear.
+"""A model of a stock engine's writer, from the source of Java 2.0 and from measurements.
 
-It commits by `exists` and `rename`, and tries again on the newest snapshot when another was faster. It knows
-nothing of the main-branch file, journals and savepoints.
+It commits by `exists` and `rename`, and tries again on the newest snapshot if another writer was faster. It
+ignores the main-branch file, journals and savepoints.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _ATTEMPTS = 5
 
 
 class StockError(Exception):
-    """A stock engine's exception: what it was asked for was not done."""
+    """An exception of a stock engine: the request was not carried out."""
 
 
 class StockTable:
-    """A root as a session opened it: its newest definition is read once."""
+    """A root in a session, which reads the newest schema once, when it opens the root."""
 
     def __init__(self, world: World, actor: Actor, root: Root) -> None:
         self.world = world
@@ -36,7 +36,7 @@ class StockTable:
         self.schema = self._newest_schema()
 
     def latest_id(self) -> int | None:
-        """As Java looks: the hint, unless the snapshot after it is there, else a listing."""
+        """The newest id, found as Java does: the hint, unless the next snapshot exists; else a listing."""
         hint = self._hint("LATEST")
         if hint is not None and not self.files.exists(self.root.snapshot(hint + 1)):
             return hint
@@ -54,7 +54,7 @@ class StockTable:
         return sorted(int(each) for each in digits if each.isdigit())
 
     def snapshot(self, number: int) -> dict[str, Any]:
-        """Raises `StockError`, as Java's FileNotFoundException and JSON errors are."""
+        """Raises `StockError` for a missing or damaged file, as Java raises its own errors."""
         return self._json(self.root.snapshot(number))
 
     def latest(self) -> dict[str, Any] | None:
@@ -97,13 +97,13 @@ class StockWriter(StockTable):
         self._writer = CommitWriter(world, actor, self.files)
 
     def commit(self, kind: Kind = "append") -> Identity | None:
-        """One commit, acknowledged when this returns; None where there is nothing to do.
+        """Make one commit, acknowledged when this returns; None if there is nothing to do.
 
-        Raises `StockError` when others were faster each time, or the table is not what it was.
+        Raises `StockError` if others were faster each time, or the newest snapshot is unknown to the model.
         """
         for _ in range(_ATTEMPTS):
             base = self.latest()
-            # Java writes them before it looks; here they are numbered by what they come after.
+            # Java writes the rows before it reads the newest snapshot; here their sequence numbers follow it.
             added = self._new_rows(kind)
             delta = self._delta(kind, base, added)
             if not delta:
@@ -126,7 +126,7 @@ class StockWriter(StockTable):
         raise StockError("others committed each time")
 
     def add_column(self) -> int:
-        """ALTER TABLE ADD COLUMN: the next schema, by exists and rename too."""
+        """ALTER TABLE ADD COLUMN: write the next schema, also by `exists` and `rename`."""
         self.schema = self._newest_schema()
         number = int(self.schema["id"]) + 1
         more = [field["name"] for field in self.schema["fields"][2:]]
@@ -164,7 +164,7 @@ class StockWriter(StockTable):
             raise StockError(str(error)) from error
 
     def _compacted(self, live: list[DataFile]) -> list[Entry]:
-        """All files become one; a single file of a keyed table only moves to the last level."""
+        """Compact all files to one; a single file of a keyed table only moves to the last level."""
         if len(live) == 1 and live[0].level == 0 and self.world.keyed:
             [file] = live
             up = DataFile(**{**vars(file), "level": 5})
@@ -179,7 +179,7 @@ class StockWriter(StockTable):
         return [*(Entry(DELETE, each) for each in live), Entry(ADD, file)]
 
     def _after(self, kind: Kind, before: Rows, added: tuple[DataFile, list[Change]] | None) -> Rows:
-        """The plain model of a commit."""
+        """The rows after a commit, by the model."""
         if added is None:
             return before
         new = {each.key: each.value for each in added[1]}
@@ -203,7 +203,7 @@ class StockWriter(StockTable):
 
     def _landed(self, prepared: Prepared) -> bool:
         path = self.root.snapshot(prepared.identity.id)
-        # Java would commit again under an id that has expired meanwhile: a fault of its own.
+        # Java would commit under an id that has expired meanwhile, which is a fault of its own.
         others = [number for number in self.snapshot_ids() if number != BARRIER_ID]
         is_past = prepared.identity.id <= max(others, default=0)
         return not is_past and not self.files.exists(path) and self._write_new(path, prepared.data)
