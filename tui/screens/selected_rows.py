@@ -90,11 +90,12 @@ class SelectedRows:
         if anchor is None:
             self._range = None
             self._say("The row that the range began at is not shown any more: its marks stay", "warn")
-        elif abs(anchor - cursor) >= _LONGEST:
-            self._say(f"A range has {_LONGEST} rows at most: it ends before the cursor", "warn")
         elif grid.count:
-            rows = range(min(anchor, cursor), min(max(anchor, cursor) + 1, grid.count))
-            marks = (marking.pane.mark_at(grid.view.index(place)) for place in rows)
+            if abs(anchor - cursor) >= _LONGEST:
+                self._say(f"A range has {_LONGEST} rows at most: it ends before the cursor", "warn")
+            first = max(min(anchor, cursor), anchor - _LONGEST + 1)
+            last = min(max(anchor, cursor), anchor + _LONGEST - 1, grid.count - 1)
+            marks = (marking.pane.mark_at(grid.view.index(place)) for place in range(first, last + 1))
             self._mark([*dict.fromkeys([*marking.before, *(mark for mark in marks if mark is not None)])])
 
     def unmark(self) -> None:

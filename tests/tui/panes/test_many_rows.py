@@ -8,8 +8,9 @@ from core.actions.change.operations import stacks
 from core.config import Settings
 from core.storage.known_options import VERIFY_WAIT_OPTION
 from tests.actions.acting import ORDERS, context_on
+from tests.table.lineages import write_lineage
 from tests.tui.conftest import act
-from tests.tui.driving import Sitting, at_orders
+from tests.tui.driving import Sitting, at_orders, sitting
 from tui.session import Session
 
 
@@ -90,3 +91,19 @@ async def test_what_can_not_be_done_to_all_marked_rows_is_said(warehouse: Path) 
         await console.sees("delete-branch can't be done to main")
         await console.press("escape", "V", "escape", "j")
         assert console.app.browse.marks == []
+
+
+async def test_a_range_longer_than_is_allowed_ends_before_the_cursor(tmp_path: Path) -> None:
+    write_lineage(tmp_path, {each: 1_699_999_200_000 + each for each in range(1, 602)})
+    async with sitting(tmp_path) as console:
+        await console.sees("● t")
+        await console.press("enter")
+        await console.sees("1 of 601")
+        await console.press("j", "V", "G")
+        await console.sees("A range has 500 rows at most", "601 of 601, 500 marked")
+        assert (labels(console)[0], labels(console)[-1]) == ("snapshot.600", "snapshot.101")
+        await console.press("g", "k")
+        assert labels(console) == ["snapshot.601", "snapshot.600"]
+        await console.press("V", "escape", "G", "V", "g")
+        await console.sees("A range has 500 rows at most", "1 of 601, 500 marked")
+        assert (labels(console)[0], labels(console)[-1]) == ("snapshot.500", "snapshot.1")
