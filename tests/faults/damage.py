@@ -1,4 +1,4 @@
-"""What can be wrong with a metadata file: each kind of damage once, the same ones in every run."""
+"""The kinds of damage of a metadata file, deterministic and each once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import fastavro
 
-# As text: no value of Python's says them.
+# JSON as text, because some of these can't be made from Python values.
 DEEP = "[" * 5000 + "]" * 5000
 DIGITS = "9" * 5000
 HALF = '"\\ud800"'
@@ -31,14 +31,14 @@ VALUES = [
 
 
 class Damage(NamedTuple):
-    """`data` is what the file holds then; `name` is for whoever reads of a failure."""
+    """`data` is the damaged content; `name` describes it in failures."""
 
     name: str
     data: bytes
 
 
 def of_any_file(data: bytes) -> Iterator[Damage]:
-    """Damage of bytes, whatever they mean."""
+    """Damage of the bytes, for any format."""
     yield Damage("empty", b"")
     yield Damage("half", data[: len(data) // 2])
     yield Damage("zeros", bytes(len(data)))
@@ -53,7 +53,7 @@ def of_any_file(data: bytes) -> Iterator[Damage]:
 
 
 def of_json(data: bytes) -> Iterator[Damage]:
-    """Each field left out, and with each wrong value; the same one level down."""
+    """Each field removed, and with each wrong value; the same one level down."""
     document = json.loads(data)
     yield Damage("a list", b"[]")
     yield Damage("a null", b"null")
@@ -66,7 +66,7 @@ def of_json(data: bytes) -> Iterator[Damage]:
 
 
 def of_avro(data: bytes) -> Iterator[Damage]:
-    """Each field of the writer's schema left out, null, and of another type."""
+    """Each field of the writer's schema removed, null, and of another type."""
     reader = fastavro.reader(io.BytesIO(data))
     records, schema = [dict(record) for record in reader], reader.writer_schema
     yield Damage("no records", _avro(schema, []))
@@ -126,13 +126,13 @@ def _fields(schema: Any) -> Iterator[Path]:
 
 
 def _record(schema: Any) -> dict[str, Any]:
-    """The record type in a type; empty for none."""
+    """The record type within a type; empty if there is none."""
     choices = schema if isinstance(schema, list) else [schema]
     return next((each for each in choices if isinstance(each, dict) and each.get("type") == "record"), {})
 
 
 def _changed(schema: Any, path: Path, kind: str | None) -> Any:
-    """The schema with the field of another type, or without it when None."""
+    """The schema with another type for the field; without the field if `kind` is None."""
     result = copy.deepcopy(schema)
     record = _record(result)
     for name in path[:-1]:

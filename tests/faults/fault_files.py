@@ -1,4 +1,4 @@
-"""What a writer leaves that dies at a chosen write."""
+"""Stores that kill the writer at a chosen write, and keep the state that it leaves."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tests.storage.wrapped import Wrapped
 
 Mode = Literal["before", "after", "half"]
 _EVERY = 3
-# What tells calls of one kind apart: numbers, and names that chance decides.
+# The variable parts of calls of one kind: numbers and random names.
 _CHANGES = re.compile(r"[0-9a-f]{4,}|\d+|main-archive-[^/]*")
 
 
 class Death(BaseException):
-    """`kill -9`: nothing of the program runs any more, and a store that takes nothing sees to that."""
+    """`kill -9`. Cleanup code of the program still runs, but the store accepts no more writes."""
 
 
 class Point(NamedTuple):
-    """A write, counted from 1, and how it is the last: before it, after it, or with half its bytes."""
+    """A kill at a write, counted from 1: before it, after it, or with half of its bytes written."""
 
     number: int
     call: str
@@ -35,9 +35,9 @@ class Point(NamedTuple):
 
 
 def some_of(calls: list[str], turn: int, known: set[str]) -> list[int]:
-    """Of a recovery's writes, counted from 1: the ends, each of a kind not yet known, every third besides.
+    """Some of a recovery's writes, counted from 1: first, last, the first of each new kind, and every third.
 
-    Where that begins goes round with `turn`, which is to be another for each recovery of a test.
+    `turn` shifts the start of every third; pass another one for each recovery of a test.
     """
     new = {
         number: kind for number, call in enumerate(calls, 1) if (kind := _CHANGES.sub("", call)) not in known
@@ -49,7 +49,7 @@ def some_of(calls: list[str], turn: int, known: set[str]) -> list[int]:
 
 
 class WatchedWrites(Wrapped):
-    """A store that looks on at each write. `writes` holds every write call so far."""
+    """A store that observes each write. `writes` holds every write call so far."""
 
     def __init__(self, inner: Files) -> None:
         super().__init__(inner)
@@ -100,7 +100,7 @@ class FaultFiles(WatchedWrites):
 
 
 class DiesAfter(FaultFiles):
-    """Dies right after it first created or replaced a path that this pattern is found in."""
+    """Dies right after the first create or replace of a path that matches this pattern."""
 
     def __init__(self, inner: Files, pattern: str) -> None:
         super().__init__(inner, 0)
@@ -111,9 +111,9 @@ class DiesAfter(FaultFiles):
 
 
 class Film(WatchedWrites):
-    """Keeps what a directory holds around each write: what a process leaves that is killed there.
+    """Keeps the state of a directory around each write: a process that is killed there leaves it.
 
-    create and replace are whole or not at all, so that half a file lies under a temporary name.
+    create and replace are atomic, so half of a file is under a temporary name.
     """
 
     def __init__(self, inner: Files, on_disk: TreeOnDisk) -> None:
@@ -123,10 +123,10 @@ class Film(WatchedWrites):
         self._halves: dict[int, tuple[Path, bytes]] = {}
 
     def points(self) -> Iterator[Point]:
-        """Every way to be killed. Killed before a write is killed after the one before it."""
+        """Every kill. A kill before a write is a kill after the previous one."""
         for number, call in enumerate(self.writes, start=1):
             yield Point(number, call, "after")
-            # Dying in a write of no bytes is dying before it.
+            # Only writes with data can be half done.
             if number in self._halves:
                 yield Point(number, call, "half")
 
@@ -134,7 +134,7 @@ class Film(WatchedWrites):
         return Point(number, self.writes[number - 1], mode)
 
     def put_back(self, point: Point) -> None:
-        """Make the directory hold what it did when the process was killed."""
+        """Restore the directory to its state at the kill."""
         is_half = point.mode == "half"
         self._on_disk.put_back(self._frames[point.number, "before" if is_half else point.mode])
         if is_half:

@@ -1,4 +1,4 @@
-"""A table killed at any write of a change, again and again from its start."""
+"""A table with one change that is killed at any of its writes, each time from the same start."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _NOW = 1_780_000_000_000
 
 
 class KilledScene(ABC):
-    """A table of a warehouse; whoever derives prepares it, and then calls `_film`.
+    """A table of a warehouse. A subclass prepares it and then calls `_film`.
 
-    `right_states` are those before the change and after it.
+    `right_states` are the states before and after the change.
     """
 
     def __init__(self, warehouse: Path, table: TablePath = ORDERS) -> None:
@@ -36,7 +36,7 @@ class KilledScene(ABC):
 
     @abstractmethod
     def state(self) -> Mapping[str, object]:
-        """What lies in the table, apart from what chance decides."""
+        """The files of the table, without random names and contents."""
 
     @abstractmethod
     def _run(self, files: Files) -> None: ...
@@ -48,7 +48,7 @@ class KilledScene(ABC):
         self.right_states = [before, self.state()]
 
     def add_parts(self, name: str, arguments: Mapping[str, object], count: int) -> None:
-        """Of a change of many the states between its parts are right too."""
+        """For a change of many: add the states between its parts to the right states."""
         self._parts = count
         for done_parts in range(1, count):
             self.film.put_back(self.film.point(1, "before"))
@@ -57,7 +57,7 @@ class KilledScene(ABC):
             self.right_states.append(self.state())
 
     def killed(self) -> Iterator[str]:
-        """Kill it in each way in turn; gives what to say of each."""
+        """Restore the state after each kill in turn; yields a description of the kill."""
         for point in self.film.points():
             self.film.put_back(point)
             yield str(point)
@@ -66,7 +66,7 @@ class KilledScene(ABC):
         self.film.put_back(self.film.point(write))
 
     def killed_recovering(self, write: int, chosen: Callable[[list[str]], Iterable[int]]) -> Iterator[str]:
-        """Kill it after a write, and its recovery after each that `chosen` gives of the recovery's writes."""
+        """Kill the change after a write, and its recovery after each of the writes that `chosen` selects."""
         self.killed_after(write)
         recovery = Film(LocalFiles(str(self._warehouse)), self._on_disk)
         done(self._context(recovery), "recover", self._table)
@@ -78,7 +78,7 @@ class KilledScene(ABC):
         done(self._context(), "recover", self._table)
 
     def assert_whole(self, when: str) -> None:
-        """What was done is either nothing or all, and recovering again does nothing."""
+        """The change is done fully or not at all, and another recovery does nothing."""
         assert self.state() in self.right_states, when
         self.assert_settled(when)
 

@@ -1,4 +1,4 @@
-"""A table with a branch to take over, killed at any write of a change, again and again from its start."""
+"""A table with a branch that can become main, and a change of it that is killed at any of its writes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.faults.scene import KilledScene
 
 _CHANCE = re.compile(r"main-20\d{6}T\d{6}-[0-9a-f]{6}")
 _TOKEN = re.compile(r'"(token|time)":("[0-9a-f]{32}"|\d+)')
-# Half-written files that no journal names: a recovery can't tell them from those of a living writer.
+# Temporary files that no journal names: a recovery can't tell them from those of a living writer.
 _ANYBODYS = re.compile(r"(^|/)\.(LATEST|EARLIEST|ACTION|RECOVER-[^/]+)\.[0-9a-f-]{36}$")
 
 
 @dataclass(frozen=True)
 class Case:
-    """An action on a table prepared for it; `heads` are main's newest snapshots before, between and after."""
+    """An action on a table prepared for it. `heads` are main's newest snapshots before, during and after."""
 
     name: str
     action: str
@@ -49,7 +49,7 @@ class Scene(KilledScene):
         assert self.right_states[0] != self.right_states[1]
 
     def assert_reads_rightly(self, when: str) -> None:
-        """Main's newest snapshot is one that it is to have, with its schema; no savepoint is loose."""
+        """Main's newest snapshot is one of `heads`, and has its schema; every savepoint has its tag."""
         files = self._files()
         root = main_root(files, ORDERS)
         lineage = Lineage(files, root)
@@ -62,7 +62,7 @@ class Scene(KilledScene):
             assert any(files.exists(root.tag(f"savepoint.{each}")) for root in roots), when
 
     def state(self) -> dict[str, object]:
-        """What lies in the table, apart from names that chance decides."""
+        """The files of the table, without random names and contents."""
         return {
             _CHANCE.sub("main-archive", path): _TOKEN.sub("", _CHANCE.sub("main-archive", _text(data)))
             for path, data in contents(self._directory).items()

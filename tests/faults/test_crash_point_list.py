@@ -1,4 +1,4 @@
-"""Every crash point of every action, listed: what the tests beside this one kill, one by one."""
+"""List every crash point of every action, as the other test modules kill them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.faults import (
 from tests.faults import test_rewrite_main as rewriting
 from tests.faults.fault_files import Film, Point
 
-# `test_a_recovery_can_be_killed_too`, wherever there is one, kills it at its own writes.
+# The tests `test_a_recovery_can_be_killed_too` kill it at its own writes.
 RECOVERY = "recover"
-# They plan and do other actions.
+# They plan and run other actions.
 OTHERS = {"redo", "restore"}
 
 
 class CrashPoint(NamedTuple):
-    """One way to be killed of one case of an action."""
+    """One kill of one case of an action."""
 
     action: str
     case: str
@@ -34,7 +34,7 @@ class CrashPoint(NamedTuple):
 
 
 def films(template: Path, tmp_path: Path) -> Iterator[tuple[str, str, Film]]:
-    """Of each action and case, run once for its writes; but for those that need Spark for it."""
+    """The film of each action and case that needs no Spark, run once for its writes."""
     for number, case in enumerate(test_crash_points.CASES):
         made = test_crash_points.Scene(case, template, tmp_path / f"made-{number}")
         yield case.action, case.name, made.film

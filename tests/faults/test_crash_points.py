@@ -1,4 +1,4 @@
-"""Killed at any write: the table reads rightly at once, and `recover` gives the state before or after."""
+"""Kills at any write: the table is readable at once, and `recover` gives the state before or after."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.actions.acting import ORDERS, Meanwhile, applied, contents, done, rep
 from tests.faults.fault_files import some_of
 from tests.faults.scene import KilledScene
 
-# Half-written files that no journal names: a recovery can't tell them from those of a living writer.
+# Temporary files that no journal names: a recovery can't tell them from those of a living writer.
 _ANYBODYS = re.compile(r"(^|/)\.(LATEST|EARLIEST|ACTION|CLAIM-\d+|RECOVER-[^/]+|tag-new)\.[0-9a-f-]{36}$")
 _LIST_NAME = re.compile(r"manifest-list-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -38,8 +38,8 @@ _LIST_NAME = re.compile(r"manifest-list-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{
 class Case:
     """An action on a table prepared for it.
 
-    `lost_after`: an expiry takes a manifest list right after a file with this end of its path is created, so
-    that the action is refused and only the state before is right. `parts`: of a change of many.
+    `lost_after`: an expiry deletes a manifest list right after a file with this end of its path is created,
+    so the action is refused, and only the state before is right. `parts`: those of a change of many.
     """
 
     name: str
@@ -114,7 +114,7 @@ def test_every_write_can_be_the_last(scene: Scene) -> None:
 
 
 def test_time_may_pass_before_several_are_recovered(warehouse_template: Path, tmp_path: Path) -> None:
-    """A commit and an expiry come between; then what was done goes in one undo."""
+    """A commit and an expiry come before the recovery; then one undo takes back all parts that were done."""
     scene = Scene(next(case for case in CASES if case.parts > 1), warehouse_template, tmp_path)
     for write in range(2, len(scene.film.writes), 5):
         scene.killed_after(write)
@@ -138,7 +138,7 @@ def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
 
 
 class Scene(KilledScene):
-    """One case on a copy of the template, again and again from its start."""
+    """One case on a copy of the template, each time from the same start."""
 
     def __init__(self, case: Case, template: Path, tmp_path: Path) -> None:
         super().__init__(tmp_path / "warehouse")
@@ -168,8 +168,8 @@ class Scene(KilledScene):
         assert not manager.unreadable
         for root in roots:
             lineage = Lineage(files, root)
-            # A branch that is being made gets its schemas last, and one that is taken back ends as an
-            # empty directory.
+            # The creation of a branch writes its schemas last, and its reversal leaves an empty
+            # directory at its end.
             is_being_made = root.branch == self.case.arguments.get("name") and files.exists(ORDERS.journal)
             if root_exists(files, root) and not is_being_made:
                 assert lineage.latest_schema() or not (lineage.snapshot_ids() or lineage.tags()), when
@@ -182,7 +182,7 @@ class Scene(KilledScene):
         return sorted(each.id for each in manager.all() if each.created_by == made_by)
 
     def assert_logged(self, when: str) -> None:
-        """Whoever finished a savepoint, an undo can find it."""
+        """An undo can find every savepoint, whichever process finished it."""
         known = read_operations(self._context().files, ORDERS)
         made = [each.way_back for each in known if each.action == "create-savepoint"]
         ids = [each.arguments["id"] for each in made if each is not None and each.arguments is not None]
@@ -200,13 +200,13 @@ class Scene(KilledScene):
             assert missing_files(self._context().files, needed) == [], when
 
     def take_back(self) -> None:
-        """Whatever was done of a change of many goes in one undo."""
+        """One undo takes back all parts of a change of many that were done."""
         if operations.undoable(self._context(), ORDERS):
             done(self._context(), "undo")
             assert not operations.undoable(self._context(), ORDERS)
 
     def state(self) -> dict[str, object]:
-        """What lies in the table, apart from names and bytes that chance decides."""
+        """The files of the table, without random names and contents."""
         files = contents(self._directory)
         owners = {
             name: f"list of {path}"

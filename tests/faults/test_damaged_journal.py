@@ -1,4 +1,4 @@
-"""Whatever is wrong with what a journal's entry noted, who recovers gets a sentence, and main its rows."""
+"""For any damage of a journal entry, recovery reports an error in a sentence, or main keeps its rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _VALUES: list[Any] = [None, {}, "x"]
 
 
 def damages(noted: dict[str, Any]) -> Iterator[Any]:
-    """Each field left out, and with each wrong value; and the same of the whole."""
+    """Wrong values for the whole data; and each field removed, and with each wrong value."""
     yield from _VALUES
     for field in noted:
         yield {name: value for name, value in noted.items() if name != field}
@@ -31,7 +31,7 @@ def damages(noted: dict[str, Any]) -> Iterator[Any]:
 
 @pytest.fixture
 def interrupted(warehouse: Path) -> Context:
-    """A rollback that died in its engine: a savepoint keeps main, and its first try was noted."""
+    """A rollback that died in its engine, with a savepoint of main, and its first attempt in the journal."""
 
     def engine() -> Engine:
         raise Death("the engine")

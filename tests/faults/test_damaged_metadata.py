@@ -1,7 +1,6 @@
-"""Whatever is wrong with a metadata file, who browses or plans gets a sentence, and nothing is written.
+"""For any damage of a metadata file, reads and plans report an error in a sentence, and write nothing.
 
-Each file of three small tables is damaged in the ways that `damage` knows, without `--long` in some of them:
-those are the same in each run.
+Each file of three small tables gets all damages of `damage`; without `--long`, a fixed selection of them.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from tests.faults import damage
 from tests.faults.damage import Damage
 from tests.faults.fault_files import Death, FaultFiles
 
-# With a branch for main, and with a change and a savepoint that were interrupted.
+# A table with a branch as main, and one with an interrupted change and an interrupted savepoint.
 MOVED, INTERRUPTED = TablePath("shop", "moved"), TablePath("shop", "interrupted")
 PLANS: list[tuple[str, dict[str, object]]] = [
     ("create-savepoint", {}),
@@ -60,7 +59,7 @@ PLANS: list[tuple[str, dict[str, object]]] = [
     ("rollback", {"to": "snapshot.2", "truncate": True}),
     ("recover", {}),
 ]
-# The directories of a table's metadata, and of how many kinds of damage one is tried.
+# By directory of a table's metadata: one of this many damages is tried.
 SHARES = {
     "snapshot": 180,
     "schema": 20,
@@ -76,7 +75,7 @@ LONG_SHARE = 6
 
 @pytest.fixture(scope="module")
 def damaged(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """`orders` with a branch, savepoints, a consumer and a changelog; and two tables made of it."""
+    """`orders` with a branch, savepoints, a consumer and a changelog; and two tables copied from it."""
     warehouse = tmp_path_factory.mktemp("damaged") / "warehouse"
     shutil.copytree(warehouse_template, warehouse)
     shutil.rmtree(warehouse / "shop.db/events")
@@ -107,7 +106,7 @@ def damaged(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def uses(warehouse: Path, table: TablePath) -> Iterator[tuple[str, Callable[[], object]]]:
-    """Everything that reads a table's metadata and changes nothing."""
+    """All functions that read a table's metadata and change nothing, by name."""
     context = context_on(warehouse)
     files = context.files
     yield "tables", lambda: [list(tables(files, each)) for each in databases(files)]
@@ -133,7 +132,7 @@ def newest_files(context: Context, table: TablePath) -> Iterator[tuple[Any, ...]
 
 
 def faults(warehouse: Path, table: TablePath) -> list[str]:
-    """The uses that end in anything but an answer or a sentence."""
+    """The uses that fail with anything but a `PaimarkError`."""
     faulty = []
     for name, use in uses(warehouse, table):
         try:

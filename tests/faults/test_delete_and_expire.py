@@ -1,4 +1,4 @@
-"""Killed at any write of a deletion or expiry: what stays is whole, and `recover` ends it."""
+"""Kills at any write of a deletion or expiry: the remaining references are whole, and `recover` ends it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.conftest import EVENTS as EVENTS_SCHEMA
 from tests.faults.scene import KilledScene
 from tests.paimon import commit
 
-# Half-written files that no journal names: a recovery can't tell them from those of a living writer.
+# Temporary files that no journal names: a recovery can't tell them from those of a living writer.
 _ANYBODYS = re.compile(r"(^|/)\.(EARLIEST|ACTION|RECOVER-[^/]+)\.[0-9a-f-]{36}$")
 KINDS = ["data files", "manifests", "manifest lists"]
 
@@ -40,7 +40,7 @@ class Case:
     prepare: Callable[[Path, Context], object]
     arguments: dict[str, object] = field(default_factory=dict)
     table: TablePath = ORDERS
-    # Of a change of many: each part is whole or not begun.
+    # The parts of a change of many: each part is done fully or not begun.
     parts: int = 1
 
 
@@ -60,7 +60,7 @@ def savepoint_of_a_snapshot(warehouse: Path, context: Context) -> None:
 
 
 def savepoint_of_three_roots(warehouse: Path, context: Context) -> None:
-    """Of the branch that became main, of the previous main, and as a guard in the table directory."""
+    """The savepoint's tag is in the branch that became main, in the archive, and as a guard."""
     done(context, "create-savepoint", snapshot=1)
     done(context, "create-branch", name="b", tag="v2")
     replace_rows(warehouse, "$branch_b")
@@ -71,7 +71,7 @@ def savepoint_of_three_roots(warehouse: Path, context: Context) -> None:
 
 
 def savepoint_without_tag(warehouse: Path, context: Context) -> None:
-    """As an earlier version made it: the record does not hold what the tag is made of again."""
+    """The record is one of an earlier version, without the snapshot from which the tag could be restored."""
     expired_savepoint(warehouse, context)
     (warehouse / ORDERS.root().tag("savepoint.1")).unlink()
     path = warehouse / ORDERS.savepoint(1)
@@ -158,7 +158,7 @@ def test_every_write_can_be_the_last(scene: Scene) -> None:
 
 
 def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
-    """After some of the kills, and for each at some of its writes: all of them would take minutes."""
+    """After some of the kills, at some writes of the recovery: all of them would take minutes."""
     count = len(scene.film.writes)
     recoveries, step = 0, 4 + count // 10
     for write in range(1, count + 1, step if is_long else 2 * step):
@@ -171,7 +171,7 @@ def test_a_recovery_can_be_killed_too(scene: Scene, is_long: bool) -> None:
 
 
 class Scene(KilledScene):
-    """One case on its own warehouse, again and again from its start."""
+    """One case on its own warehouse, each time from the same start."""
 
     def __init__(self, case: Case, warehouse: Path) -> None:
         super().__init__(warehouse, case.table)

@@ -1,4 +1,4 @@
-"""A branch killed half-way out is read by all that looks at the table; no file of it is taken for litter."""
+"""All reads work while a branch is half deleted, and none takes a needed file for an orphan."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def test_everything_reads_a_branch_that_goes(case: Case, warehouse_template: Pat
         assert list(doctor._table(Given(warehouse=files.uri), "shop.orders")), when
         for root in all_roots(files, ORDERS):
             for name, table in SYSTEM_TABLES.items():
-                # The files of a branch may be going.
+                # The data files of the branch may be deleted already.
                 if name != "files" or root.branch is None:
                     list(table.read(files, root))

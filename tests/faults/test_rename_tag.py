@@ -1,4 +1,4 @@
-"""Killed at any write of a rename, then recovered, others acting in between: a tag keeps the rows."""
+"""Kills at any write of a rename, with other actors before the recovery: a tag keeps the rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.simulation.world import Violation
 
 OLD, NEW = "v2", "new"
 _SLOW_SECONDS = 4.0
-# Half-written files that no journal names: a recovery can't tell them from those of a living writer.
+# Temporary files that no journal names: a recovery can't tell them from those of a living writer.
 _ANYBODYS = re.compile(r"(^|/)\.(ACTION|tag-new)\.[0-9a-f-]{36}$")
 Deed = Callable[["Scene"], object]
 
@@ -81,7 +81,7 @@ def deletes_new(scene: Scene) -> None:
 
 
 def makes_old_anew(scene: Scene) -> None:
-    """As a stock tagger gives a name again, for another snapshot."""
+    """Reuse the old name for another snapshot, as a stock engine may."""
     scene.put(OLD, scene.other)
 
 
@@ -101,7 +101,7 @@ DEEDS = (deletes_old, deletes_new, makes_old_anew, gives_new_a_time_to_live, tak
 
 @pytest.mark.parametrize("deed", DEEDS)
 def test_another_engine_acts_before_somebody_recovers(scene: Scene, deed: Deed) -> None:
-    """Nothing that it made goes; and what it left of the two names keeps the rows, were there any left."""
+    """Its tags stay; and if it left one of the two tags, a tag still keeps the rows afterwards."""
     for write, call in enumerate(scene.film.writes, start=1):
         scene.killed_after(write)
         deed(scene)
@@ -117,7 +117,7 @@ def test_another_engine_acts_before_somebody_recovers(scene: Scene, deed: Deed) 
 
 
 def test_a_tag_of_the_old_name_that_came_later_stays(scene: Scene) -> None:
-    """Even one of the same snapshot, which has the same bytes."""
+    """This holds even for a tag of the same snapshot, which has the same bytes."""
     gone = scene.film.writes.index(f"delete {scene.root.tag(OLD)}") + 1
     for write in range(gone + 1, len(scene.film.writes)):
         scene.killed_after(write)
@@ -131,7 +131,7 @@ def test_a_tag_of_the_old_name_that_came_later_stays(scene: Scene) -> None:
 def test_an_expiry_that_listed_the_tags_before_and_reads_them_late(
     waits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slow stock expiry spares the rows, and would not if the old name went at once."""
+    """A slow stock expiry spares the rows; it would not if the old tag were deleted without a wait."""
     if not waits:
         monkeypatch.setattr(ours, "_VERIFY_WAIT_SECONDS", 0.0)
     bench = Bench(Random("table"), "local")
@@ -161,7 +161,7 @@ def test_an_expiry_that_listed_the_tags_before_and_reads_them_late(
 
 
 class SlowExpiry(StockMaintenance):
-    """It takes seconds from the listing of the tags to the first of them."""
+    """A stock expiry that takes seconds between the listing of the tags and their reads."""
 
     def _read_tags(self, directory: str) -> list[dict[str, Any]]:
         listed = self.files.names(directory)
@@ -172,7 +172,7 @@ class SlowExpiry(StockMaintenance):
 
 
 class Scene(KilledScene):
-    """Tag v2 is to be called `new`. `other` is the file of another snapshot's tag."""
+    """Rename tag v2 to `new`. `other` is the file of another snapshot's tag."""
 
     def __init__(self, prepare: Callable[[Context], None], template: Path, tmp_path: Path) -> None:
         super().__init__(tmp_path / "warehouse")
@@ -208,7 +208,7 @@ class Scene(KilledScene):
             assert any(path.exists() and path.read_bytes() == self.data for path in guards), when
 
     def assert_guarded(self, when: str) -> None:
-        """Each tag that is there has its guard, once whoever comes next has put right what is missing."""
+        """Each existing tag has its guard, after the repair that the next action does."""
         if self.root.branch is None:
             return
         guard_tags.repair(LocalFiles(str(self._warehouse)), ORDERS)

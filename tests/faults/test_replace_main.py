@@ -1,4 +1,4 @@
-"""Killed at any write of what changes a whole branch: nothing or all was done, and it reads."""
+"""Kills at any write of an action on a whole branch: it is done fully or not at all, and main is readable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.table.branches import create_branch
 
 
 def branch(context: Context, name: str, tag: str) -> None:
-    """A branch with a commit and a tag of its own, a time to live among them."""
+    """Create a branch with its own commit, and its own tag with a time to live."""
     done(context, "create-branch", name=name, tag=tag)
     rows = {"order_id": [1], "customer": [name], "price": [0.5]}
     commit(context.files.uri, f"shop.orders$branch_{name}", pa.table(rows, schema=ORDERS_SCHEMA))
@@ -40,7 +40,7 @@ def truncate(context: Context) -> None:
 
 
 def stock_branch(context: Context) -> None:
-    """As another engine makes it: with stock retention."""
+    """Create a branch as another engine does: with stock retention."""
     create_branch(Path(context.files.uri), "shop.orders", "stock", "v2")
 
 

@@ -1,4 +1,4 @@
-"""Killed at any write of a merge, a rollback or an overwrite: main is as before or as after."""
+"""Kills at any write of a merge, a rollback or an overwrite: main is as before or as after."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ from tests.spark.client.test_engine import session_processes
 from tests.spark.engine_fixture import in_order
 
 Rows = list[dict[str, Any]]
-# The newest snapshot, all rows, how many merges and rollbacks are recorded, and what can be taken back.
+# Main's newest snapshot, all rows, the number of recorded merges and rollbacks, and the undoable operations.
 Main = tuple[int | None, Rows, int, list[str]]
 
 
 @dataclass
 class Scene:
-    """An action on `orders` of a database of its own, again and again from its start."""
+    """An action on `orders` in its own database, each time from the same start."""
 
     warehouse: Path
     table: TablePath
@@ -79,7 +79,7 @@ class Scene:
         return film
 
     def run_until(self, path: str) -> None:
-        """Kill it at its first write after this file of the table is there."""
+        """Kill it at its first write once this file of the table exists."""
         there = self.directory / path
 
         class Dies(WatchedWrites):
@@ -100,7 +100,7 @@ class Scene:
         return head, rows, len(events(files, self.table)), known
 
     def assert_whole(self, right: list[Main], when: str) -> None:
-        """Main is as before or as after, what is told of it too, and nothing is left half done."""
+        """Main and its records are as before or as after, and nothing is left half done."""
         files = LocalFiles(str(self.warehouse))
         assert self.main() in right, when
         left = set(contents(self.directory / "branch"))
@@ -117,7 +117,7 @@ class Scene:
 def scene_of(
     warehouse: Path, database: str, name: str, arguments: Mapping[str, object], *, both: bool
 ) -> Scene:
-    """The branch `fix` has two commits more than main, which with `both` has one of its own."""
+    """The branch `fix` has two commits since the fork; with `both`, main has one too."""
     table = TablePath(database, "orders")
     shutil.copytree(warehouse / "shop.db" / "orders", warehouse / table.directory)
     context = context_on(warehouse)
@@ -138,7 +138,7 @@ def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path) -> None:
     assert right[1][0] == 7
     for point in film.points():
         film.put_back(point)
-        # Before anything is recovered main reads as a state that it or the branch had.
+        # Before the recovery, main is already at a state that it or the branch had.
         assert 5 <= (scene.main()[0] or 0) <= 7
         scene.recover()
         scene.assert_whole(right, str(point))
@@ -146,9 +146,9 @@ def test_every_write_of_a_fast_forward_can_be_the_last(warehouse: Path) -> None:
 
 Change = tuple[str, dict[str, object]]
 MERGE: Change = ("merge-branch", {"name": "fix", "on_conflict": "branch"})
-# In conflict is key 51, for which a file chooses.
+# Key 51 is in conflict, and a resolution file chooses its row.
 CHOSEN: Change = ("merge-branch", {"name": "fix", "resolve": "conflicts.jsonl"})
-# What was done already, and what is killed.
+# Changes done before, and last the one that is killed.
 REWRITINGS: tuple[tuple[Change, ...], ...] = (
     (("rollback", {"to": "v2"}),),
     (CHOSEN,),
@@ -158,7 +158,7 @@ REWRITINGS: tuple[tuple[Change, ...], ...] = (
 
 
 def chosen_file(scene: Scene) -> Path:
-    """Main changes key 51 as well; the branch's row of it is chosen."""
+    """Let main change key 51 too, and write a resolution that chooses the branch's row."""
     row = {"order_id": [51], "customer": ["main"], "price": [3.0]}
     commit(scene.warehouse, scene.table.full_name, pa.table(row, schema=ORDERS))
     survey = survey_merge(LocalFiles(str(scene.warehouse)), scene.table, "fix")
@@ -195,12 +195,12 @@ def test_every_write_around_a_rewriting_can_be_the_last(
     scene.run(film)
     scene.engine = lambda: engine
     if "resolve" in scene.arguments:
-        # What was chosen is in the rows, or is lost: a recovery never asks for it.
+        # A recovery never needs the resolution file.
         Path(str(scene.arguments["resolve"])).unlink()
     right = [before, scene.main()]
     assert right[1][0] == (before[0] or 0) + 1
     assert 0 < asked[-1] < len(film.writes) - 1
-    # Killed before a write is killed after the one before, but for the engine's in between.
+    # A kill before a write is a kill after the previous one, unless the engine writes in between.
     for point in (film.point(asked[-1] + 1, "before"), *film.points()):
         film.put_back(point)
         scene.recover()
@@ -211,7 +211,7 @@ def test_every_write_around_a_rewriting_can_be_the_last(
 def test_a_person_can_say_that_a_commit_landed_that_has_expired(
     engine: Engine, engine_warehouse: Path, changes: tuple[Change, ...]
 ) -> None:
-    """Killed once committed; its hold on expiry is removed by hand, main goes on, and the commit expires."""
+    """Kill it after the commit; remove its consumer by hand, commit to main, and expire the commit."""
     scene = rewriting(engine, engine_warehouse, "assumed", changes)
     name, arguments = changes[-1]
     known = len(events(LocalFiles(str(scene.warehouse)), scene.table))
@@ -236,7 +236,7 @@ def test_a_person_can_say_that_a_commit_landed_that_has_expired(
     assert planned(scene.context(), "recover", table=scene.table).empty
     assert len(scene.main()[3]) <= len(undone)
     if name == "merge-branch":
-        # What main changed since can't be told, so that nothing may be overwritten unseen.
+        # Main's changes since then are unknown, so the merge is refused: it could overwrite some.
         with pytest.raises(Refused, match="made by the last merge, is gone"):
             planned(scene.context(), name, table=scene.table, **arguments)
 
@@ -245,7 +245,7 @@ def test_a_person_can_say_that_a_commit_landed_that_has_expired(
 def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
     engine: Engine, engine_warehouse: Path, sign: str
 ) -> None:
-    """Killed as soon as its first data file, manifest or snapshot shows."""
+    """Kill the engine as soon as its first data file, manifest or snapshot appears."""
     name, arguments = "replace-main-branch", {"name": "fix", "layout": "overwrite"}
     scene = scene_of(engine_warehouse, f"shot_{sign}", name, arguments, both=True)
     before = scene.main()
@@ -256,7 +256,7 @@ def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
     def shoot(session: int) -> None:
         while set(os.listdir(written_to)) == known:
             time.sleep(0)
-        # Java first, so that it starts no more workers; its parent last, whose end is the engine's.
+        # Kill Java first, so that it starts no more workers; its parent last, whose end is the engine's.
         processes = sorted(
             session_processes(session), key=lambda each: (each[0] == session, "java" not in each[1])
         )
@@ -283,7 +283,7 @@ def test_an_engine_killed_on_its_way_to_the_commit_made_it_or_not(
         assert scene.main() == before
     gunner[0].join()
     assert len(shots) >= 2
-    # The next one's engine is not to be taken for this.
+    # Wait for its end, so that the next test does not use this engine.
     dying = engine._process
     assert dying is not None and dying.wait(lambda: dying.ended, 60)
     after = ((before[0] or 0) + 1, of_branch, 1, [f"{name} of fix"])

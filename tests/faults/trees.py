@@ -1,4 +1,4 @@
-"""A directory held in memory, and put back by what differs: copies would cost most of these tests' time."""
+"""Keep a directory in memory, and restore only the differences, because full copies are slow."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 import shutil
 from pathlib import Path
 
-# What each path below a directory holds; None for a directory.
+# The content of each path below a directory; None for a directory.
 Tree = dict[str, bytes | None]
 
 
 class TreeOnDisk:
-    """Reads a directory again and again, of its files only those that changed."""
+    """Reads a directory repeatedly, and of its files only those that changed."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -31,7 +31,7 @@ class TreeOnDisk:
                     waiting.append(f"{path}/")
                 else:
                     status = entry.stat()
-                    # A file that takes another's place is there beside it before, as another inode.
+                    # A file that replaces another existed beside it before, so it has another inode.
                     version = versions[path] = (status.st_ino, status.st_ctime_ns, status.st_size)
                     is_known = self._versions.get(path) == version
                     tree[path] = self._tree[path] if is_known else Path(entry.path).read_bytes()
@@ -39,7 +39,7 @@ class TreeOnDisk:
         return tree
 
     def put_back(self, tree: Tree) -> None:
-        """Make the directory hold what the tree does, byte for byte, and nothing else."""
+        """Make the directory hold exactly the files of the tree."""
         there = self.read()
         for path, data in there.items():
             if path not in tree or (tree[path] is None) != (data is None):
@@ -54,7 +54,7 @@ class TreeOnDisk:
 
 
 def _remove(path: Path) -> None:
-    """It may have gone with its directory."""
+    """Delete a file or directory, which may already be gone with its parent."""
     if path.is_dir():
         shutil.rmtree(path)
     else:

@@ -1,5 +1,5 @@
-"""Stores that fail in the middle of a change: what a person is told, and what `recover` makes of it.
+"""Stores that fail in the middle of a change: the error message, and the result of `recover`.
 
-Begin with `failing`, which does one change again and again and spoils another request each time; the server
-that fails on request is `tests.storage.pretending`.
+Begin with `failing`, which repeats one change and breaks another request each time. The server that fails on
+request is `tests.storage.pretending`.
 """

@@ -1,4 +1,4 @@
-"""A warehouse on S3 of which this user may read a part."""
+"""A warehouse on S3 that this user may read only in part."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CLOSED = ("lake/closed.db/", "lake/shop.db/events/")
 
 @contextmanager
 def partly_closed(template: Path) -> Iterator[PretendingServer]:
-    """`closed` can't be listed, and no file of `shop.events` read; `shop.orders` can."""
+    """Serve a warehouse: of `closed` and `shop.events` nothing can be read, of `shop.orders` all."""
     with PretendingServer("keeps") as server:
         for path, data in contents(template).items():
             server.objects[f"lake/{path}"] = data

@@ -1,4 +1,4 @@
-"""One S3 of our own for the tests of a file."""
+"""A pretended S3 server, shared by the tests of a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change on an S3 of our own, done again and again from its start while requests of it go wrong."""
+"""A change on a pretended S3, repeated from the same start with different failing requests."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from tests.actions.apart_from_chance import apart_from_chance, difference
 from tests.storage.pretending import FULL, Fault, PretendingServer
 
 _NOW = 1_780_000_000_000
-# Who fails half-way may leave a hint behind that is true, and the log and its numbers of the operations.
+# A failed change may leave a correct hint behind, and operations of the log with their numbers.
 _ANYWAY = re.compile(r"/operations/|/savepoint/LATEST$|/snapshot/(LATEST|EARLIEST)$")
 _SAVED = re.compile(rf"{_ANYWAY.pattern}|/savepoint/|/tag-savepoint\.1$")
 
 
 @dataclass(frozen=True)
 class Case:
-    """An action on `shop.orders`, after what `prepare` does to it on a disk.
+    """An action on `shop.orders`, which `prepare` has changed on a local disk before.
 
-    `saves_first`: it makes a savepoint before anything else, which stays whatever becomes of the rest.
+    `saves_first`: the action begins with a savepoint, which stays even if the rest fails.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Case:
 
 
 class FailingScene:
-    """One case, its table in the bucket of `server`. `requests` are those of the undisturbed change."""
+    """One case, with its table in the bucket of `server`. `requests` are those of the undisturbed change."""
 
     def __init__(
         self, case: Case, server: PretendingServer, files: Files, template: Path, tmp_path: Path
@@ -59,7 +59,7 @@ class FailingScene:
         assert before != self.right_states[1]
 
     def begin(self) -> None:
-        """Put everything back as it was."""
+        """Restore the start: the table, and a server without faults."""
         self.server.objects = dict(self._start)
         self.server.marks = {}
         self.server.fault = lambda method, key: None
@@ -69,13 +69,13 @@ class FailingScene:
 
     @contextmanager
     def failing(self, fault: Fault, first: int, last: int | None = None) -> Iterator[None]:
-        """From its `first` request on, counted from 1, and up to the `last` each meets this fault."""
+        """Requests `first` to `last`, counted from 1, meet this fault; without `last`, all later ones too."""
         count = 0
 
         def spoil(method: str, key: str) -> Fault | None:
             nonlocal count
             count += 1
-            # A store that is full is read as ever.
+            # A full store can still be read.
             is_met = fault != FULL or method == "PUT"
             return fault if is_met and first <= count <= (last or count) else None
 
@@ -87,7 +87,7 @@ class FailingScene:
         done(self._context(), "recover")
 
     def assert_whole(self, when: str) -> None:
-        """What was done is either nothing or all, and there is nothing to recover."""
+        """The change is done fully or not at all, and there is nothing to recover."""
         state = self.state()
         assert state in self.right_states, (when, [difference(state, each) for each in self.right_states])
         plan = planned(self._context(), "recover")
@@ -98,7 +98,7 @@ class FailingScene:
         assert state == self.right_states[1], (when, difference(state, self.right_states[1]))
 
     def state(self) -> Counter[tuple[str, str]]:
-        """What lies in the bucket, apart from what chance decides."""
+        """The objects in the bucket, without random names and contents."""
         anyway = _SAVED if self.case.saves_first else _ANYWAY
         objects = self.server.objects.items()
         return apart_from_chance({path: data for path, data in objects if not anyway.search(path)})

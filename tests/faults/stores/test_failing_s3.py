@@ -1,4 +1,4 @@
-"""An S3 that loses answers, breaks off, dies or refuses at any request of a change."""
+"""An S3 that loses an answer, breaks off, dies or refuses at any request of a change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _act(context: Context, action: str, arguments: dict[str, object]) -> None:
 
 
 def ahead(context: Context) -> None:
-    """A branch that main can follow: made from its newest snapshot."""
+    """Create a branch from main's newest snapshot, to which main can fast-forward."""
     done(context, "create-tag", name="now")
     branch(context, "ahead", "now")
 
@@ -57,19 +57,19 @@ CASES = (
 @pytest.fixture(scope="module")
 def files(server: PretendingServer) -> Files:
     files = open_files(f"s3://{BUCKET}/warehouse", server.options())
-    # It is raced for once a process: that is no request of a change.
+    # The check runs once in a process, so its requests are none of the change's.
     require_conditions(files)
     return files
 
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client waits a second before it tries again: what becomes of it is the same without."""
+    """Remove the client's wait before a retry, which does not change the result."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
 
 
 def cases(*short: str) -> list[object]:
-    """All, of which some others are for `make test-long`."""
+    """All cases; those that are not in `short` are for `make test-long`."""
     assert {*short} <= {each.name for each in CASES}
     marks = {True: (), False: (pytest.mark.long,)}
     return [pytest.param(each, id=each.name, marks=marks[each.name in short]) for each in CASES]
@@ -90,7 +90,7 @@ def scene(
 def test_whatever_becomes_of_a_request_the_change_is_done_or_recovered(
     scene: FailingScene, is_long: bool
 ) -> None:
-    """At every request; without `--long` at a few, which are others for each case."""
+    """With `--long` at every request; otherwise at a few, which differ between the cases."""
     writes = [number for number, each in enumerate(scene.requests, 1) if each.startswith("PUT")]
     for number in writes if is_long else some(scene, writes, 3):
         assert_done_though_an_answer_is_lost(scene, number)
@@ -99,20 +99,20 @@ def test_whatever_becomes_of_a_request_the_change_is_done_or_recovered(
         assert_recovered(scene, number, EXPIRED, "The provided token has expired", "s3.session-token")
     for number in every if is_long else some(scene, every, 1):
         assert_recovered(scene, number, GONE)
-        # The store acts on all that it gets, and the client never hears of it.
+        # The store carries out each request, and the client gets no answer.
         assert_recovered(scene, number, LOST)
     for number in writes if is_long else some(scene, writes, 1):
         assert_recovered(scene, number, FULL, "minimum free drive threshold", "free some space")
 
 
 def some(scene: FailingScene, numbers: Sequence[int], count: int) -> list[int]:
-    """So many of them."""
+    """A selection of `count` numbers."""
     step = max(1, len(numbers) // count)
     return [*numbers[len(scene.case.name) % step :: step]][:count]
 
 
 def assert_done_though_an_answer_is_lost(scene: FailingScene, number: int) -> None:
-    """The server has acted: a client that asks again finds its own file, and takes it for its own."""
+    """The server has acted: a client that tries again finds its own file, and recognises it."""
     scene.begin()
     with scene.failing(LOST, number, number):
         scene.run()
@@ -120,7 +120,7 @@ def assert_done_though_an_answer_is_lost(scene: FailingScene, number: int) -> No
 
 
 def assert_recovered(scene: FailingScene, first: int, fault: Fault, said: str = "", hint: str = "") -> None:
-    """The error names what is wrong, and once the store is well again `recover` ends the change."""
+    """The error names the fault, and once the store works again, `recover` ends the change."""
     when = f"{fault} from {first}, {scene.requests[first - 1]}"
     scene.begin()
     with scene.failing(fault, first), pytest.raises(Unavailable) as told:

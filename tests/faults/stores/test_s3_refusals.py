@@ -1,4 +1,4 @@
-"""What an S3 says when it takes no request, and answers that come late, broken or not at all."""
+"""Errors of an S3 that refuses all requests, and answers that come late, broken or not at all."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def files(server: PretendingServer, opened: Files) -> Files:
 
 @pytest.mark.parametrize("call", CALLS)
 def test_an_expired_token_is_named_and_what_to_do(call: str, files: Files, server: PretendingServer) -> None:
-    """Also where the store answers without a word, as it does to who only looks whether a file is there."""
+    """Also for the answer to a HEAD request, which has no error text."""
     server.fault = lambda method, key: EXPIRED
     with pytest.raises(Unavailable, match=r"can't be used: The provided token has expired$") as told:
         CALLS[call](files)
@@ -109,7 +109,7 @@ def test_bodies_that_break_off_are_read_again(files: Files, server: PretendingSe
 def test_whose_file_it_is_that_an_answer_was_lost_for(
     theirs: bool, files: Files, server: PretendingServer
 ) -> None:
-    """The request that is sent again is refused, as the file is there: by the first one, or by another."""
+    """The retry is refused because the file exists: the first request made it, or another client."""
     answers = 0
 
     def lose_one(method: str, key: str) -> Fault | None:
