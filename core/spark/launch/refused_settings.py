@@ -1,4 +1,4 @@
-"""Settings of Spark that this program can't do as asked: refused by name, and never left aside."""
+"""Refuse, by name, settings of Spark that Paimark can't obey, instead of ignoring them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from core.errors import Unavailable
 
 _KEYTAB, _PRINCIPAL = "spark.kerberos.keytab", "spark.kerberos.principal"
-# Their names of before Spark 3.
+# The names of both before Spark 3.
 _ONCE = {"spark.yarn.keytab": _KEYTAB, "spark.yarn.principal": _PRINCIPAL}
 
 
 def require_possible(settings: Mapping[str, str]) -> None:
-    """Raises `Unavailable`, naming one."""
+    """Raises `Unavailable`, which names the first such setting."""
     if settings.get("spark.submit.deployMode", "client") != "client":
         raise Unavailable(
             "spark.submit.deployMode=cluster is not possible: rows come to this machine, Spark's driver",
@@ -30,9 +30,9 @@ def require_possible(settings: Mapping[str, str]) -> None:
 def require_no_redirection(
     environment: Mapping[str, str], master: str | None, given: Mapping[str, str]
 ) -> None:
-    """Raises `Unavailable` for a variable that names another master than the one that was named, if any.
+    """Raises `Unavailable` for an environment variable that would redirect PySpark to another master.
 
-    `given` are the settings that the user made.
+    `given` are the user's settings.
     """
     if environment.get("SPARK_REMOTE") and not (master or given.get("spark.master")):
         raise Unavailable(

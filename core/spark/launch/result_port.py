@@ -1,4 +1,4 @@
-"""How a statement's rows come from tasks to this process: at a port of ours, or as Spark's own results."""
+"""How tasks deliver a statement's rows to this process: to a port of ours, or as Spark's own results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OFF = "off"
 _TRIES = "spark.port.maxRetries"
 _USUAL_TRIES = 16
 _LAST_PORT = 65_535
-# Where one of these is on, rows go where Spark encrypts them, or tells two attempts of one task apart.
+# With one of these, rows must go through Spark, which encrypts them or handles duplicate attempts of a task.
 _SPARKS_OWN = (
     "spark.speculation",
     "spark.network.crypto.enabled",
@@ -26,11 +26,11 @@ _SPARKS_OWN = (
 
 @dataclass(frozen=True, slots=True)
 class ResultPort:
-    """`bind` is the address that is listened at, `host` the one that is told.
+    """`bind` is the address to listen at, `host` the address for tasks to connect to.
 
-    Both may be empty until Spark has settled what its driver is called: see `at`. `ports` are tried in turn,
-    0 is any. `is_direct`: tasks hand in their rows there. Else they keep them for Spark to fetch, and only
-    the driver's Java process, on this machine, hands them in.
+    Both may be empty until Spark has chosen its driver's address: see `at`. `ports` are tried in turn; 0 is
+    any port. With `is_direct` tasks send their rows to it. Otherwise Spark fetches the rows from tasks, and
+    only the driver's Java process, on this machine, sends them.
     """
 
     bind: str
@@ -39,18 +39,18 @@ class ResultPort:
     is_direct: bool = True
 
     def at(self, host: str) -> ResultPort:
-        """With the driver's address where none was set."""
+        """The port with the driver's address in place of unset ones."""
         return replace(self, bind=self.bind or host, host=self.host or host)
 
 
 def result_port(settings: Mapping[str, str], *, is_cluster: bool) -> ResultPort:
-    """Raises `Unavailable` for a faulty setting."""
+    """The port by the settings. Raises `Unavailable` for an invalid one."""
     wanted = settings.get(RESULT_PORT, "0").strip().lower()
     if wanted == _OFF or (is_cluster and _is_on(settings)):
         return ResultPort(LOOPBACK, LOOPBACK, range(1), is_direct=False)
     ports = _ports(wanted, settings)
     if not is_cluster:
-        # Rows are for this machine's tasks, whatever address Spark itself was given.
+        # All tasks run on this machine, even if Spark has another address.
         return ResultPort(LOOPBACK, LOOPBACK, ports)
     host = settings.get("spark.driver.host", "")
     return ResultPort(settings.get("spark.driver.bindAddress", host), host, ports)

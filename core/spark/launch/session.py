@@ -1,4 +1,4 @@
-"""Starts Spark in the engine's process."""
+"""Start Spark in the engine's process."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 _STOP_SECONDS = 3.0
 _SWITCH_SECONDS = 0.0005
-# Each of these would send PySpark elsewhere than to the Java process started here.
+# Each of these variables would make PySpark use another process than the Java started here.
 _REDIRECTIONS = ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "PYSPARK_SUBMIT_ARGS")
 
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A running Spark. `port` is where its tasks' rows come in.
+    """A running Spark. `port` receives its tasks' rows.
 
-    `archive` is that of its classes, None where Java is started without. `nodes` are those of the cluster
-    `joined`, a line each.
+    `archive` is the archive of its classes, or None. `nodes` describes the nodes of the cluster `joined`, a
+    line each.
     """
 
     session: SparkSession
@@ -54,7 +54,7 @@ class Spark:
     joined: cluster.Cluster | None
 
     def stop(self) -> None:
-        """End the Java process: by asking (its hooks leave a cluster tidily), then by force."""
+        """End the Java process: first by a request (its hooks leave a cluster cleanly), then by force."""
         if self.process.stdin is not None:
             with suppress(OSError):
                 self.process.stdin.close()
@@ -65,9 +65,9 @@ class Spark:
 
 
 def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spark:
-    """Raises `Unavailable` when there is no Java, or it ends while Spark starts.
+    """Start Spark. Raises `Unavailable` if there is no Java, or if it ends while Spark starts.
 
-    `imports` is called in a thread while Java is at work.
+    `imports` is called in a thread while Java starts.
     """
     scratch = Path(start.scratch)
     require_obeyed(start.conf)
@@ -79,7 +79,7 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
     os.environ.update(environment)
     require_possible(settings)
     require_no_redirection(os.environ, start.master, given)
-    # Those of files are not known yet.
+    # The secrets in configuration files were not known before.
     keep_secrets("", settings)
     master = settings["spark.master"]
     require_known(master)
@@ -93,7 +93,7 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     _prepare_environment(settings)
     if os.environ["PYSPARK_PYTHON"] != sys.executable:
-        # It runs in the driver as well, and need not have this package.
+        # That Python also runs beside the driver, and may lack this package.
         cluster.package(scratch)
     java = find_java()
     if java.remark:
@@ -123,12 +123,12 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
 
 
 def _import_libraries(others: Callable[[], None]) -> None:
-    """pypaimon brings pandas and more, and takes longer to import than Java takes to listen."""
+    """Import pypaimon and its dependencies, which takes longer than the start of Java."""
     interval = sys.getswitchinterval()
-    # Java's answers wait for this thread to let go.
+    # So that this thread soon releases the GIL: another one handles Java's answers.
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
-        # What can't be imported is told where it is needed.
+        # A failed import is reported where the module is needed.
         with suppress(ImportError):
             import core.spark.datasource.paimon
             import core.spark.source  # noqa: F401
@@ -140,7 +140,7 @@ def _import_libraries(others: Callable[[], None]) -> None:
 
 @contextmanager
 def _told_plainly(master: str) -> Iterator[None]:
-    """Raises `Unavailable` for what Java says while Spark starts."""
+    """Turn an error of Java while Spark starts into `Unavailable`."""
     from py4j.protocol import Py4JJavaError
 
     try:
@@ -150,9 +150,9 @@ def _told_plainly(master: str) -> Iterator[None]:
 
 
 def _require_sql_settings(settings: Mapping[str, str]) -> None:
-    """Start Spark's context. Raises `Unavailable` for a value that Spark SQL does not take.
+    """Start Spark's context. Raises `Unavailable` for a value that Spark SQL does not accept.
 
-    With one in a session PySpark recurses without end: telling of an error reads the settings, which is one.
+    In a session such a value makes PySpark recurse without end: it reads the settings to report the error.
     """
     from py4j.protocol import Py4JJavaError
     from pyspark import SparkContext
@@ -174,6 +174,6 @@ def _require_sql_settings(settings: Mapping[str, str]) -> None:
 def _prepare_environment(settings: Mapping[str, str]) -> None:
     for name in _REDIRECTIONS:
         os.environ.pop(name, None)
-    # Workers must be this Python with these packages, and must not import from where the user stands.
+    # Workers must run this Python with these packages, and must not import from the working directory.
     os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
     os.environ["PYTHONSAFEPATH"] = "1"

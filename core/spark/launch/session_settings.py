@@ -1,6 +1,6 @@
-"""Settings of a session, by SET or from the start: those of Paimon's are known and obeyed, or refused.
+"""Settings of a session, by SET or at the start: those of Paimon and Paimark are obeyed, or refused.
 
-What SET and RESET change outlives an engine's process.
+Changes by SET and RESET outlive an engine's process.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
 
 _PREFIX = "spark.paimark."
-# By these stock Paimon's connector takes options of tables, and which state is read.
+# Stock Paimon's connector reads options of tables, and the version to read, from settings with this prefix.
 _STOCK_PREFIX = "spark.paimon."
 _STOCK_HINT = (
     "Name the state in the statement: VERSION AS OF or TIMESTAMP AS OF. Options of a table: ALTER TABLE."
 )
-# The last: the Python source, and in it pypaimon alone.
+# `pypaimon`: the Python source with pypaimon only.
 _ON_OFF = ("on", "off")
 _WORDS = {
     SCAN: ("auto", "python", "pypaimon"),
@@ -49,7 +49,7 @@ def resets_all(sql: str) -> bool:
 
 
 def check_setting(statement: Statement) -> None:
-    """Raises `StatementFailed` for a SET or RESET of a setting that would do nothing."""
+    """Raises `StatementFailed` for a SET or RESET of a setting that would have no effect."""
     tokens = statement.tokens
     if len(tokens) < 2 or tokens[0].upper not in ("SET", "RESET"):
         return
@@ -57,7 +57,7 @@ def check_setting(statement: Statement) -> None:
     text, is_given, value = statement.sql[start:].rstrip("; \t\r\n").partition("=")
     name = text.strip().strip("`")
     value = value.strip().strip("`'\"")
-    # What is only asked for does nothing anyway.
+    # A SET without a value only shows the setting.
     fault = _fault(name, value if is_given else None) if is_given or tokens[0].upper == "RESET" else None
     if is_given and fault is None and name in _OF_THE_START:
         fault = (
@@ -69,14 +69,14 @@ def check_setting(statement: Statement) -> None:
 
 
 def require_obeyed(settings: Mapping[str, str]) -> None:
-    """Raises `Unavailable`, naming one of those that an engine is to start with and that would do nothing."""
+    """Raises `Unavailable` for a setting at an engine's start that would have no effect."""
     for name, value in settings.items():
         if (fault := _fault(name, value)) is not None:
             raise Unavailable(*fault)
 
 
 def _fault(name: str, value: str | None) -> tuple[str, str] | None:
-    """Why a setting would do nothing, and a hint; with None for a value it is looked at by its name."""
+    """The reason why a setting would have no effect, and a hint; with the value None by its name only."""
     if name.startswith(_STOCK_PREFIX):
         return f"{name} is of stock Paimon's connector, and not obeyed here", _STOCK_HINT
     if not name.startswith(_PREFIX):

@@ -1,4 +1,4 @@
-"""Spark's settings on this machine, and which of them win."""
+"""Spark's settings on this machine, and their precedence."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _PLAIN = frozenset(string.ascii_letters + string.digits + "._-/")
 
 
 def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -> dict[str, str]:
-    """Everything Spark starts with: our defaults for one machine, over them what the user set.
+    """All settings for the start of Spark: our defaults for one machine, overridden by the user's.
 
-    Nothing is written outside `scratch`.
+    With them Spark writes nothing outside `scratch`.
     """
     settings = {
         "spark.master": "local[*]",
@@ -29,18 +29,18 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.local.dir": str(scratch / "blocks"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.sql.catalogImplementation": "in-memory",
-        # A longer IN becomes a set, which nothing can be pruned by.
+        # A longer IN becomes a set, by which files can't be pruned.
         "spark.sql.optimizer.inSetConversionThreshold": "100",
         "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.python.daemon.module": "core.spark.launch.worker_daemon",
-        # Not Parquet: its statistics leave NaN out, and rows of it would be passed over.
+        # Not Parquet: its statistics ignore NaN, so rows with NaN would be skipped.
         "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "orc",
-        # How long a Python worker may go on after its task was cancelled.
+        # How long a Python worker may continue after its task was cancelled.
         "spark.python.task.killTimeout": "500ms",
     }
     if conf.get("spark.ui.enabled", "false").lower() == "false":
-        # Spark goes on keeping what pages of its own would show.
+        # Without its UI Spark would still keep the data for it.
         settings |= {
             "spark.sql.ui.retainedExecutions": "20",
             "spark.ui.retainedJobs": "100",
@@ -51,10 +51,10 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         settings |= {
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
-            # Anybody on the machine reaches its ports. Spark makes the secret itself, and keeps it to itself.
+            # Any user of the machine can reach its ports. Spark generates the secret.
             "spark.authenticate": "true",
             "spark.sql.shuffle.partitions": "4",
-            # A file costs little to open here; by Spark's own 4 MB small files would fill tasks of their own.
+            # A file is cheap to open here; with Spark's 4 MB small files would make too many tasks.
             "spark.sql.files.openCostInBytes": "262144",
         }
     if master:
@@ -63,24 +63,24 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
 
 
 def driver_memory(total: int) -> int:
-    """Bytes for the Java process: a quarter of what there is, the Python workers need theirs; 1 to 8 GiB."""
+    """Bytes for the Java process: a quarter of all, as the Python workers need memory, too; 1 to 8 GiB."""
     return min(max(total // 4, _GIB), 8 * _GIB)
 
 
 def machine_memory() -> int:
-    """Bytes this process may use: the machine's, or its container's limit where that is less."""
+    """Bytes that this process may use: the machine's memory, or its container's limit if that is less."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for path in _cgroup_limits():
         try:
             total = min(total, int(path.read_text()))
         except (OSError, ValueError):
-            # Not on Linux, or "max".
+            # No cgroup (not Linux), or no limit ("max").
             continue
     return total
 
 
 def _cgroup_limits(cgroups: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup")) -> Iterator[Path]:
-    """The files that say how much memory this process and the groups around it may use, of both versions."""
+    """The files with the memory limits of this process's cgroup and its parents, of both cgroup versions."""
     try:
         lines = own.read_text().splitlines()
     except OSError:
@@ -96,11 +96,11 @@ def _cgroup_limits(cgroups: Path = _CGROUPS, own: Path = Path("/proc/self/cgroup
 
 
 def properties_file(settings: Mapping[str, str]) -> str:
-    """The settings as a Java properties file, which only escapes keep one line a setting."""
+    """The settings as a Java properties file: escapes keep each setting on one line."""
     return "".join(f"{_escaped(name)}={_escaped(value)}\n" for name, value in settings.items())
 
 
 def _escaped(text: str) -> str:
-    """Every unit of UTF-16 that might mean something there as its number."""
+    """Escape every UTF-16 unit that might have a meaning there as its number."""
     units = (code for (code,) in struct.iter_unpack(">H", text.encode("utf-16-be")))
     return "".join(chr(code) if chr(code) in _PLAIN else f"\\u{code:04x}" for code in units)

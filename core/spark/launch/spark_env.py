@@ -1,4 +1,4 @@
-"""What `spark-env.sh` sets: read by bash before anything else, as Spark's own scripts do."""
+"""Read the variables that `spark-env.sh` sets, by bash and first of all, as in Spark's own scripts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from core.errors import Unavailable
 from core.spark.launch.home import SparkHome
 
 _LOADED = "SPARK_ENV_LOADED"
-# What it says goes where messages go. At its end all that it set, exported or not, as Spark has it.
+# Its output goes to stderr. At the end bash prints all variables, exported or not, as in Spark's scripts.
 _SOURCE = 'exec 3>&1 1>&2; set -a; . "$1"; set +a; env -0 >&3'
 _SECONDS = 30
-# The shell's own, and what was settled before the file was found.
+# The shell's own variables, and those that decided which file is read.
 _NOT_TAKEN = frozenset({"_", "SHLVL", "PWD", "OLDPWD", "SPARK_HOME", "SPARK_CONF_DIR"})
 
 
 def load_spark_env(spark: SparkHome, environment: MutableMapping[str, str] = os.environ) -> None:
-    """Take what it sets into the environment, once. Raises `Unavailable` when it fails."""
+    """Add the variables that it sets to the environment, once. Raises `Unavailable` if it fails."""
     path = spark.configuration / "spark-env.sh"
     if environment.get(_LOADED) or not path.is_file():
         return

@@ -1,4 +1,4 @@
-"""The time zone that a Spark session begins in, told without starting it."""
+"""The initial time zone of a Spark session, found without starting Spark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REGIONS = "/zoneinfo/"
 
 
 def start_zone(settings: Settings, environment: Mapping[str, str] = os.environ) -> str | None:
-    """Its name. None where it can't be known here, as of a Spark that is reached by Connect."""
+    """Its name; None if it can't be known here, as with a Spark that is reached by Connect."""
     try:
         conf = {**find_spark(environment).defaults(), **settings.spark_conf}
     except Unavailable:
@@ -36,5 +36,5 @@ def start_zone(settings: Settings, environment: Mapping[str, str] = os.environ) 
 
 
 def _of_the_machine() -> str:
-    """As Java finds it; empty for one that has no name."""
+    """The machine's zone, found like Java does; empty if it has no name."""
     return str(_LOCAL_TIME.resolve()).rpartition(_REGIONS)[2]

@@ -1,7 +1,7 @@
-"""The process that Spark forks its Python workers from: imports the libraries once, not in every worker.
+"""The process from which Spark forks its Python workers. It imports the libraries once for all workers.
 
-A worker is lost whenever a statement is cancelled or stops at its limit, and 0.8 s of imports would be lost
-with it. Spark starts this as `python -m core.spark.launch.worker_daemon [worker module]`.
+A worker ends whenever a statement is cancelled or reaches its limit, and each new one would need 0.8 s for
+the imports. Spark starts this as `python -m core.spark.launch.worker_daemon [worker module]`.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _OPENS_TABLES = frozenset(
 
 def main() -> None:
     leave_out_spark_jar()
-    # Spark names the worker's module, and none for `pyspark.worker`.
+    # Spark passes the worker's module, except for `pyspark.worker`.
     module = sys.argv[1] if len(sys.argv) > 1 else "pyspark.worker"
     if module in _OPENS_TABLES:
-        # A task that reads a table fails with a message without it; other tasks do without.
+        # Without pypaimon a task that reads a table fails with a message; other tasks do not need it.
         with suppress(ImportError):
             import pypaimon.read.table_read  # noqa: F401
 

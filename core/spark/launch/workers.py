@@ -1,4 +1,4 @@
-"""Ends processes that Spark started: workers deaf inside C code to a cancel, or all of them."""
+"""Kill processes that Spark started: workers that ignore a cancel inside C code, or all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def kill_workers(java_pid: int) -> None:
-    """End the workers that this Java process's daemons have forked; they fork others when asked."""
+    """Kill the workers that this Java process's daemons have forked; the daemons fork others on demand."""
     children = _children()
     for daemon in children[java_pid]:
         for worker in children[daemon]:
@@ -20,7 +20,7 @@ def kill_workers(java_pid: int) -> None:
 
 
 def kill_descendants(pid: int) -> None:
-    """End everything that a process started, and what that started."""
+    """Kill all descendants of a process."""
     children = _children()
     waiting = [*children[pid]]
     while waiting:
@@ -31,7 +31,7 @@ def kill_descendants(pid: int) -> None:
 
 
 def _children() -> defaultdict[int, list[int]]:
-    """Every process's children."""
+    """The children of every process."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     for pid, parent in _processes():
         children[parent].append(pid)
@@ -48,7 +48,7 @@ def _processes() -> list[tuple[int, int]]:
     for entry in proc.iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
-                # The name in parentheses may hold anything; the parent is the second word behind it.
+                # The name in parentheses may contain anything; the parent is the second word after it.
                 processes.append(
                     (int(entry.name), int((entry / "stat").read_text().rpartition(")")[2].split()[1]))
                 )

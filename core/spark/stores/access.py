@@ -1,4 +1,4 @@
-"""Stores in a running Spark: Hadoop is told how to reach them, and a file is opened to see that it can."""
+"""Stores in a running Spark: configure Hadoop to reach them, and open a file to check that."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from core.spark.stores.settings import (
 )
 from core.spark.stores.tickets import lacks_ticket, log_in_again
 
-# A class without which the first read of some stores fails, for all that their client is there.
+# A class that the client of a store needs for its first read, and that may be missing beside it.
 _NEEDED = {"s3": "software.amazon.awssdk.transfer.s3.S3TransferManager"}
 _NO_FILE = "java.io.FileNotFoundException"
-# Where the value of a setting comes from when nobody gave it.
+# Marks of the source of a setting that has only its default.
 _DEFAULTS = ("-default.xml", "to default value")
 
 
 class StoreUnread(Exception):
-    """Why Spark can't read a store, and what to do. `lasts`: as long as this Spark lives."""
+    """Why Spark can't read a store, and what to do. `lasts`: that will not change while this Spark lives."""
 
     def __init__(self, reason: str, *, lasts: bool) -> None:
         super().__init__(reason)
@@ -41,30 +41,30 @@ class StoreUnread(Exception):
 
 
 class HadoopStores:
-    """Knows the stores that were looked at, as long as Spark lives."""
+    """Checks stores, and remembers the result as long as Spark lives."""
 
     def __init__(self, session: SparkSession, warehouse: WarehouseAccess, *, elsewhere: bool) -> None:
-        """`elsewhere`: Spark's tasks run on other machines as well."""
+        """`elsewhere`: Spark's tasks also run on other machines."""
         self._session = session
         self._jvm: Any = getattr(session, "_jvm", None)
         self._warehouse = warehouse
-        # What S3's client found only fills what a user's own settings leave open.
+        # Values that our S3 client found by itself must not override the user's Spark settings.
         self._options = warehouse.options if store_of(warehouse.uri).kind == "s3" else warehouse.told_options
         self._elsewhere = elsewhere
         self._prepared: set[Store] = set()
         self._readable: set[Store] = set()
 
     def address(self, address: str) -> str:
-        """The same file, as Hadoop calls it."""
+        """The address of the file for Hadoop."""
         return hadoop_address(address, self._options)
 
     def require_readable(self, address: str) -> None:
-        """Open the file as Spark would, unless its store was read before. Raises `StoreUnread`."""
+        """Open the file like Spark, unless its store was read before. Raises `StoreUnread`."""
         store = store_of(address)
         if store in self._readable:
             return
         if option := not_taken(store, self._options):
-            # It would be read as somebody else.
+            # Spark would read it with another identity.
             raise StoreUnread(f"Spark's client for {store.scheme} takes no {option}", lasts=True)
         if store not in self._prepared:
             self._prepare(store)
@@ -95,7 +95,7 @@ class HadoopStores:
             java = innermost(error.java_exception)
             kind, said = str(java.getClass().getName()), str(java.getMessage())
             if kind == _NO_FILE:
-                # The store answers. Whoever reads the file is told.
+                # The store answers. The reader of the file will get the error.
                 return
             if why := missing_class(store, kind, said, self._hadoop):
                 raise StoreUnread(why, lasts=True) from error
@@ -107,17 +107,17 @@ class HadoopStores:
         except Py4JJavaError as error:
             if store.kind != "hdfs" or not lacks_ticket(str(error.java_exception)):
                 raise
-            # Java asked who it is when Spark started: there may be a ticket by now.
+            # Java looked for a ticket when Spark started: by now there may be one.
             log_in_again(self._session, self._jvm)
             _first_byte(path, conf)
 
     @property
     def _hadoop(self) -> str:
-        """The version of Hadoop that Spark brings."""
+        """The version of Hadoop in Spark."""
         return str(self._jvm.org.apache.hadoop.util.VersionInfo.getVersion())
 
     def _prepare(self, store: Store) -> None:
-        """Tell Hadoop how to reach it. Secrets go to Java's memory, and into no setting that Spark shows."""
+        """Configure Hadoop for a store. Secrets go to Java's memory, not to settings that Spark shows."""
         settings = hadoop_settings(store, self._options, self._identity(store))
         keep_secrets("", settings.given, settings.found)
         context: Any = self._session.sparkContext
@@ -132,7 +132,7 @@ class HadoopStores:
 
 
 def chosen(store: Store, settings: HadoopSettings, is_set: Callable[[str], bool]) -> dict[str, str]:
-    """The settings to make. A user's own for this bucket stand; those for all give way to catalog options."""
+    """The settings to make. The user's settings for this bucket win over catalog options, others do not."""
     made = {name: value for name, value in settings.given.items() if not is_set(name)}
     names_who = any(is_set(f"fs.s3a.{name}") or is_set(bucket_setting(store, name)) for name in WHO)
     for name, value in settings.found.items():
@@ -144,7 +144,7 @@ def chosen(store: Store, settings: HadoopSettings, is_set: Callable[[str], bool]
 
 
 def _is_set(conf: Any, name: str) -> bool:
-    """Whether a user, or the environment, gave the setting to Spark or to Hadoop."""
+    """Whether the user or the environment set it for Spark or Hadoop, so that it is not a default."""
     sources = conf.getPropertySources(name)
     return sources is not None and not any(mark in str(sources[0]) for mark in _DEFAULTS)
 
@@ -164,6 +164,6 @@ def innermost(error: Any) -> Any:
 
 
 def _jar(java_class: Any) -> str:
-    """The name of the jar that a class is of; empty for none."""
+    """The name of the jar that contains a class; empty for none."""
     source = java_class.getProtectionDomain().getCodeSource()
     return "" if source is None else str(source.getLocation().getPath()).rpartition("/")[2]

@@ -1,4 +1,4 @@
-"""Where a file lies, as Hadoop writes it."""
+"""Addresses of files and stores in Hadoop's form."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from core.storage.clouds.azure_account import account_of
 
-# Other words for a store, and the one that its Hadoop client answers to.
+# Alternative schemes, each with the one that Hadoop's client accepts.
 _SAME = {"gcs": "gs", "az": "abfs"}
-# By scheme, the kind of store: the name of its jars and of its settings.
+# By scheme, the kind of store, which names its jars and settings.
 _KINDS = {
     **{"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gcs", "gcs": "gcs", "oss": "oss"},
     **{"abfs": "abfs", "abfss": "abfs", "az": "abfs", "hdfs": "hdfs", "viewfs": "hdfs", "file": "file"},
@@ -24,7 +24,7 @@ class Store(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """`s3`, `gcs`, `oss`, `abfs`, `hdfs`, `file`; any other scheme as it is."""
+        """`s3`, `gcs`, `oss`, `abfs`, `hdfs`, `file`; any other scheme unchanged."""
         return _KINDS.get(self.scheme, self.scheme)
 
     def __str__(self) -> str:
@@ -40,9 +40,9 @@ def store_of(address: str) -> Store:
 
 
 def hadoop_address(address: str, options: Mapping[str, str]) -> str:
-    """The same file for Hadoop, which wants a scheme always, and for Azure the account in the host."""
+    """The address for Hadoop, which always needs a scheme, and for Azure the account in the host."""
     if address.startswith("/"):
-        # Without a scheme it would be of whatever file system is Hadoop's default.
+        # Without a scheme Hadoop would use its default file system.
         return f"file:{address}"
     store = store_of(address)
     if store.kind == "file":

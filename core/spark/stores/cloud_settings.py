@@ -1,7 +1,7 @@
-"""Catalog options of Google, Azure and Alibaba as Hadoop's settings.
+"""Translate catalog options for Google, Azure and Alibaba to Hadoop's settings.
 
-What the metadata's client found for itself is among the options. Google's and Alibaba's clients in Java have
-settings for all buckets, Azure's for an account.
+The options include values that the metadata's client found by itself. Google's and Alibaba's Java clients
+have settings for all buckets, Azure's for each account.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from core.storage.clouds.alibaba_options import OPTIONS as ALIBABA
 Settings = dict[str, str]
 _GOOGLE_CLIENT = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"
 _OSS_CLIENT = "org.apache.hadoop.fs.aliyun.oss.AliyunOSSFileSystem"
-# What the type means to the line 2.2 of the connector, which does not know it.
+# The equivalent of the type UNAUTHENTICATED for versions 2.2 of the connector, which do not know it.
 _GOOGLE_UNSIGNED = {"fs.gs.auth.service.account.enable": "false", "fs.gs.auth.null.enable": "true"}
-# A store that is gone is given up in seconds; the clients' own patience is many minutes.
+# Give up an unreachable store within seconds; the clients' defaults are many minutes.
 _GOOGLE_PATIENCE = {
     "fs.gs.http.connect-timeout": "5000",
     "fs.gs.http.read-timeout": "20000",
@@ -30,12 +30,12 @@ _AZURE_PATIENCE = {
     "fs.azure.http.connection.timeout": "5000",
 }
 _OSS_PATIENCE = {"fs.oss.attempts.maximum": "3", "fs.oss.connection.establish.timeout": "5000"}
-# Hadoop asks for the kind of account by a protocol that emulators do not speak.
+# Hadoop would query the kind of account by a protocol that emulators do not support.
 _BLOBS = {azure_account.IS_HIERARCHICAL: "false", azure_account.PROTOCOL: "BLOB"}
 
 
 def of_google(options: Mapping[str, str]) -> tuple[Settings, Settings]:
-    """Given and found, as `HadoopSettings` has them."""
+    """The fields `given` and `found` of `HadoopSettings`."""
     given = {
         name: options[name] for name in (google_options.ENDPOINT, google_options.KEYFILE) if name in options
     }
@@ -51,7 +51,7 @@ def of_google(options: Mapping[str, str]) -> tuple[Settings, Settings]:
 
 
 def of_azure(store: Store, options: Mapping[str, str]) -> tuple[Settings, Settings]:
-    """Given and found. Hadoop wants the whole host behind the account's name."""
+    """The fields `given` and `found`. Hadoop's names end with the account's name and full host."""
     account = azure_account.account_of(str(store), options)
     given: Settings = {}
     for name, value in account.options.items():
@@ -66,7 +66,7 @@ def of_azure(store: Store, options: Mapping[str, str]) -> tuple[Settings, Settin
 
 
 def of_alibaba(options: Mapping[str, str]) -> tuple[Settings, Settings]:
-    """Hadoop has them under Paimon's own names, which are taken in any case."""
+    """The fields `given` and `found`. Hadoop uses Paimon's names; their case is ignored."""
     known = {name.lower(): name for name in ALIBABA}
     given = {known[name.lower()]: value for name, value in options.items() if name.lower() in known}
     return given, {**_OSS_PATIENCE, "fs.oss.impl": _OSS_CLIENT}

@@ -1,4 +1,4 @@
-"""What a store's client in Java says, as a sentence for a person and what to do."""
+"""Turn errors of a store's Java client into a sentence for a person, and a hint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.spark.stores.addresses import Store, store_of
 from core.spark.stores.tickets import NO_TICKET
 from core.storage.remote_errors import hint_for
 
-# What the words of a client mean; the first that fit, so what says more comes first.
+# The meanings of a client's words. The first match counts, so specific patterns come first.
 _MEANINGS = {
     r"ExpiredToken|RequestExpired|[Tt]oken (?:has|is) expired|TokenRefreshRequired|EXPIRED_TOKEN": (
         "the session token has expired",
@@ -30,7 +30,7 @@ _MEANINGS = {
         "Spark found no credentials",
         "credential",
     ),
-    # An answer without a body has no word for it, as when only the size of a file was asked for.
+    # The answer to a HEAD request, such as for the size of a file, has no body and no error code.
     r"Bad Request.*Status Code: 400|HTTP 400": (
         "the store refuses the request, as it does a token that has expired",
         "ExpiredToken",
@@ -51,14 +51,14 @@ _MEANINGS = {
     r"|Unable to execute HTTP request|[Cc]onnect to .* failed|ApiCallTimeout|Call From .* failed|EOFException"
     r"|failed to respond|Status Code: 5\d\d": ("the store does not answer", "connect"),
 }
-# What Arrow's client says: the bucket, and the error by a name of its own.
+# An error of Arrow's client: the bucket, and Arrow's name for the error.
 _OF_ARROW = re.compile(r"bucket '(?P<bucket>[^']+)'.*?AWS Error (?P<said>.*)", re.DOTALL)
 _ADDRESS = re.compile(r"\b(?:s3[an]?|gs|oss|abfss?|hdfs)://[^\s,'\"\]]+")
 _LONGEST = 200
 
 
 def told(store: Store, text: str) -> tuple[str, str]:
-    """A sentence and a hint; where the words are not known they are in the sentence."""
+    """A sentence and a hint; an unknown error is quoted in the sentence."""
     for words, (message, reason) in _MEANINGS.items():
         if re.search(words, text):
             return f"Spark can't read {store}: {message}", hint_for(str(store), reason)
@@ -67,7 +67,7 @@ def told(store: Store, text: str) -> tuple[str, str]:
 
 
 def told_of_arrow(text: str) -> tuple[str, str] | None:
-    """What Arrow's client of S3 says, as `told` does; None for other words."""
+    """Like `told`, for an error of Arrow's S3 client; None for other errors."""
     error = _OF_ARROW.search(text)
     for words, (message, reason) in _MEANINGS.items() if error else ():
         assert error is not None
@@ -78,7 +78,7 @@ def told_of_arrow(text: str) -> tuple[str, str] | None:
 
 
 def told_of_read(text: str) -> tuple[str, str] | None:
-    """What a reading that failed says, with all its causes; None where it is no store's fault."""
+    """Like `told`, for a failed read with all its causes; None if no store caused it."""
     address = _ADDRESS.search(text)
     if address is None or not any(re.search(words, text) for words in _MEANINGS):
         return None

@@ -1,11 +1,11 @@
-"""Who the client of the metadata is on S3, so that Spark reads as the same."""
+"""The identity of the metadata's S3 client, so that Spark reads with the same."""
 
 from __future__ import annotations
 
 from core.spark.stores.settings import Identity
 from core.storage.files import Files
 
-# What Java's own search for credentials finds as well, on the same machine.
+# Sources of credentials that Java's own search also finds on the same machine.
 _FOUND_BY_JAVA = frozenset(
     {
         *("env", "shared-credentials-file", "config-file", "custom-process"),
@@ -16,10 +16,10 @@ _PARTS = ("key", "secret", "token")
 
 
 def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
-    """What the client of `files` found for itself. `elsewhere`: Spark reads on other machines as well.
+    """The values that the client of `files` found by itself. `elsewhere`: Spark also reads on other machines.
 
-    Credentials are told only where Java would not find them by itself. Nothing is asked of a store. Raises
-    `Unavailable` where they can't be had.
+    Credentials are included only if Java would not find them by itself. Makes no request to the store. Raises
+    `Unavailable` if there are none.
     """
     from core.storage.s3.s3_files import S3Files
 

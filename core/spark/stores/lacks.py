@@ -1,4 +1,4 @@
-"""What Spark lacks for a store, in one sentence with the line that adds it."""
+"""Describe what Spark lacks for a store, in one sentence with the command that adds it."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Collection
 from core.spark.stores.addresses import Store
 from core.spark.stores.jars.lists import jar_sets
 
-# What becomes of queries then.
+# The consequence for queries.
 SLOWLY = "so tables are read through Python"
 _VERSION = re.compile(r"-(\d+\.\d+[^-/]*)\.jar$")
-# Clients that must be of the very version of Hadoop itself.
+# Clients that must have exactly the version of Hadoop.
 _OF_HADOOP = re.compile(r"hadoop-(?:aws|aliyun|azure)-")
 _MISSING = ("NoClassDefFoundError", "ClassNotFoundException", "NoSuchMethodError", "NoSuchFieldError")
-# The trap that most fall into: a jar that hadoop-aws needs and that SDK users seldom have.
+# The most common case: a jar that hadoop-aws needs and that SDK users seldom have.
 _TRANSFER = "software/amazon/awssdk/transfer"
 
 
 def no_client(store: Store, said: str, hadoop: str) -> str:
-    """There is no class for the store."""
+    """The sentence for a missing client class of a store."""
     return f"Spark has no client for {store.scheme}: {how_to_add(store, hadoop) or said}"
 
 
 def of_other_hadoop(store: Store, jar: str, hadoop: str) -> str:
-    """The jar of the client is of another Hadoop than Spark's; empty if it is not."""
+    """The sentence for a client's jar of another version of Hadoop than Spark's; empty if it fits."""
     version = _VERSION.search(jar)
     if not _OF_HADOOP.match(jar) or version is None or version[1] == hadoop:
         return ""
@@ -34,7 +34,7 @@ def of_other_hadoop(store: Store, jar: str, hadoop: str) -> str:
 
 
 def missing_class(store: Store, kind: str, said: str, hadoop: str) -> str:
-    """A jar is missing beside the client, or is of another version; empty for other errors."""
+    """The sentence for a jar that the client needs and that is missing or wrong; empty for other errors."""
     if not kind.endswith(_MISSING):
         return ""
     name = said.replace(".", "/")
@@ -43,7 +43,7 @@ def missing_class(store: Store, kind: str, said: str, hadoop: str) -> str:
 
 
 def incomplete(store: Store, files: Collection[str], hadoop: str) -> str:
-    """The client is among these jars without one that it needs; empty for none missing."""
+    """The sentence if these jars have the client, but lack one that it needs; empty if none is missing."""
     is_whole = any(name.startswith(("s3-transfer-manager-", "bundle-")) for name in files)
     if store.kind != "s3" or is_whole:
         return ""
@@ -51,7 +51,7 @@ def incomplete(store: Store, files: Collection[str], hadoop: str) -> str:
 
 
 def how_to_add(store: Store, hadoop: str) -> str:
-    """The exact line; empty where none is known."""
+    """The exact command; empty if none is known."""
     jars = jar_sets().get(store.kind)
     if jars is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a start of Spark needs for the warehouse's store: settings, Hadoop's own files, jars."""
+"""Prepare a start of Spark for the warehouse's store: settings, Hadoop's configuration, jars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.spark.stores.named import named_files, named_packages
 from core.spark.stores.settings import hadoop_settings
 from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 
-# Spark's own list of what it shows to nobody lacks Azure's keys.
+# Spark's own pattern of secrets does not match Azure's keys.
 _SECRETS = "(?i)secret|password|passphrase|token|access[.]?key|account[.]?key|credential"
 _JARS = "spark.jars"
 _KERBEROS = {PRINCIPAL: "spark.kerberos.principal", KEYTAB: "spark.kerberos.keytab"}
@@ -33,12 +33,12 @@ class Prepared(NamedTuple):
 def prepared(
     settings: Mapping[str, str], warehouse: str, options: Mapping[str, str], hadoop: str
 ) -> Prepared:
-    """`settings` are those of the start so far, which win; `hadoop` is the version that Spark brings."""
+    """`settings` are those of the start so far, which win; `hadoop` is the version in Spark."""
     more = {"spark.redaction.regex": _SECRETS}
     environment = {}
     store = store_of(warehouse)
     if store.kind == "hdfs":
-        # Java asks who it is before anybody could tell it more.
+        # Java determines its identity at the start, so these settings can't come later.
         given = hadoop_settings(store, options).given
         more |= {f"spark.hadoop.{name}": value for name, value in given.items()}
         more |= {name: options[option] for option, name in _KERBEROS.items() if option in options}
@@ -58,12 +58,12 @@ def prepared(
 
 
 def _goes_elsewhere(master: str) -> bool:
-    """Whether tasks run in other processes, which get jars by Spark's setting."""
+    """Whether tasks run in other processes, which get jars through a setting of Spark."""
     return not (master == "local" or master.startswith("local["))
 
 
 def _is_named(jars: JarSet, settings: Mapping[str, str]) -> bool:
-    """Whether the user brings the client himself, of whatever version."""
+    """Whether the user's settings name the client, in any version."""
     client = jars.jars[0].parts[1]
     return any(name.startswith(f"{client}-") for name in (*named_files(settings), *named_packages(settings)))
 
@@ -72,6 +72,6 @@ def _fetched(jars: JarSet) -> list[Path]:
     try:
         return fetched(jars)
     except Unavailable as error:
-        # Tables are read all the same, through Python; EXPLAIN and doctor say why.
+        # Tables are still read, through Python; EXPLAIN and `doctor` tell the reason.
         print(redacted(f"paimark: {error.message}. {error.hint}"), file=sys.stderr)
         return []

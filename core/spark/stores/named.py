@@ -1,4 +1,4 @@
-"""The jars that a user gives to Spark himself, by its settings."""
+"""The jars that the user's Spark settings name."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def named_files(settings: Mapping[str, str]) -> list[str]:
 
 
 def named_packages(settings: Mapping[str, str]) -> list[str]:
-    """The names of jars given as packages, without those that they bring along."""
+    """The names of jars given as packages, without their dependencies."""
     packages = [each.strip().split(":") for each in settings.get(_PACKAGES, "").split(",")]
     return ["-".join(each[1:3]) + ".jar" for each in packages if len(each) >= 3]
 
 
 def _path(written: str) -> str:
-    """A pattern of paths; Java's own for all jars of a directory is an asterisk."""
+    """A glob pattern of paths; in a class path `/*` stands for all jars of a directory."""
     path = "/" + written.removeprefix("file:").lstrip("/") if written.startswith("file:") else written
     return f"{path}.jar" if path.endswith("/*") else path

@@ -1,6 +1,6 @@
-"""From Paimon's catalog options to the settings of Hadoop's clients, a table for each kind of store.
+"""Translate Paimon's catalog options to settings of Hadoop's clients, with a table for each kind of store.
 
-Where Hadoop has settings by bucket they go by bucket, so that one Spark may read several stores.
+They are settings of one bucket if Hadoop supports that, so that one Spark can read several stores.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from core.spark.stores.cloud_settings import of_alibaba, of_azure, of_google
 from core.storage.clouds.google_options import TOKEN as GOOGLE_TOKEN
 from core.storage.known_options import S3_CREDENTIALS, s3_name
 
-# The client of S3 reads under all names of the scheme.
+# The client of S3 is used for all its schemes.
 S3_CLIENT = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 _S3A = "org.apache.hadoop.fs.s3a"
 _S3_CHAIN = "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
-# Hadoop's names, after `fs.s3a.bucket.<bucket>.`, by Paimon's with whatever prefix.
+# Hadoop's names, after `fs.s3a.bucket.<bucket>.`, by Paimon's without a prefix.
 _S3 = {
     "endpoint": "endpoint",
     "endpoint-region": "endpoint.region",
@@ -29,7 +29,7 @@ _S3 = {
     "connection-timeout": "connection.timeout",
 }
 _S3_KEYS = {"key": "access.key", "secret": "secret.key", "token": "session.token"}
-# A store that is gone is given up in seconds; Hadoop's own patience is many minutes.
+# Give up an unreachable store within seconds; Hadoop's default is many minutes.
 _S3_PATIENCE = {
     "attempts.maximum": "3",
     "connection.establish.timeout": "15s",
@@ -37,19 +37,19 @@ _S3_PATIENCE = {
     "retry.throttle.limit": "4",
     "retry.throttle.interval": "500ms",
 }
-# Requests are signed for some region; a store of one's own seldom has a name for it.
+# A signature needs some region; a self-hosted store seldom has one.
 _SOME_REGION = "us-east-1"
 _S3_PROVIDER = "aws.credentials.provider"
-# Settings that say who reads.
+# Settings that define the identity.
 WHO = (*_S3_KEYS.values(), _S3_PROVIDER)
 _HADOOPS_OWN = ("dfs.", "fs.", "hadoop.", "ipc.", "io.")
 _HDFS_PREFIX = "hdfs.config."
 
 
 class Identity(NamedTuple):
-    """What the client of S3 finds for itself, beside the catalog options; empty where it finds nothing.
+    """Values that the S3 client finds by itself, beside the catalog options; empty if it finds none.
 
-    `key`, `secret` and `token` are set where Spark can't find them in the same place.
+    `key`, `secret` and `token` are set if Spark can't find them in the same place.
     """
 
     endpoint: str = ""
@@ -65,7 +65,7 @@ _NOBODY = Identity()
 
 @dataclass(frozen=True, slots=True)
 class HadoopSettings:
-    """`given` follow from catalog options; `found` only fill what the user's Spark settings leave open.
+    """`given` follow from catalog options; `found` are used only if the user's Spark settings lack them.
 
     Both may hold secrets.
     """
@@ -75,9 +75,9 @@ class HadoopSettings:
 
 
 def hadoop_settings(store: Store, options: Mapping[str, str], identity: Identity = _NOBODY) -> HadoopSettings:
-    """The settings by which Hadoop reads the store as the same identity as the rest of the program.
+    """The settings by which Hadoop reads the store with the same identity as the rest of the program.
 
-    `options` hold what the metadata's client found for itself, but for S3, where `identity` has that.
+    `options` include values that the metadata's client found by itself; for S3 `identity` has those.
     """
     match store.kind:
         case "s3":
@@ -94,7 +94,7 @@ def hadoop_settings(store: Store, options: Mapping[str, str], identity: Identity
 
 
 def not_taken(store: Store, options: Mapping[str, str]) -> str:
-    """An option that says who reads, and that Hadoop's client has no setting for; empty for none."""
+    """An option for the identity that Hadoop's client does not support; empty for none."""
     return GOOGLE_TOKEN if store.kind == "gcs" and GOOGLE_TOKEN in options else ""
 
 
@@ -105,7 +105,7 @@ def _of_s3(store: Store, options: Mapping[str, str], identity: Identity) -> Hado
     found = {**_S3_PATIENCE, **({"endpoint": identity.endpoint} if identity.endpoint else {})}
     endpoint = given.get("endpoint", identity.endpoint)
     if endpoint:
-        # As the client of the metadata has it: a store of one's own seldom answers at bucket.host.
+        # As in the metadata's client: a self-hosted store seldom answers at bucket.host.
         found["path.style.access"] = "true"
     if region := identity.region or (_SOME_REGION if endpoint else ""):
         found["endpoint.region"] = region
@@ -135,7 +135,7 @@ def bucket_setting(store: Store, name: str) -> str:
 
 
 def _keys(values: Mapping[str, str]) -> dict[str, str]:
-    """Access key, secret key and session token under Hadoop's names, those that are given."""
+    """Access key, secret key and session token by Hadoop's names, as far as they are given."""
     return {
         _S3_KEYS[part]: values[name]
         for part, names in S3_CREDENTIALS.items()
@@ -150,7 +150,7 @@ def _provider(keys: Mapping[str, str]) -> str:
 
 
 def _of_hdfs(options: Mapping[str, str]) -> dict[str, str]:
-    """As `core.storage.hadoop.hdfs_client` takes them: Hadoop's own names, and those with a prefix."""
+    """Options with Hadoop's names, and those with a prefix, as in `core.storage.hadoop.hdfs_client`."""
     own = {name: value for name, value in options.items() if name.startswith(_HADOOPS_OWN)}
     prefixed = {
         name.removeprefix(_HDFS_PREFIX): value

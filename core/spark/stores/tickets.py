@@ -1,4 +1,4 @@
-"""Kerberos in Java, as far as it is not what the libraries of `kinit` make of the same environment."""
+"""Kerberos in Java, as far as it differs from the libraries of `kinit` in the same environment."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What Hadoop's client says to a NameNode that takes tickets alone.
+# Errors of Hadoop's client if a NameNode requires a ticket.
 NO_TICKET = r"GSSException|GSS initiate failed|annot authenticate via|Kerberos tgt|LoginException"
 _KEYTAB = "spark.kerberos.keytab"
 _REALMS = "-Djava.security.krb5.conf="
 
 
 def realm_option(options: Sequence[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The option that names krb5.conf where the environment does, as Java looks in /etc alone.
+    """The option that names krb5.conf if the environment does, because Java only looks in /etc.
 
-    None where one is among the `options`. Of several files Java takes one: the first that is there.
+    Empty if `options` already have one. Java accepts one file only: the first that exists.
     """
     named = [path for path in environment.get("KRB5_CONFIG", "").split(os.pathsep) if os.path.isfile(path)]
     if not named or any(option.startswith(_REALMS) for option in options):
@@ -32,6 +32,6 @@ def lacks_ticket(text: str) -> bool:
 
 
 def log_in_again(session: SparkSession, jvm: Any) -> None:
-    """As whom the ticket cache names now. With a keytab Hadoop does so itself."""
+    """Log in with the present ticket of the cache. With a keytab Hadoop does that itself."""
     if not session.sparkContext.getConf().get(_KEYTAB):
         jvm.org.apache.hadoop.security.UserGroupInformation.loginUserFromSubject(None)

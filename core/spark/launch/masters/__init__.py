@@ -1,4 +1,4 @@
-"""The masters of clusters: whether they are there, before Spark tries for minutes.
+"""Check that the master of a cluster is reachable, before Spark tries for minutes.
 
 Begin with `masters`.
 """

@@ -1,4 +1,4 @@
-"""Whether anybody listens at a port."""
+"""Check that a process listens at a port."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _CONNECT_SECONDS = 5.0
 
 
 def refusal_of(*places: str) -> str:
-    """Why nobody answers at any of the places, `host:port` each; empty where somebody does."""
+    """The reason why none of the places, `host:port` each, accepts connections; empty if one does."""
     refused = ""
     for each in places:
         host, _, port = each.rpartition(":")

@@ -1,4 +1,4 @@
-"""Whether a master is there at all: asked before Spark asks for minutes.
+"""Check that a master is reachable, before Spark tries for minutes.
 
 Begin with `require_master`.
 """
@@ -16,7 +16,7 @@ from core.spark.launch.masters.listening import refusal_of
 from core.spark.launch.masters.yarn import require_yarn
 
 KUBERNETES = "k8s://"
-# As Spark tells them apart.
+# The patterns by which Spark distinguishes masters.
 _MASTERS = [
     re.compile(each)
     for each in (
@@ -25,9 +25,9 @@ _MASTERS = [
         r"yarn|(?:spark|k8s)://.*",
     )
 ]
-# Through one of these Spark's client goes to the API server.
+# Spark's client connects to the API server through one of these proxies.
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
-# What a ResourceManager calls what it was given, and a queue that it does not have.
+# A ResourceManager's names for an application, and for an unknown queue.
 _APPLICATION = re.compile(r"\bapplication_\d+_\d+\b")
 _NO_QUEUE = re.compile(r"unknown queue: (\S+)")
 _PLACE = re.compile(r".+:\d+")
@@ -35,7 +35,7 @@ _WITH_PORT = re.compile(r":[^\]]*$")
 
 
 def require_known(master: str) -> None:
-    """Raises `Unavailable` for what no Spark takes for a master."""
+    """Raises `Unavailable` for a master that Spark does not know."""
     if not any(each.fullmatch(master) for each in _MASTERS):
         raise Unavailable(
             f"{master} is no master of Spark",
@@ -44,7 +44,7 @@ def require_known(master: str) -> None:
 
 
 def require_master(master: str, settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """Raises `Unavailable` for a master that Spark would try for minutes, or fail on with a stack of Java."""
+    """Raises `Unavailable` for a master that Spark would try for minutes, or fail on with a Java stack."""
     if master == "yarn":
         require_yarn(settings, environment)
     if master.startswith(KUBERNETES) and not any(name.upper() in _PROXIES for name in environment):
@@ -67,7 +67,7 @@ def require_master(master: str, settings: Mapping[str, str], environment: Mappin
 
 
 def no_start(master: str, said: str) -> Unavailable:
-    """Why Spark did not start there, by what Java said."""
+    """The error for a failed start of Spark, made from Java's message."""
     message = said.splitlines()[0]
     hint = "" if master.startswith("local") else "The workers' logs say more."
     if master == "yarn":
@@ -87,7 +87,7 @@ def no_start(master: str, said: str) -> Unavailable:
 
 
 def require_listening(master: str, *places: str) -> None:
-    """Raises `Unavailable` when nobody listens at any of the places, `host:port` each, of this master."""
+    """Raises `Unavailable` if none of the places of this master, `host:port` each, accepts connections."""
     if refused := refusal_of(*places):
         what = "Kubernetes" if master.startswith(KUBERNETES) else "Spark"
         raise Unavailable(
@@ -96,9 +96,9 @@ def require_listening(master: str, *places: str) -> None:
 
 
 def _api_server(master: str) -> str:
-    """`host:port` of Kubernetes' master, which Spark asks by HTTPS where no scheme is named."""
+    """`host:port` of a Kubernetes master. Without a scheme Spark uses HTTPS."""
     address = master.removeprefix(KUBERNETES)
     asked = urlsplit(address if "://" in address else f"https://{address}")
     place = asked.netloc.rpartition("@")[2]
-    # Colons stand in an address of IPv6 as well, which is in brackets.
+    # An IPv6 address, which is in brackets, contains colons as well.
     return place if _WITH_PORT.search(place) else f"{place}:{80 if asked.scheme == 'http' else 443}"

@@ -1,7 +1,6 @@
-"""YARN's ResourceManager, by Hadoop's files and Spark's settings.
+"""Find YARN's ResourceManager by Hadoop's files and Spark's settings, and check that it answers.
 
-Spark itself looks for one that is not there for a quarter of an hour, and where no file names it on this
-machine.
+Spark itself would try for a quarter of an hour to reach it, and would try this machine if no file names it.
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from core.storage.hadoop.site_files import site_settings
 
 _DIRECTORIES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _CORE, _FILE = "core-site.xml", "yarn-site.xml"
-# Through it alone the machines are reached.
+# With this proxy the machines can't be reached directly.
 _SOCKS = "hadoop.socks.server"
 _OF_SPARK = "spark.hadoop."
 _MANAGER = "yarn.resourcemanager."
 _PORT = "8032"
-# Hadoop's own way to name a setting in another's value.
+# Hadoop's syntax for a reference to another setting in a value.
 _NAMED = re.compile(r"\$\{([^}]+)\}")
 
 
 def require_yarn(settings: Mapping[str, str], environment: Mapping[str, str]) -> None:
-    """`settings` are Spark's. Raises `Unavailable` where no ResourceManager is named, or answers."""
+    """Raises `Unavailable` if no ResourceManager is named, or none answers. `settings` are Spark's."""
     given = {name: environment[name] for name in _DIRECTORIES if environment.get(name)}
     if not given:
         raise Unavailable(
@@ -38,7 +37,7 @@ def require_yarn(settings: Mapping[str, str], environment: Mapping[str, str]) ->
         for name, value in settings.items()
         if name.startswith(_OF_SPARK + _MANAGER)
     }
-    # Java takes the first that it finds on its class path.
+    # Java reads the first file that it finds on its class path.
     directories = [each for value in given.values() for each in value.split(os.pathsep)]
     named = [each for each in directories if os.path.isfile(os.path.join(each, _FILE))][:1]
     if not told and not named:
@@ -57,7 +56,7 @@ def require_yarn(settings: Mapping[str, str], environment: Mapping[str, str]) ->
 
 
 def managers(settings: Mapping[str, str]) -> list[str]:
-    """`host:port` of each ResourceManager; empty where a setting is in another's value that is not known."""
+    """`host:port` of each ResourceManager; empty if one is unknown, or refers to an unknown setting."""
     ids = [""]
     if settings.get(f"{_MANAGER}ha.enabled", "").lower() == "true":
         ids = [f".{each.strip()}" for each in settings.get(f"{_MANAGER}ha.rm-ids", "").split(",")]

@@ -1,5 +1,5 @@
-"""Jars that Spark's wheel lacks: which they are, where they are kept, how they are fetched.
+"""Jars that Spark's wheel lacks: their lists, their directory, and how to fetch them.
 
-Begin with `lists`: it reads a file of `checksums/` for each set. `kept` has those that are
-on this machine, `fetching` brings them.
+Begin with `lists`: it reads a file of `checksums/` for each set. `kept` finds those on this machine,
+`fetching` fetches them.
 """

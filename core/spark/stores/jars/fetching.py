@@ -1,7 +1,7 @@
-"""Bring a set of jars to this machine, by Maven where there is one, else by the Ivy that Spark brings.
+"""Fetch a set of jars, by Maven if it is installed, else by the Ivy that Spark contains.
 
-Both go where they are configured to go: repositories are of their settings, and none is named here. What
-comes is taken only where each jar has the checksum of the list.
+Both use the repositories of their own configuration; none is named here. The jars are kept only if each has
+the checksum of the list.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.errors import Unavailable
 from core.spark.stores.jars.kept import directory_of, fetched, require_right
 from core.spark.stores.jars.lists import JarSet
 
-# Spark's settings for its own resolver, which ours obeys.
+# Spark's settings for its own resolver; we obey them, too.
 IVY_SETTINGS, REPOSITORIES = "spark.jars.ivySettings", "spark.jars.repositories"
 _LONGEST = 300
 _SAYS_WHY = re.compile(r"\[ERROR\]|#\S+;\S+: |Exception: ")
@@ -29,7 +29,7 @@ _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId><
 
 
 class OwnSpark(Protocol):
-    """The Spark that the jars are for, as `core.spark.launch.home` finds it."""
+    """The Spark that the jars are for, found by `core.spark.launch.home`."""
 
     @property
     def hadoop(self) -> str: ...
@@ -39,10 +39,10 @@ class OwnSpark(Protocol):
 
 
 def fetch(jars: JarSet, spark: OwnSpark, settings: Mapping[str, str], find_java: Callable[[], Path]) -> Path:
-    """The directory with the jars of the set; those that are there already are not fetched again.
+    """Fetch the jars of a set unless they are complete; return their directory.
 
-    `settings` are Spark's, of the user; `find_java` is asked where there is no Maven. Raises `Unavailable`
-    where they can't be had or kept, or one is another than the list says: nothing is kept then.
+    `settings` are the user's for Spark; `find_java` is called if there is no Maven. Raises `Unavailable` if
+    the jars can't be fetched or stored, or if a checksum differs: then nothing is kept.
     """
     require_fitting(jars, spark)
     directory = directory_of(jars)
@@ -81,7 +81,7 @@ def _fetch(
 
 
 def require_fitting(jars: JarSet, spark: OwnSpark) -> None:
-    """Raises `Unavailable` for jars of another Hadoop, or another Spark, than this one's."""
+    """Raises `Unavailable` for jars of another Hadoop than this Spark's."""
     theirs = spark.hadoop
     if theirs != jars.version:
         artifact = ":".join(jars.jars[0].parts[:2])
@@ -143,7 +143,7 @@ def _classified(artifact: str, classifier: str) -> str:
 
 
 def _ivy_settings(repositories: Sequence[str]) -> str:
-    """The user's repositories first, as Spark has it, then Ivy's own default."""
+    """The user's repositories first, as in Spark, then Ivy's default."""
     named = "".join(
         f'<ibiblio name="repository-{number}" m2compatible="true" root={quoteattr(root.strip())}/>'
         for number, root in enumerate(repositories)

@@ -1,4 +1,4 @@
-"""The jars on this machine: below the cache home, checked by their checksums each time they are used."""
+"""The jars on this machine, in the cache directory. Their checksums are checked at each use."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from core.spark.stores.jars.lists import Jar, JarSet
 
 
 def directory_of(jars: JarSet) -> Path:
-    """Where the set is kept, whether or not it is there."""
+    """The directory of a set, which may not exist."""
     return cache_directory() / "jars" / f"{jars.name}-hadoop-{jars.version}"
 
 
 def fetched(jars: JarSet) -> list[Path]:
-    """The jars of the set, checked; empty where it was not fetched. Raises `Unavailable` naming a bad one."""
+    """The checked jars of a set; empty if it was not fetched. Raises `Unavailable`, which names a bad one."""
     directory = directory_of(jars)
     if not directory.is_dir():
         return []
@@ -28,7 +28,7 @@ def fetched(jars: JarSet) -> list[Path]:
 
 
 def require_ours(directory: Path) -> None:
-    """Raises `Unavailable` for a directory that others can write to: they could give us classes to run."""
+    """Raises `Unavailable` for a directory that others can write to: they could make us run their classes."""
     status = directory.stat()
     if status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise Unavailable(
@@ -38,7 +38,7 @@ def require_ours(directory: Path) -> None:
 
 
 def require_right(path: Path, jar: Jar, hint: str) -> None:
-    """Raises `Unavailable` for a jar that is not there, or not the one that the list means."""
+    """Raises `Unavailable` for a jar that is missing, or has another checksum than in the list."""
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()

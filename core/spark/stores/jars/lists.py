@@ -1,4 +1,4 @@
-"""Sets of jars, called like the kinds of stores: `s3`, `gcs`. A set fits one version of Hadoop."""
+"""The sets of jars, named like the kinds of stores: `s3`, `gcs`. A set fits one version of Hadoop."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _HEAD = re.compile(r"# for Hadoop (\S+): (.+)")
 
 
 class Jar(NamedTuple):
-    """`place` is `group:artifact:version` or `group:artifact:version:classifier`, as repositories have it.
+    """`place` is `group:artifact:version` or `group:artifact:version:classifier`, as in repositories.
 
-    `sha256` is of the jar, in hex.
+    `sha256` is the checksum of the jar, in hex.
     """
 
     place: str
@@ -26,13 +26,13 @@ class Jar(NamedTuple):
 
     @property
     def parts(self) -> tuple[str, str, str, str]:
-        """Group, artifact, version and classifier, empty for none."""
+        """Group, artifact, version and classifier; the latter is empty for none."""
         group, artifact, version, classifier = f"{self.place}:".split(":")[:4]
         return group, artifact, version, classifier
 
 
 class JarSet(NamedTuple):
-    """`version` is that of the Hadoop whose classes these jars fit. The client of the store comes first."""
+    """`version` is the version of Hadoop that these jars fit. The first jar is the client of the store."""
 
     name: str
     version: str
@@ -47,7 +47,7 @@ class JarSet(NamedTuple):
 
 @cache
 def jar_sets() -> dict[str, JarSet]:
-    """All that are known, by name."""
+    """All sets, by name."""
     found = (each for each in (resources(__package__) / "checksums").iterdir() if each.name.endswith(".txt"))
     sets = [_read(each.name.removesuffix(".txt"), each.read_text(encoding="utf-8")) for each in found]
     return {each.name: each for each in sorted(sets)}
