@@ -1,8 +1,8 @@
-"""pypaimon's side of a streaming read: which rows a micro-batch holds, planned and read.
+"""Plan and read the rows of a micro-batch, by pypaimon.
 
-What a commit adds is in its delta, and where the table has a changelog producer in its changelog. Commits of
-the kinds OVERWRITE and COMPACT are passed over, as in Paimon: rows are rewritten there, not changed. Without
-`read.changelog` the rows of a table with keys are upserts: of each key the newest in the batch.
+The changes of a commit are in its delta, or in its changelog if the table has a changelog producer. Commits
+of the kinds OVERWRITE and COMPACT are skipped, as in Paimon: they rewrite rows, and do not change them.
+Without `read.changelog` the rows of a table with keys are upserts: the newest row of each key in the batch.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from core.table.records import Snapshot, TableSchema
 
 KIND_COLUMN = "_row_kind"
 _UPDATE_BEFORE, _DELETE = "-U", "-D"
-# Rows as they are; upserts among which a delete may hide; changes, each with its kind.
+# Plain rows; upserts, which may hide a delete; changes, each with its kind.
 RowForm = Literal["plain", "upserts", "changes"]
-# Engines whose row is made of several: what one commit adds is a part of it.
+# Merge engines that make a row from several: a commit adds only a part of it.
 _MERGED_FROM_PARTS = ("partial-update", "aggregation", "first-row")
 
 
 class MicroBatch:
-    """The rows of a micro-batch: of `whole`, where it begins with one, and of the commits after it.
+    """The rows of a micro-batch: the whole state at `whole`, if there is one, and the commits after it.
 
-    Of a table without keys the files `without` are left out of the whole.
+    For a table without keys the whole state is read without the files `without`.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class MicroBatch:
         self._later = [each for each in later if self._counts(each)]
 
     def splits(self) -> tuple[list[Any], RowForm]:
-        """What is to be read, in the same order whenever that is asked for, and what its rows are."""
+        """The splits to read, always in the same order, and the form of their rows."""
         if not self._schema.primary_keys:
             added = (split for each in self._later for split in self._added(each))
             return [*self._whole_splits(), *added], "plain"
@@ -70,7 +70,7 @@ class MicroBatch:
             self._require_whole_rows()
         if not self._has_changelog and not self._with_kinds:
             self._require_upserts()
-            # Writers in Python do not count the deletes in a file.
+            # Python writers do not record the number of deletes in a file.
             uncounted = self._whole is None and "rowkind.field" in self._schema.options
             return self._merged(), "upserts" if uncounted else "plain"
         changed = (split for each in self._later for split in self._in_order(self._added(each)))
@@ -93,11 +93,11 @@ class MicroBatch:
         return [split for split in newer if split is not None]
 
     def _added(self, snapshot: Snapshot) -> list[Any]:
-        """The splits of what one commit added."""
+        """The splits of the files that a commit added."""
         return self._scanned([(snapshot, False)], snapshot, is_streaming=True)
 
     def _merged(self) -> list[Any]:
-        """Splits in which every key comes once."""
+        """Splits in which each key has one row."""
         parts = [(each, False) for each in self._later]
         if self._whole is not None:
             parts.insert(0, (self._whole, True))
@@ -108,7 +108,7 @@ class MicroBatch:
     def _scanned(
         self, parts: Sequence[tuple[Snapshot, bool]], state: Snapshot, *, is_streaming: bool
     ) -> list[Any]:
-        """`state` is the snapshot whose deletion vectors hold."""
+        """`state` is the snapshot whose deletion vectors apply."""
         table = open_table(self._scan)
         scanner: FileScanner
 
@@ -125,7 +125,7 @@ class MicroBatch:
                     metas += lists.read_delta(snapshot)
             return metas, _paimons(state)
 
-        # An overwrite's delta also says what it took out, which a streaming scan refuses to see.
+        # An overwrite's delta also has removed files, which a streaming scan refuses.
         takes_out = state.commit_kind == "OVERWRITE"
         scanner = FileScanner(table, manifests, is_streaming=is_streaming and not takes_out)
         splits: list[Any] = scanner.scan().splits()
@@ -133,13 +133,13 @@ class MicroBatch:
         return splits
 
     def _in_order(self, splits: list[Any]) -> list[Any]:
-        """The files of each as they were written."""
+        """Put the files of each split in the order in which they were written."""
         for split in splits:
             split.files.sort(key=lambda file: file.min_sequence_number)
         return splits
 
     def _require_whole_rows(self) -> None:
-        """Raises `Refused` where a row that a commit adds is no state of its key, whatever its kind."""
+        """Raises `Refused` if a row that a commit adds is not the full row of its key."""
         name, engine = self._scan.name, merge_engine(self._schema.options)
         if engine in _MERGED_FROM_PARTS:
             raise Refused(
@@ -148,7 +148,7 @@ class MicroBatch:
             )
 
     def _require_upserts(self) -> None:
-        """Raises `Refused` where commits delete."""
+        """Raises `Refused` if commits delete rows."""
         if self._whole is None:
             for snapshot in self._later:
                 if self._deletes(snapshot):
@@ -165,7 +165,7 @@ class MicroBatch:
 
 
 def tasks(splits: Sequence[Any], rows: RowForm) -> list[list[Any]]:
-    """The splits that one task each reads, in this order: changes of a bucket follow each other."""
+    """The splits for each task, in reading order: one task reads all changes of a bucket."""
     if rows != "changes":
         return grouped(splits)
     buckets: dict[tuple[object, ...], list[Any]] = {}
@@ -175,14 +175,14 @@ def tasks(splits: Sequence[Any], rows: RowForm) -> list[list[Any]]:
 
 
 def in_pieces(scan: Scan) -> Scan:
-    """The same table, whose splits are as small as can be read alone: see `core.spark.streaming.limits`."""
+    """The same scan with the smallest splits that can be read alone: see `core.spark.streaming.limits`."""
     schema = scan.table_schema
     options = schema.options | {"source.split.target-size": "1 b", "source.split.open-file-cost": "1 b"}
     return replace(scan, schema=replace(schema, options=options).to_json().decode())
 
 
 def require_streamable(scan: Scan, *, begins_whole: bool) -> None:
-    """Raises `Refused` for a table whose changes can't be told from its commits."""
+    """Raises `Refused` for a table whose changes can't be derived from its commits."""
     schema = scan.table_schema
     name = scan.name
     if is_on(schema.options, "data-evolution.enabled"):
@@ -203,7 +203,7 @@ def require_streamable(scan: Scan, *, begins_whole: bool) -> None:
 
 
 def tells_changes_later(schema: TableSchema) -> bool:
-    """Whether rows are in the table before a snapshot says how they changed."""
+    """Whether rows are in the table before the changelog of a later snapshot has their changes."""
     return changelog_producer(schema) in ("lookup", "full-compaction")
 
 
@@ -212,7 +212,7 @@ def changelog_producer(schema: TableSchema) -> str:
 
 
 def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) -> Iterator[pa.RecordBatch]:
-    """The rows of a task, with `_row_kind` where it was asked for; else a delete raises `Refused`."""
+    """The rows of a task. Without `with_kinds`, which adds `_row_kind`, a delete raises `Refused`."""
     if rows == "changes":
         for batch in _changes(scan, splits, None):
             yield batch if with_kinds else _upserts(batch, scan)
@@ -229,7 +229,7 @@ def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) ->
 
 
 def _changes(scan: Scan, splits: list[Any], column: str | None) -> Iterator[pa.RecordBatch]:
-    """The changes in the files, row by row, with their kinds; one column or all."""
+    """The changes in the files, row by row, with their kinds; one column, or all if it is None."""
     count_all_rows()
     convert_as_stock()
     table = open_table(scan)
@@ -259,7 +259,7 @@ def _inserts(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _at(scan: Scan, snapshot: Snapshot) -> Scan:
-    """All that there is at a snapshot."""
+    """A scan of the whole state at a snapshot."""
     return replace(scan, snapshot=snapshot.to_json().decode(), columns=None, limit=None, filters=True)
 
 

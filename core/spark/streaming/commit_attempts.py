@@ -1,11 +1,11 @@
-"""Whether a streaming query's batch is in the table: what makes a batch that is written again count once.
+"""Find out whether a streaming query's batch is committed, so that a repeated batch is committed only once.
 
-A snapshot says whose commit and which batch it is, until it expires. So each attempt at a commit has a file
-of its own, `branch/STREAM-<query>.<batch>.<uuid>`, which no engine's clean-up touches: made right before the
-snapshot's file is created, marked as landed right after, and gone when a later batch has landed. Killed
-between the two, the snapshot itself tells; and when that has expired meanwhile, a data file of the attempt
-does. Files that a commit named are deleted only with the last snapshot that names them: so one that is there,
-and in no state that is left, was never named.
+A snapshot names its query and batch, but it expires. So each attempt to commit has a file of its own,
+`branch/STREAM-<query>.<batch>.<uuid>`, which no engine's clean-up touches: it is created right before the
+snapshot's file, marked as landed right after, and deleted when a later batch has landed. If the process is
+killed between the first two, the snapshot itself tells; and if that has expired, a data file of the attempt.
+The files of a commit are deleted only with the last snapshot that names them. So if the file exists, and no
+remaining state names it, it was never committed.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from core.table.lineage.main_branch import all_roots
 from core.table.manifests.files import data_manifests, live_facts
 from core.table.records import Record, Snapshot
 
-# No orphan cleaning takes a file that is younger, unless it is told to.
+# By default no orphan cleaning deletes a younger file.
 _DAY_MS = 86_400_000
-# A query that has no attempt on file has never committed, or somebody took the file away.
+# The snapshots to search if a query has no attempt file: it never committed, or somebody deleted the file.
 _LOOK_BACK = 1000
 
 
 class Attempt(Record, frozen=True, kw_only=True):
-    """A batch of a query as snapshot `snapshot` of `branch` (None: the table directory), told by `uuid`.
+    """An attempt to commit a batch of a query as snapshot `snapshot` of `branch` (None: the table directory).
 
-    `file` is a data file of it, relative to the warehouse. `time` is epoch milliseconds. `planned` tells the
-    batch from another of its number: it is made of what Spark wrote down before it ran it, None where that
-    can't be read.
+    `uuid` identifies the snapshot. `file` is a data file of it, relative to the warehouse. `time` is epoch
+    milliseconds. `planned` distinguishes the batch from another with its number: a hash of the offsets that
+    Spark writes before it runs the batch; None if they can't be read.
     """
 
     newest: ClassVar[int | None] = 1
@@ -66,18 +66,18 @@ def attempts(files: Files, table: TablePath, query: str) -> list[Attempt]:
 
 
 def begin(files: Files, table: TablePath, attempt: Attempt) -> None:
-    """Before the snapshot's file is created. Raises `Corrupt` when there is one of this uuid."""
+    """Create the attempt's file, before the snapshot's. Raises `Corrupt` if it exists."""
     if not files.create(attempt.path(table), attempt.to_json()):
         raise Corrupt(f"{attempt.path(table)} is there already")
 
 
 def failed(files: Files, table: TablePath, attempt: Attempt) -> None:
-    """Another commit has taken the snapshot's id."""
+    """Delete the attempt's file: another commit took the snapshot's id."""
     files.delete(attempt.path(table))
 
 
 def landed(files: Files, table: TablePath, attempt: Attempt) -> None:
-    """The snapshot's file is created: what was tried for this batch and those before it is past."""
+    """Mark an attempt as landed, after the snapshot's file; delete other attempts up to this batch."""
     files.replace(attempt.path(table), msgspec.structs.replace(attempt, landed=True).to_json())
     for other in attempts(files, table, attempt.query):
         if other.batch <= attempt.batch and other.uuid != attempt.uuid:
@@ -85,9 +85,9 @@ def landed(files: Files, table: TablePath, attempt: Attempt) -> None:
 
 
 def require_kept(files: Files, table: TablePath, query: str, batch: int) -> None:
-    """Look again at the newest batch before this one. Raises `Overwritten` where another has its place.
+    """Check that the last landed batch before this one is not lost. Raises `Overwritten` if it is.
 
-    Spark has told the source that it is done: nobody writes it again.
+    Spark has told the source that it is done, so nobody would write it again.
     """
     done = [each for each in attempts(files, table, query) if each.landed and each.batch < batch]
     if not done:
@@ -99,7 +99,7 @@ def require_kept(files: Files, table: TablePath, query: str, batch: int) -> None
         return
     newest = Lineage(files, root).latest_id()
     if data is None and (newest is None or newest >= last.snapshot):
-        # It has expired, or its branch is gone.
+        # The snapshot has expired, or its branch was deleted.
         return
     if data is None or not _is_named_since(files, root, last):
         raise Overwritten(
@@ -111,13 +111,13 @@ def require_kept(files: Files, table: TablePath, query: str, batch: int) -> None
 
 
 def has_landed(files: Files, table: TablePath, query: str, batch: int, planned: str | None) -> bool:
-    """Whether the batch is committed. Raises `Refused` where nothing tells, or another has its number."""
+    """Whether the batch is committed. Raises `Refused` if that is unknown, or if another has its number."""
     known = attempts(files, table, query)
     if not known:
         return any(_has_commit(files, root, query, batch) for root in all_roots(files, table))
     newest = max(each.batch for each in known)
     if newest > batch:
-        # Spark goes on to the next batch when one has landed: only its last one comes again.
+        # Spark begins a batch only after the one before has landed, so it repeats only the last one.
         raise _put_back(table, batch, f"comes after its batch {newest}")
     for each in known:
         if each.batch == batch and (each.landed or _is_there(files, table, each)):
@@ -136,7 +136,7 @@ def _put_back(table: TablePath, batch: int, what: str) -> Refused:
 
 
 def _is_there(files: Files, table: TablePath, attempt: Attempt) -> bool:
-    """Of an attempt that nobody marked."""
+    """Whether the snapshot of an attempt that is not marked as landed was committed."""
     expired: list[Root] = []
     tried = table.root(attempt.branch)
     for root in all_roots(files, table):
@@ -148,7 +148,7 @@ def _is_there(files: Files, table: TablePath, attempt: Attempt) -> bool:
         elif mark_of(lineage.snapshot(attempt.snapshot)) == attempt.uuid:
             return True
         elif root == tried and _is_named_since(files, root, attempt):
-            # It was overwritten, when another had built on it.
+            # It was overwritten after another commit had built on it.
             return True
     return bool(expired) and _was_named(files, table, attempt, expired)
 
@@ -161,7 +161,7 @@ def _has_commit(files: Files, root: Root, query: str, batch: int) -> bool:
 
 
 def _was_named(files: Files, table: TablePath, attempt: Attempt, roots: list[Root]) -> bool:
-    """Of an attempt whose snapshot, or another of that id, has expired."""
+    """Whether an attempt landed whose snapshot, or another with that id, has expired."""
     if any(_is_named_since(files, root, attempt) for root in roots):
         return True
     if files.exists(attempt.file):
@@ -176,7 +176,7 @@ def _was_named(files: Files, table: TablePath, attempt: Attempt, roots: list[Roo
 
 
 def _is_named_since(files: Files, root: Root, attempt: Attempt) -> bool:
-    """Whether a state of the root that came after the attempt has it, or a data file of it."""
+    """Whether a state of the root since the attempt is its snapshot, or has its data file."""
     name = attempt.file.rpartition("/")[2]
     for snapshot in states_since(Lineage(files, root), attempt.snapshot):
         if mark_of(snapshot) == attempt.uuid:

@@ -1,4 +1,4 @@
-"""pypaimon's side of a streaming write: one commit a batch, and never a second one."""
+"""Commit a batch of a streaming write by pypaimon, exactly once."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def commit_batch(
     by_task: Sequence[tuple[WriteTarget, Sequence[Any]]],
     offsets: bytes = b"",
 ) -> None:
-    """Commit what the tasks wrote as this batch of the query `target.commit_user`, unless it landed before.
+    """Commit the tasks' files as this batch of the query `target.commit_user`, unless it landed before.
 
-    `target` is where main, or the branch, is now; each task says where it was when the task wrote. `offsets`
-    is what Spark wrote down before it ran the batch, empty where that is not known: its watermark is the
-    snapshot's unless the one before has a later one. Raises `Refused` when what they wrote does not fit any
-    more: it is deleted then.
+    `target` is the present root of main, or of the branch; each task has the target that it wrote for.
+    `offsets` is the content of Spark's file about the batch, empty if unknown: its watermark becomes the
+    snapshot's, unless the one before has a later one. Raises `Refused` if the files do not fit any more; then
+    they are deleted.
     """
     files = open_files(target.warehouse, target.options)
     written = [messages for _, messages in by_task]
@@ -49,7 +49,7 @@ def commit_batch(
         return
     table = target.root.table
     commit_attempts.require_kept(files, table, target.commit_user, batch)
-    # In this order: what lands after the first look is found by the commit itself.
+    # In this order: the commit itself finds a batch that lands after this read of the latest id.
     known = Lineage(files, target.root).latest_id() or 0
     planned = hashlib.sha256(offsets).hexdigest() if offsets else None
     try:
@@ -70,7 +70,7 @@ def commit_batch(
     )
     create = _Recorded(files, target, attempt, watermark_in(offsets))
     commit = _BatchCommit(files, target, batch, known, create)
-    # Where each task took the buckets' indexes from, at the earliest.
+    # The earliest snapshot from which a task read the buckets' indexes.
     commit.known = min(wrote.known for wrote, _ in by_task)
     with deleted_unless_committed(commit, target, written):
         for wrote, task in by_task:
@@ -92,9 +92,9 @@ class _BatchCommit(Commit):
         self._lineage = Lineage(files, target.root)
 
     def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
-        """Another process of this query, thought dead, may have been faster.
+        """Look for a commit of this batch by another process of this query that was thought dead.
 
-        A commit that lands after this look takes the id that this one is for.
+        A commit that lands after this check takes the id of this one, which then fails.
         """
         newest = latest_snapshot.id if latest_snapshot else 0
         for snapshot_id in range(self._seen + 1, newest + 1):
@@ -106,7 +106,7 @@ class _BatchCommit(Commit):
 
 
 class _Recorded(CreateSnapshot):
-    """Creates the snapshot's file, and says before and after in the attempt's own."""
+    """Creates the snapshot's file, and records that in the attempt's file before and after."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class _Recorded(CreateSnapshot):
         self._watermark = watermark
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
-        # pypaimon takes over the one before.
+        # pypaimon copies the watermark of the snapshot before.
         if self._watermark is not None and self._watermark > (snapshot.watermark or 0):
             snapshot.watermark = self._watermark
         made = Snapshot.from_json(JSON.to_json(snapshot).encode(), "the new snapshot")
@@ -128,7 +128,7 @@ class _Recorded(CreateSnapshot):
         commit_attempts.begin(self._files, self._root.table, attempt)
         if not super().commit(base_snapshot_uuid, snapshot, statistics):
             if isinstance(self.refused, Overwritten):
-                # The next attempt of the batch looks for its files in later snapshots.
+                # Keep the attempt: the next one of the batch searches for its files in later snapshots.
                 return False
             commit_attempts.failed(self._files, self._root.table, attempt)
             return False
@@ -137,11 +137,11 @@ class _Recorded(CreateSnapshot):
 
 
 def _require_fitting(files: Files, target: WriteTarget, wrote: WriteTarget) -> None:
-    """Raises `Refused` for files that can't be committed to the root that is the target now."""
+    """Raises `Refused` for files that can't be committed to the present root of the target."""
     name, hint = target.name, "Nothing was committed: start the query again."
     now, then = target.table_schema, wrote.table_schema
     if wrote.root != target.root and (now.primary_keys or not _knows(files, target, then)):
-        # Rows of a key are told apart by numbers that go on from those of the root they were written for.
+        # The rows' sequence numbers, which order the rows of a key, continue those of the old root.
         raise Refused(f"Another branch of {name} became main while a batch was written", hint)
     if (now.partition_keys, now.primary_keys) != (then.partition_keys, then.primary_keys) or any(
         now.options.get(option) != then.options.get(option) for option in _LAYOUT_OPTIONS
@@ -153,7 +153,7 @@ def _require_fitting(files: Files, target: WriteTarget, wrote: WriteTarget) -> N
 
 
 def _knows(files: Files, target: WriteTarget, schema: TableSchema) -> bool:
-    """Whether the root has the columns under the number that the files are stamped with."""
+    """Whether the root's schema with the id in the files has the same columns."""
     try:
         return Lineage(files, target.root).schema(schema.id).fields == schema.fields
     except NotFound:
@@ -161,7 +161,7 @@ def _knows(files: Files, target: WriteTarget, schema: TableSchema) -> bool:
 
 
 def _require_one_task_a_partition(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
-    """Buckets are given out by an index of each partition, which has one writer. Raises `Refused`."""
+    """Raises `Refused` if two tasks wrote to a partition: the index of its buckets has one writer."""
     if overlap({tuple(message.partition) for message in messages} for messages in by_task):
         raise Refused(
             f"Two tasks wrote to one partition of {target.name}, whose buckets are given out by one",
@@ -170,7 +170,7 @@ def _require_one_task_a_partition(target: WriteTarget, by_task: Sequence[Sequenc
 
 
 def _relative(files: Files, messages: Sequence[Any]) -> str:
-    """A data file of the batch, relative to the warehouse."""
+    """The path of a data file of the batch, relative to the warehouse."""
     path = next(str(file.file_path) for message in messages for file in message.new_files)
     _, _, below = path.partition(files.uri.rstrip("/") + "/")
     return below or path
@@ -181,7 +181,7 @@ class _BatchMetadata(msgspec.Struct, rename="camel"):
 
 
 def watermark_in(offsets: bytes) -> int | None:
-    """The event-time watermark in what Spark writes down before it runs a batch; None without one."""
+    """The event-time watermark in the file that Spark writes before it runs a batch; None without one."""
     _, metadata, *_ = [*offsets.splitlines(), b"", b""]
     try:
         known = msgspec.json.decode(metadata, type=_BatchMetadata)

@@ -1,9 +1,10 @@
-"""A stream's place kept in the table, as Paimon's consumers are: `consumer-id`.
+"""Keep a stream's position in the table as a consumer of Paimon: `consumer-id`.
 
-`<root>/consumer/consumer-<id>` names the next snapshot that is needed, which no expiry passes, and beside it
-the exact place. Spark's checkpoint is what counts: the file follows it, once Spark says that a batch is
-committed. A query without a checkpoint goes on from the file. While a stream reads the whole state that it
-began with, the file is `consumer-<id>.full`: whoever knows of `nextSnapshot` alone must not go on there.
+`<root>/consumer/consumer-<id>` names the next snapshot that is needed, which expiry keeps with all later
+ones, and the exact position. Spark's checkpoint is authoritative: the file follows it, once Spark says that a
+batch is committed. A query without a checkpoint continues from the file. While a stream reads the whole state
+that it began with, the file is `consumer-<id>.full`, because readers that only know `nextSnapshot` must not
+continue there.
 """
 
 from __future__ import annotations
@@ -24,21 +25,20 @@ from core.travel.states import States
 
 ID, MODE, IGNORES = "consumer-id", "consumer.mode", "consumer.ignore-progress"
 _OURS, _WHOLE = "paimark-", ".full"
-# Stock engines drop a consumer whose file has not been written for consumer.expiration-time.
+# Stock engines delete a consumer whose file has not been written for consumer.expiration-time.
 _RENEWED_S = 60.0
 
 
 class StreamConsumer(Consumer, frozen=True, kw_only=True):
-    """With the exact place, which Paimon's readers pass over."""
+    """A consumer with the exact position, which Paimon's readers ignore."""
 
     place: StreamPosition | None = msgspec.field(default=None, name="paimarkPlace")
 
 
 def consumer_id(options: Mapping[str, str]) -> str | None:
-    """None where none is asked for.
+    """The consumer id in the options, or None.
 
-    Raises `UsageError` for a name that can't be one and for options that mean nothing, `Refused` in read-only
-    mode.
+    Raises `UsageError` for an invalid name and for options without effect, `Refused` in read-only mode.
     """
     name = options.get(ID)
     if name is None:
@@ -59,19 +59,19 @@ def consumer_id(options: Mapping[str, str]) -> str | None:
 
 
 class KeptPlace:
-    """The file of one stream. Without an id there is none, and nothing is done."""
+    """The consumer's file of one stream. Without an id there is no file, and methods do nothing."""
 
     def __init__(self, name: str | None) -> None:
         self._name = name
         self._root: Root | None = None
         self._place: StreamPosition | None = None
-        # The file and what was written to it last.
+        # The file, and the content that was written last.
         self._path, self._data = "", b""
-        # On this process' own clock.
+        # By the monotonic clock of this process.
         self._written = 0.0
 
     def place(self, files: Files, root: Root) -> StreamPosition | None:
-        """Where a stream of this id goes on; None where there is none. Raises `Corrupt`."""
+        """The position from which a stream of this id continues, or None. Raises `Corrupt`."""
         if self._name is None:
             return None
         for name in (self._name, self._name + _WHOLE):
@@ -81,10 +81,10 @@ class KeptPlace:
         return None
 
     def hold(self, files: Files, root: Root, place: StreamPosition, *, is_new: bool) -> None:
-        """A run stands there: what comes next is kept from now on. Later calls say that it is still there.
+        """Register the position of a run, which keeps the next snapshots. Later calls renew the file.
 
-        Where the stream is not new the file may be a batch behind, until Spark says that it is committed. It
-        is ahead where an older checkpoint was put back. Raises `Refused` as `advance` does.
+        If the stream is not new, the file may be a batch behind, until Spark says that this is committed; or
+        ahead, if an older checkpoint was restored. Raises `Refused` like `advance`.
         """
         if self._name is None:
             return
@@ -95,7 +95,7 @@ class KeptPlace:
             self._write(files, self._root, self._place)
 
     def advance(self, files: Files, root: Root, place: StreamPosition) -> None:
-        """Spark has committed everything up to the place. Raises `Refused` where another query moved it."""
+        """Move to a position up to which Spark has committed. Raises `Refused` if another query moved it."""
         if self._name is not None:
             self._write(files, root, place)
 
@@ -113,7 +113,7 @@ class KeptPlace:
         self._root, self._place, self._written = root, place, monotonic()
 
     def _require_unmoved(self, files: Files) -> None:
-        """What another query writes would let snapshots expire that this one needs. Raises `Refused`."""
+        """Raises `Refused` if another query wrote the file: snapshots that this one needs could expire."""
         data = read_if_there(files, self._path) if self._path else None
         if data is None or data == self._data:
             return
@@ -126,14 +126,14 @@ class KeptPlace:
 
 
 def _needed(place: StreamPosition) -> int:
-    """The first snapshot that has to stay."""
+    """The first snapshot that a stream at this position needs."""
     return place.snapshot + (not place.is_inside)
 
 
 def _place_in(files: Files, root: Root, consumer: StreamConsumer) -> StreamPosition:
-    """The exact place where the file tells it, else before the snapshot that comes next.
+    """The exact position if the file has it, else the one before the next snapshot.
 
-    Other engines write that alone, and take the place away or leave it as it was.
+    Other engines write only the next snapshot, and remove the position or leave it unchanged.
     """
     place = consumer.place
     if place is not None and _needed(place) == consumer.next_snapshot:

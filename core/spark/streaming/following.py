@@ -1,4 +1,4 @@
-"""From where a stream stands to what it reads next, on the lineage it has read so far or not at all."""
+"""Find what a stream reads next from its position. It never continues on another lineage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.travel.states import State, States
 
 
 class Expired(NotFound):
-    """Snapshots that a stream has to read next are gone, these among them."""
+    """Snapshots that a stream has to read next have expired, at least the `missing` ones."""
 
     def __init__(self, message: str, hint: str, missing: list[int]) -> None:
         super().__init__(message, hint)
@@ -32,10 +32,10 @@ def next_end(
     up_to_gap: bool = False,
     until: int | None = None,
 ) -> Offset | None:
-    """The end of the next micro-batch; None when there is nothing new, up to snapshot `until` where given.
+    """The end of the next micro-batch, at snapshot `until` at the latest; None if there is nothing new.
 
-    Raises `Expired` when what comes next has expired: with `up_to_gap` only when nothing is left before that,
-    else also before the whole state is read. Raises `Refused` when ids were given again.
+    Raises `Expired` if the next snapshot has expired: with `up_to_gap` only if nothing is left before it,
+    else also before the whole state is read. Raises `Refused` if ids were used again.
     """
     _require_same_commit(files, root, position)
     lineage = Lineage(files, root)
@@ -44,10 +44,10 @@ def next_end(
     if newest < position.snapshot:
         raise _went_back(root, position, f"snapshot {newest}, an earlier one" if newest else "none")
     if newest > position.snapshot and not (up_to_gap and position.is_full):
-        # Said before the whole state is read, where a stream begins with one.
+        # Check before the whole state is read, if a stream begins with it.
         changes(files, root, position.snapshot, position.snapshot + 1)
     if position.pieces:
-        # What is left of this one is a batch of its own.
+        # The rest of this snapshot is a batch of its own.
         return Offset(position.branch, position.snapshot, position.uuid)
     steps = newest - position.snapshot if most is None else most - position.is_full
     end = min(newest, position.snapshot + steps)
@@ -62,9 +62,9 @@ def next_end(
 
 
 def changes(files: Files, root: Root, after: int, last: int) -> list[Snapshot]:
-    """The snapshots behind `after` up to `last`; of one that expired, what a savepoint or tag kept.
+    """The snapshots after `after` up to `last`; an expired one is read from a savepoint or tag.
 
-    Raises `Expired` naming those that are gone.
+    Raises `Expired`, which names those that are gone.
     """
     by_id = _readable(files, root, after, last)
     if missing := [each for each in range(after + 1, last + 1) if each not in by_id]:
@@ -73,7 +73,7 @@ def changes(files: Files, root: Root, after: int, last: int) -> list[Snapshot]:
 
 
 def _before_gap(lineage: Lineage, after: int, last: int) -> int:
-    """The last snapshot behind `after`, up to `last`, before one that is gone."""
+    """The last snapshot after `after`, up to `last`, before the first one that is gone."""
     earliest = lineage.earliest_id()
     if earliest is None or earliest <= after + 1:
         return last
@@ -97,7 +97,7 @@ def _readable(files: Files, root: Root, after: int, last: int) -> dict[int, Snap
 
 
 def whole_state(files: Files, root: Root, position: StreamPosition) -> Snapshot:
-    """The snapshot that a place is at, from its file or from what kept it. Raises `NotFound`."""
+    """The snapshot of a position, from its file or from a tag that keeps it. Raises `NotFound`."""
     snapshot = held(files, root, position)
     if snapshot is None:
         raise NotFound(
@@ -108,9 +108,9 @@ def whole_state(files: Files, root: Root, position: StreamPosition) -> Snapshot:
 
 
 def in_new_main(files: Files, main: Root, position: StreamPosition) -> StreamPosition:
-    """Where a stream of another root that was main goes on in the new main: behind what both share.
+    """The position in the new main of a stream that read another root, the old main: at their fork.
 
-    Raises `Refused` when nothing tells where they part.
+    Raises `Refused` if the fork is unknown.
     """
     if position.snapshot == 0:
         return StreamPosition(main.branch, 0, "", position.is_full)
@@ -149,7 +149,7 @@ def _root_said(root: Root) -> str:
 
 
 def _require_same_commit(files: Files, root: Root, position: StreamPosition) -> None:
-    """The snapshot of this id is the one meant, as far as anything tells."""
+    """Raises `Refused` if the snapshot with this id is known to be another commit."""
     if not position.uuid:
         return
     states = States(files, root)
@@ -158,7 +158,7 @@ def _require_same_commit(files: Files, root: Root, position: StreamPosition) -> 
         if mark_of(live.snapshot) != position.uuid:
             raise _went_back(root, position, f"another commit ({mark_of(live.snapshot)})")
     elif position.is_full:
-        # A savepoint of a history that was taken back has no changes after it.
+        # After a savepoint of a lineage that was rolled back there are no changes to read.
         kept = states.that_saved(position.snapshot).same
         if position.uuid not in [mark_of(state.snapshot) for state in kept]:
             raise _went_back(root, position, "another commit")
@@ -191,7 +191,7 @@ def _expired(states: States, after: int, missing: list[int]) -> Expired:
 
 
 def held(files: Files, root: Root, position: StreamPosition) -> Snapshot | None:
-    """The very commit, while a snapshot file or a tag of this root has it."""
+    """The commit of a position, if a snapshot file or a tag of this root still has it."""
     states = States(files, root)
     live = states.snapshot(position.snapshot)
     held: list[State] = [live] if live is not None else []

@@ -1,10 +1,10 @@
-"""Over snapshots that expired before a stream read them: `scan.gap` = `earliest`.
+"""Continue a stream after snapshots that expired before it read them: `scan.gap` = `earliest`.
 
-The stream goes on with the earliest snapshot that is left, and reads as much of what was lost as that one
-tells. Of a table with keys that is the whole state, as upserts. Of one without keys it is the rows in files
-that came after the state up to which the stream has read, where a savepoint or tag keeps that and all its
-files are there still; else what that snapshot and later ones add, and no more. What is missing then is said:
-in the log, and in the offset that the query's progress shows.
+The stream continues with the earliest snapshot that is left, and reads as much of the lost changes as that
+one has. For a table with keys it reads the whole state, as upserts. For a table without keys it reads the
+rows in files that were added since the last state that it read, if a savepoint or tag keeps that state and
+all its files are still in the table; else only the changes from the earliest snapshot on. The log, and the
+offset in the query's progress, tell what is missing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from core.table.records import Snapshot
 
 
 def said(gap: Gap, name: str) -> str:
-    """In one sentence; `name` is the table's."""
+    """Describe a gap in one sentence; `name` is the table's."""
     one = gap.first == gap.last
     ids = f"Snapshot {gap.first}" if one else f"Snapshots {gap.first} to {gap.last}"
     begin = f"{ids} of {name} expired before this stream read {'it' if one else 'them'}"
@@ -41,7 +41,7 @@ def said(gap: Gap, name: str) -> str:
 
 
 def over_gap(files: Files, scan: Scan, position: StreamPosition, gone: Expired) -> tuple[StreamPosition, Gap]:
-    """Where a stream goes on. Raises `gone` where nothing later is left."""
+    """The position after a gap, and the gap. Raises `gone` if nothing later is left."""
     from core.spark.streaming.changes import tells_changes_later
 
     root, schema = scan.root, scan.table_schema
@@ -60,9 +60,9 @@ def over_gap(files: Files, scan: Scan, position: StreamPosition, gone: Expired) 
 
 
 def _all_kept_in(files: Files, root: Root, position: StreamPosition, later: Snapshot) -> Snapshot | None:
-    """The state at a position, where it can be read and each of its files is in the later one, too.
+    """The state at a position, if it can be read and all its files are in the later state, too; else None.
 
-    Then every row in the others came later: a file that was compacted away is in neither.
+    Then every row in the other files was added later: a compacted file would be missing in the later one.
     """
     if position.pieces or (known := held(files, root, position)) is None:
         return None
@@ -70,9 +70,9 @@ def _all_kept_in(files: Files, root: Root, position: StreamPosition, later: Snap
 
 
 def files_before(files: Files, root: Root, position: StreamPosition) -> frozenset[str]:
-    """The data files that a place's whole state is to be read without.
+    """The data files to leave out when the whole state at a position is read.
 
-    Raises `NotFound` where the state that has them is gone.
+    Raises `NotFound` if the state that has them is gone.
     """
     if not position.since:
         return frozenset()
@@ -81,6 +81,6 @@ def files_before(files: Files, root: Root, position: StreamPosition) -> frozense
 
 
 def file_names(files: Files, root: Root, snapshot: Snapshot) -> frozenset[str]:
-    """Of the data files of its whole state."""
+    """The names of the data files in the whole state of a snapshot."""
     facts = live_facts(files, root.table, data_manifests(files, root.table, snapshot))
     return frozenset(each.name for each in facts)

@@ -1,8 +1,8 @@
-"""How much a micro-batch takes in: Paimon's options `read.stream.*`, and where a batch ends by them.
+"""Limit the size of micro-batches by Paimon's options `read.stream.*`, and find their ends.
 
-A limit counts pieces: of a table without keys a file, of one with keys the files of a bucket whose keys
-overlap, as they are read together. One piece is always taken, however big it is. A piece is never cut, so
-that the rows of a key are merged whatever the limits are.
+A batch is made of pieces: for a table without keys a piece is a file, for one with keys the files of a bucket
+with overlapping keys, which are read together. A batch always takes at least one piece, however big it is. A
+piece is never split, so that the rows of a key are always merged.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ MOST_FILES, MOST_BYTES, MOST_ROWS = (
 )
 LEAST_ROWS, LONGEST_WAIT = "read.stream.minRowsPerTrigger", "read.stream.maxTriggerDelayMs"
 NAMES = (MOST_FILES, MOST_BYTES, MOST_ROWS, LEAST_ROWS, LONGEST_WAIT)
-# pypaimon's splits of one batch of one snapshot, in an order that never changes.
+# The pieces of a snapshot, as splits of pypaimon, always in the same order.
 Pieces = Callable[[Snapshot], Sequence[Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Of data files; rows as the files hold them, before those of one key are merged."""
+    """The size of data files; `rows` counts the rows in files, before those of one key are merged."""
 
     files: int = 0
     size_bytes: int = 0
@@ -41,7 +41,7 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """None is no limit. With `least_rows` a batch waits for so many, `wait_ms` after the last at most."""
+    """None is no limit. A batch waits for `least_rows` rows, but at most `wait_ms` after the one before."""
 
     files: int | None = None
     size_bytes: int | None = None
@@ -62,7 +62,7 @@ class Limits:
 
 
 def read_limits(options: Mapping[str, str]) -> Limits:
-    """Raises `UsageError` for what is no number from 1 on, and for what does not fit together."""
+    """Raises `UsageError` for values that are not numbers from 1 on, and for contradictions."""
     files, size_bytes, rows, least, wait = (_number(options, name) for name in NAMES)
     if (least is None) != (wait is None):
         raise UsageError(
@@ -88,9 +88,9 @@ def size_of(pieces: Iterable[Any]) -> Size:
 
 
 def cut_whole(position: StreamPosition, pieces: Sequence[Any], limits: Limits) -> Offset:
-    """The end of a batch of what is left of one snapshot: of its whole state, or of what it changed.
+    """The end of a batch with the rest of one snapshot: of its whole state, or of its changes.
 
-    Raises `Corrupt` where the pieces are not those that the position counted.
+    Raises `Corrupt` if the pieces are not those that the position counted.
     """
     require_same_pieces(position, pieces)
     taken, _ = _fitting(pieces[position.pieces :], limits, Size())
@@ -100,9 +100,9 @@ def cut_whole(position: StreamPosition, pieces: Sequence[Any], limits: Limits) -
 def cut_changes(
     position: StreamPosition, later: Iterable[Snapshot], pieces_of: Pieces, limits: Limits
 ) -> tuple[Offset | None, Size]:
-    """The end of a batch behind a whole snapshot, and its size; None where there is nothing later.
+    """The end of a batch after a complete snapshot, and its size; None if there is nothing later.
 
-    It is whole snapshots, or a part of one behind others that add nothing.
+    The batch has complete snapshots, or a part of one after others that add nothing.
     """
     end, size = None, Size()
     for snapshot in later:
@@ -119,7 +119,7 @@ def cut_changes(
 
 
 def _fitting(pieces: Sequence[Any], limits: Limits, size: Size) -> tuple[int, Size]:
-    """How many of the pieces can be taken in beside what has been, and what all that is then."""
+    """The number of pieces that fit in addition to `size`, and the total size with them."""
     for number, piece in enumerate(pieces):
         total = size + size_of([piece])
         if size.files and not limits.hold(total):
@@ -136,7 +136,7 @@ def _end(position: StreamPosition, pieces: Sequence[Any], taken: int) -> Offset:
 
 
 def require_same_pieces(position: StreamPosition, pieces: Sequence[Any]) -> None:
-    """Raises `Corrupt` where the last piece that was read is another one now."""
+    """Raises `Corrupt` if the last piece that was read is not at its place any more."""
     if position.pieces and (
         position.pieces > len(pieces) or _name(pieces[position.pieces - 1]) != position.last
     ):

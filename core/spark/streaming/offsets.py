@@ -1,7 +1,7 @@
-"""How far a stream has read: what Spark keeps in the checkpoint, as JSON.
+"""A stream's position: the JSON that Spark keeps in the checkpoint.
 
-Ids are given again after a rollback and in another branch, so an id alone says nothing: with it go the root
-and what tells its commit from any other of that id.
+Ids are used again after a rollback and in other branches. So a position has, beside the id, the root and a
+mark that distinguishes the commit from others with that id.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from core.table.records import Snapshot
 
 
 class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Behind a snapshot of a root: all up to it has been read. Snapshot 0 is before the first.
+    """A position after a snapshot of a root: all up to it has been read. Snapshot 0 is before the first.
 
-    `branch` is None for the table directory. `uuid` is empty where the commit is not known. With `is_full`
-    nothing has been read: what follows begins with the whole state at this snapshot. With `pieces` so many
-    of it have been read, and no more: of the whole state, or else of what this snapshot changed. `last` is a
-    data file of the last of them. With `since` the whole state is without the files of that snapshot's.
+    `branch` is None for the table directory. `uuid` is empty if the commit is unknown. With `is_full` nothing
+    has been read: next comes the whole state at this snapshot. With `pieces` only so many pieces have been
+    read: of the whole state, or else of this snapshot's changes. `last` is a data file of the last of them.
+    With `since` the whole state is read without the files of that snapshot's state.
     """
 
     branch: str | None
@@ -35,20 +35,20 @@ class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_inside(self) -> bool:
-        """Whether there is more of this very snapshot to read."""
+        """Whether there is more of this snapshot to read."""
         return self.is_full or self.pieces > 0
 
     def root(self, table: TablePath) -> Root:
         return table.root(self.branch)
 
 
-# What the earliest snapshot that is left tells of those before it: its whole state, of a table with keys; the
-# rows that are left in files that came since; nothing.
+# What is read of the lost snapshots from the earliest one that is left: its whole state (table with keys);
+# the remaining rows in files added since; nothing.
 Rescued = Literal["state", "rest", "nothing"]
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Ids of snapshots that expired before the stream read them."""
+    """The ids of snapshots that expired before the stream read them."""
 
     first: int
     last: int
@@ -56,11 +56,11 @@ class Gap(msgspec.Struct, frozen=True):
 
 
 class Offset(StreamPosition, frozen=True, omit_defaults=True):
-    """An end of a micro-batch.
+    """The end of a micro-batch.
 
-    `start` is where the batch that ends here begins, when that is not the end of the one before: at the very
-    first, and where a reader of main goes on in another root, having stood at `left`. Spark keeps only ends,
-    and what it reads again after a crash must begin where it began.
+    `start` is the beginning of the batch, if that is not the end of the one before: for the first batch, and
+    after a move from `left` to another root or over a gap. Spark keeps only ends, and a batch that is read
+    again after a crash must begin at the same position.
     """
 
     start: StreamPosition | None = None
@@ -76,12 +76,12 @@ class Offset(StreamPosition, frozen=True, omit_defaults=True):
         return fields
 
 
-# Before the first batch: where to begin is looked up when there is something to read.
+# The offset before the first batch: the start is looked up when there is something to read.
 NOTHING_READ: dict[str, Any] = {}
 
 
 def read_offset(fields: dict[str, Any]) -> Offset | None:
-    """None for `NOTHING_READ`. Raises `Corrupt`."""
+    """Parse an offset; None for `NOTHING_READ`. Raises `Corrupt`."""
     if fields == NOTHING_READ:
         return None
     try:
@@ -94,7 +94,7 @@ def read_offset(fields: dict[str, Any]) -> Offset | None:
 
 
 def mark_of(snapshot: Snapshot) -> str:
-    """Tells this commit from any other of its id: older writers give no uuid, but new names to lists."""
+    """Distinguishes commits with the same id: the uuid, or for older writers the name of the delta list."""
     return snapshot.uuid or snapshot.delta_manifest_list
 
 

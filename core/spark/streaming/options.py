@@ -1,4 +1,4 @@
-"""The options of a stream."""
+"""The options of a streaming read."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Mode = Literal["latest-full", "latest", "from-snapshot", "from-snapshot-full", "
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """`version` is what `scan.snapshot-id` says, `time_ms` the start as epoch milliseconds.
+    """`version` is the value of `scan.snapshot-id`, `time_ms` the start in epoch milliseconds.
 
-    `most` is how many snapshots a micro-batch takes in at most, None for all there are; `limits` how much of
-    them. `consumer` is the id under which the table keeps the stream's place: a new query goes on there,
-    unless it `ignores_progress`.
+    `most` is the greatest number of snapshots in a micro-batch, None for no limit; `limits` are the limits of
+    their size. `consumer` is the id under which the table keeps the stream's position: a new query continues
+    there, unless it `ignores_progress`.
     """
 
     mode: Mode
@@ -40,7 +40,7 @@ class ReadOptions:
 
 
 def read_options(options: Mapping[str, str]) -> ReadOptions:
-    """Raises `UsageError` for what does not fit together."""
+    """Parse the options. Raises `UsageError` for invalid or contradictory ones."""
     version, time_ms = options.get("scan.snapshot-id"), _time(options)
     mode = options.get("scan.mode", "").lower() or _implied(version, time_ms)
     for known in get_args(Mode):
@@ -82,7 +82,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
 
 
 def _implied(version: str | None, time_ms: int | None) -> str:
-    """As Paimon: a start that is named names the mode."""
+    """The mode that the other options imply, as in Paimon."""
     if version is not None:
         return "from-snapshot"
     return "from-timestamp" if time_ms is not None else "latest-full"

@@ -1,4 +1,4 @@
-"""The pieces of a snapshot, of which a micro-batch takes so many: planned once, for its end and its tasks."""
+"""The pieces of a micro-batch's snapshots: planned once, for the batch's end and for its tasks."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
     from core.spark.datasource.scan import Scan
     from core.spark.streaming.changes import MicroBatch, RowForm
 
-# Snapshots that are read at a time, to see what they add.
+# The number of snapshots that are read at a time.
 _AT_ONCE = 32
 
 
 class PlannedPieces:
-    """Of the snapshots from the stream's place on that have been looked at."""
+    """A cache of the pieces of snapshots from the stream's position on."""
 
     def __init__(self, with_kinds: bool) -> None:
         self._with_kinds = with_kinds
-        # By the place of the whole state, or else of the snapshot whose changes they are.
+        # By the position of the whole state, or else of the snapshot whose changes they are.
         self._planned: dict[StreamPosition, tuple[list[Any], RowForm]] = {}
 
     def end(
         self, files: Files, scan: Scan, start: StreamPosition, newest: Offset, limits: Limits
     ) -> tuple[Offset, Size | None]:
-        """Where the next batch ends, at `newest` at the latest, and its size where it takes all there is."""
+        """The end of the next batch, at most `newest`, and its size if it takes all there is, else None."""
         self._planned = {at: pieces for at, pieces in self._planned.items() if at.snapshot >= start.snapshot}
         if start.is_inside:
             return cut_whole(start, self._pieces(files, scan, start.snapshot, start)[0], limits), None
@@ -50,7 +50,7 @@ class PlannedPieces:
     def splits(
         self, files: Files, scan: Scan, first: StreamPosition, last: Offset
     ) -> tuple[list[Any], RowForm]:
-        """Those of a batch. Raises `Corrupt` where its pieces are not those that were counted."""
+        """The splits of a batch. Raises `Corrupt` if its pieces are not those that were counted."""
         if first.pieces or last.pieces:
             return self._of_one(files, scan, first, last)
         later = changes(files, scan.root, first.snapshot, last.snapshot)
@@ -59,7 +59,7 @@ class PlannedPieces:
     def _of_one(
         self, files: Files, scan: Scan, first: StreamPosition, last: Offset
     ) -> tuple[list[Any], RowForm]:
-        """Of a batch that is a part of one snapshot, behind others that add nothing."""
+        """The splits of a batch that is a part of one snapshot, perhaps after others that add nothing."""
         snapshot = (first if first.is_inside else last).snapshot
         pieces, rows = self._pieces(files, scan, snapshot, first)
         for position in (first, last.position):
@@ -71,7 +71,7 @@ class PlannedPieces:
     def _pieces(
         self, files: Files, scan: Scan, snapshot: int, place: StreamPosition
     ) -> tuple[list[Any], RowForm]:
-        """Of what the snapshot changed, or where the place is so of its whole state."""
+        """The pieces of a snapshot's changes, or of its whole state if `place.is_full`."""
         whole = replace(place, pieces=0, last="") if place.is_full else None
         later = [] if whole else changes(files, scan.root, snapshot - 1, snapshot)
         return self._of(files, scan, whole, later)

@@ -12,30 +12,30 @@ Options besides those of `core.spark.source`:
   `from-snapshot` (changes, those of that snapshot first), `from-snapshot-full` (the whole table at that
   snapshot, then changes), `from-timestamp` (changes of that time and later).
 - `scan.snapshot-id`: `snapshot.<id>`, `savepoint.<id>`, a tag or a number; `scan.timestamp`, where a time
-  without a zone is this machine's, or `scan.timestamp-millis`. A start that has expired begins with the whole
-  state of the savepoint that saved it, for a time of the closest at or before. What has expired after that is
-  an error.
-- `scan.gap`: `stop` (default), or `earliest`: where what comes next has expired the stream goes on with the
-  earliest snapshot left, and says what is missing: see `core.spark.streaming.gaps`. A start between two
-  savepoints then is the earlier one.
+  without a zone is local, or `scan.timestamp-millis`. If the start has expired, the stream begins with the
+  whole state of its savepoint; for a time, with that of the closest savepoint at or before it. Snapshots
+  after it that have expired are an error.
+- `scan.gap`: `stop` (default), or `earliest`: if the next snapshots have expired, the stream continues with
+  the earliest one left, and tells what is missing: see `core.spark.streaming.gaps`. An expired start between
+  two savepoints is then replaced by the earlier one.
 - `scan.bounded`: `latest`: a run reads up to the snapshot that is the newest when it begins, and no further.
-  With `trigger(availableNow=True)` Spark 4.2 and later do so anyway, in as many batches as it takes. Of a
-  source in Python Spark 4.1 runs a single batch then, however small: there `query.processAllAvailable()`, and
-  then `query.stop()`, read all.
-- `consumer-id`: the table keeps the stream's place under this name, and no expiry, stock or ours, takes what
-  comes next: see `core.spark.streaming.consumers`. A query without a checkpoint goes on from there, and may
-  read the last batch again; with `consumer.ignore-progress` it begins anew.
-- `branch`: without it the stream is of main. When main is replaced the stream stops and names both, or with
-  `follow-main` = `fork` goes on in the new main behind what both share.
+  Spark 4.2 and later do so anyway with `trigger(availableNow=True)`, in several batches if needed. With it
+  Spark 4.1 runs only one batch of a Python source, however small: call `query.processAllAvailable()`, then
+  `query.stop()`, to read all.
+- `consumer-id`: the table keeps the stream's position under this name, and no expiry, stock or ours, deletes
+  the next snapshots: see `core.spark.streaming.consumers`. A query without a checkpoint continues from there,
+  and may read the last batch again; with `consumer.ignore-progress` it begins anew.
+- `branch`: without it the stream reads main. If main is replaced, the stream stops and names both roots, or
+  with `follow-main` = `fork` continues in the new main after their fork.
 - `maxSnapshotsPerTrigger`: the most snapshots in a micro-batch.
 - `read.stream.maxFilesPerTrigger`, `read.stream.maxBytesPerTrigger`, `read.stream.maxRowsPerTrigger`: the
-  most data files, bytes and rows in a micro-batch, of the whole state as well: see
+  most data files, bytes and rows in a micro-batch, also of the whole state: see
   `core.spark.streaming.limits`. With `read.stream.minRowsPerTrigger` a batch waits for so many rows, at most
   `read.stream.maxTriggerDelayMs` after the one before.
-- `read.changelog`: a column `_row_kind` (`+I`, `-U`, `+U`, `-D`) before the others, in the order of each key.
-  Without it the rows of a table with keys are upserts, and one that deletes is an error.
+- `read.changelog`: a column `_row_kind` (`+I`, `-U`, `+U`, `-D`) before the others; changes of a key keep
+  their order. Without it the rows of a table with keys are upserts, and a delete is an error.
 
-Columns are those that the table has when the query starts.
+The columns are those of the table when the query starts.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ KIND_FIELD = StructField("_row_kind", StringType())
 
 
 class StreamPart(InputPartition):
-    """The part of a micro-batch that one task reads."""
+    """The part of a micro-batch for one task."""
 
     def __init__(self, scan: str, splits: list[Any], rows: RowForm) -> None:
         self.scan = scan
@@ -88,7 +88,7 @@ class StreamPart(InputPartition):
 
 
 class PaimarkStreamReader(DataSourceStreamReader):
-    """Remembers nothing but how far Spark has got: `latestOffset` may be asked any number of times."""
+    """Its state is only Spark's progress: `latestOffset` may be called any number of times."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._store_options = catalog_options(options)
@@ -99,9 +99,9 @@ class PaimarkStreamReader(DataSourceStreamReader):
         self._seen: dict[str, Any] = NOTHING_READ
         self._pieces = PlannedPieces(self._asked.with_kinds)
         self._consumer = KeptPlace(self._asked.consumer)
-        # Where this run ends, by branch, if it does.
+        # The last snapshot of this run by branch; None if the run has no end.
         self._ends: dict[str | None, int] | None = {} if self._asked.is_bounded else None
-        # When the tasks of the last batch were planned, on this process' own clock.
+        # When the tasks of the last batch were planned, by the monotonic clock of this process.
         self._planned: float | None = None
 
     def initialOffset(self) -> dict[str, Any]:
@@ -109,14 +109,14 @@ class PaimarkStreamReader(DataSourceStreamReader):
 
     @hints_told()
     def prepareForTriggerAvailableNow(self) -> None:
-        """Spark 4.2 and later: a run of `availableNow` begins, which ends at what there is now."""
+        """Called by Spark 4.2 and later: a run of `availableNow` begins. It ends at the present snapshot."""
         files = self._warehouse().files
         self._ends = {}
         self._bound(files, self._root(files))
 
     @hints_told()
     def latestOffset(self, start: dict[str, Any] | None = None, limit: object = None) -> dict[str, Any]:
-        """Spark 4.1 gives no `start`: it has told `partitions`. The options limit a batch, not `limit`."""
+        """Spark 4.1 passes no `start`: `partitions` gets it. The options limit a batch, not `limit`."""
         if start is not None:
             self._seen = start
         return self._latest()
@@ -190,7 +190,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         return known or beginning(files, root, self._asked, self._bound(files, root))
 
     def _end(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> Offset | None:
-        """Of the next batch; None where there is none, or not yet. Raises `Expired`."""
+        """The end of the next batch; None if there is none, or not yet. Raises `Expired`."""
         asked, files = self._asked, warehouse.files
         until = self._bound(files, root)
         end = next_end(files, root, start, asked.most, up_to_gap=asked.goes_over_gaps, until=until)
@@ -200,7 +200,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         return None if size is not None and self._waits_for_more(size) else end
 
     def _waits_for_more(self, size: Size) -> bool:
-        """The first batch of a run never waits, nor any of a run that has an end."""
+        """Whether to wait for more rows. The first batch of a run never waits, nor a run that has an end."""
         limits = self._asked.limits
         if (
             self._ends is not None
@@ -212,7 +212,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         return size.rows < limits.least_rows and (monotonic() - self._planned) * 1000 < limits.wait_ms
 
     def _bound(self, files: Files, root: Root) -> int | None:
-        """The last snapshot of a root that this run reads, where it has an end: the newest at first."""
+        """The last snapshot of a root that this run reads: the newest at its begin; None without an end."""
         if self._ends is not None and root.branch not in self._ends:
             self._ends[root.branch] = Lineage(files, root).latest_id() or 0
         return None if self._ends is None else self._ends[root.branch]
@@ -225,7 +225,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         return WarehouseAccess(open_files(uri, options), uri, options)
 
     def _standing(self, warehouse: WarehouseAccess, root: Root, seen: Offset) -> StreamPosition:
-        """Where to go on. Raises `Refused` when main was replaced, unless the stream is to follow."""
+        """The position to continue from. Raises `Refused` if main was replaced, unless the stream follows."""
         if seen.branch == root.branch:
             return seen.position
         if self._options.get("branch", MAIN) != MAIN:
@@ -244,10 +244,10 @@ class PaimarkStreamReader(DataSourceStreamReader):
         require_streamable(self._scan(warehouse, root), begins_whole=start.is_full)
 
     def _scan(self, warehouse: WarehouseAccess, root: Root) -> Scan:
-        """By the newest definition of the root. Raises `Refused` when it lacks what the query reads."""
+        """A scan by the root's newest schema. Raises `Refused` if that lacks columns of the query."""
         from core.spark.datasource.types import spark_columns
 
-        # What the table's own options say of where to begin counts where the query says nothing.
+        # The table's own options for the start apply if the query has none.
         scan = make_scan(warehouse, root, None, pinned=False, asked=asked_by(self._options))
         now = {field.name: field.dataType for field in spark_columns(scan)}
         for field in self._schema:
@@ -274,7 +274,7 @@ else:
 
 
 def _first(start: Offset | None, end: Offset, root: Root) -> StreamPosition:
-    """Where a batch begins. Raises `Refused` when it would go backwards."""
+    """The begin of a batch. Raises `NotFound` if it is unknown, `Refused` if it is after the end."""
     first = end.start
     if start is not None and (first is None or end.left != start.position):
         first = start.position if start.branch == end.branch else None

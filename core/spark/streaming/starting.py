@@ -1,4 +1,4 @@
-"""Where a stream begins: from its options to a place in one root."""
+"""Find the position at which a stream begins, by its options."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SNAPSHOT = re.compile(r"(?:snapshot\.)?([0-9]{1,18})", re.IGNORECASE)
 def beginning(
     files: Files, root: Root, asked: ReadOptions, until: int | None = None
 ) -> StreamPosition | None:
-    """None while the table has nothing to begin with, up to snapshot `until` where given.
+    """The first position, at snapshot `until` at the latest; None while the table has nothing to begin with.
 
-    Raises `NotFound` where a start is gone for good.
+    Raises `NotFound` if the start is gone for good.
     """
     states = States(files, root)
     latest = states.lineage.latest()
     if until is not None and latest is not None and latest.id > until:
         last = states.snapshot(until)
-        # One that is gone already is in the newest.
+        # If that snapshot has expired, the newest contains its rows.
         latest = last.snapshot if last else (latest if until else None)
     match asked.mode:
         case "latest-full":
@@ -52,7 +52,7 @@ def beginning(
 
 
 def _saved_before(states: States, version: str) -> Snapshot | None:
-    """What the closest savepoint before a snapshot that expired keeps."""
+    """The snapshot of the closest savepoint before an expired snapshot; None if there is none."""
     number, earliest = _SNAPSHOT.fullmatch(version.strip()), states.lineage.earliest_id()
     if number is None or earliest is None or int(number[1]) >= earliest:
         return None
@@ -65,14 +65,14 @@ def _before_all(root: Root) -> StreamPosition:
 
 
 def _before(states: States, snapshot_id: int) -> StreamPosition:
-    """So that the changes of this snapshot come first."""
+    """The position from which the changes of this snapshot come next."""
     previous = states.snapshot(snapshot_id - 1)
     mark = "" if previous is None else mark_of(previous.snapshot)
     return StreamPosition(states.root.branch, snapshot_id - 1, mark)
 
 
 def _to_come(root: Root, latest: Snapshot | None, version: str) -> StreamPosition | None:
-    """Where the version is the very next snapshot: the end of what there is."""
+    """The present end, if the version is the next snapshot, which does not exist yet; else None."""
     number = _SNAPSHOT.fullmatch(version.strip())
     if number is None or int(number[1]) != (latest.id if latest else 0) + 1:
         return None
@@ -85,10 +85,10 @@ def _is_live(states: States, resolved: Resolved) -> bool:
 
 
 def _since(states: States, latest: Snapshot | None, time_ms: int) -> StreamPosition:
-    """Before the first snapshot from the time or after it: clocks may fall, and none from then is left out.
+    """The position before the first snapshot at or after a time. Even if clocks go back, it misses none.
 
-    Where the one before it has expired it is the whole state of the closest savepoint at or before the time:
-    what came between is in it, or in the snapshots that are left.
+    If the one before it has expired: the whole state of the closest savepoint at or before the time. The
+    changes in between are in that, or in the snapshots that are left.
     """
     if latest is None:
         return _before_all(states.root)
@@ -107,7 +107,7 @@ def _since(states: States, latest: Snapshot | None, time_ms: int) -> StreamPosit
     )
     if closest is not None:
         return position_of(states.root, closest.snapshot, is_full=True)
-    # Says what there is instead.
+    # For the hint: the closest state that is left.
     resolved = resolve_time(states.files, states.root, time_ms)
     raise NotFound(
         f"Snapshots of {states.table_name} from after {resolved.asked} have expired, and no savepoint of "

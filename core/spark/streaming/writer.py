@@ -6,16 +6,16 @@
         .option("checkpointLocation", directory).start()
     )
 
-Every micro-batch is one commit, and every row is in the table once, however often the query is killed and
-started again on its checkpoint. Rows of a table with keys are upserts; of a key that comes twice in a batch
-the later counts, and of two tasks the higher. Where the table has the option `rowkind.field`, that column
-says which rows delete (`-D`).
+Every micro-batch is one commit, and every row is in the table exactly once, however often the query is killed
+and restarted on its checkpoint. Rows of a table with keys are upserts; if a key occurs twice in a batch, the
+later row counts, or that of the higher task. If the table has the option `rowkind.field`, that column tells
+which rows delete (`-D`).
 
 Options besides those of `core.spark.writing.write`: `checkpointLocation`, given here and not in Spark's
-settings, as the query's id is read there, and for each batch the event-time watermark, which the snapshot
-gets unless the one before has a later one; where this process can't read it, `query-id`, a name that no other
-query has, and no watermark. Without `branch` each batch goes to main, wherever the main-branch file points
-then. The output mode is `append`; aggregates that change are written with `foreachBatch`.
+settings, because the query's id is read from it, and each batch's event-time watermark, which the snapshot
+gets unless the one before has a later one. If this process can't read it: `query-id`, a name that no other
+query has; then there is no watermark. Without `branch` each batch goes to the root that is main then. The
+output mode is `append`; write aggregates that change with `foreachBatch`.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _QUERY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-# The rows that a task may write in a batch: so far apart are the sequence numbers of neighbouring tasks.
+# The most rows of a task in a batch: the sequence numbers of neighbouring tasks are so far apart.
 _MOST_ROWS = 1 << 26
 
 
 class StreamWritten(Written):
-    """The files that one task wrote, and the table's newest snapshot then."""
+    """The files that a task wrote, and the target that it wrote for."""
 
     def __init__(self, target: str, messages: list[Any]) -> None:
         super().__init__(messages)
@@ -52,7 +52,7 @@ class StreamWritten(Written):
 
 
 class PaimarkStreamWriter(DataSourceStreamArrowWriter):
-    """Made anew for each micro-batch, and once more for its commit."""
+    """A new one is made for each micro-batch, and another for its commit."""
 
     def __init__(self, target: WriteTarget, checkpoint: str | None = None) -> None:
         self.target = target
@@ -78,7 +78,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         commit_batch(self.target, batchId, by_task, self._offsets(batchId))
 
     def _offsets(self, batch: int) -> bytes:
-        """What Spark wrote down before it ran the batch, and tells no sink: the checkpoint has it."""
+        """The offsets file that Spark wrote before the batch, read from the checkpoint; empty without it."""
         if self.checkpoint is None:
             return b""
         files = open_files(self.checkpoint, self.target.options)
@@ -90,7 +90,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 
 @hints_told()
 def stream_writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> PaimarkStreamWriter:
-    """The writer that the options ask for. Raises `UsageError` and `Refused` for what can't be written."""
+    """Make the writer for the options. Raises `UsageError` and `Refused` for rows that can't be written."""
     from core.spark.writing.committing import check_columns
 
     if overwrite:
@@ -106,7 +106,7 @@ def stream_writer(options: Mapping[str, str], columns: StructType, overwrite: bo
 
 
 def _query_id(options: Mapping[str, str]) -> str:
-    """The same for as long as the query lives, through all its restarts. Raises `UsageError`."""
+    """The query's id, which restarts do not change. Raises `UsageError`."""
     if (given := options.get("query-id")) is not None:
         if not _QUERY.fullmatch(given):
             raise UsageError(f"query-id is letters, digits, '.', '_' and '-', not {given!r}")

@@ -1,7 +1,7 @@
-"""Do what follows each commit of this project, also in a Python worker of somebody's own Spark.
+"""Run the step that follows each commit of Paimark, also in a Python worker of a user's own Spark.
 
-It is a savepoint, where the table's options say that one is due: an action, and so above this layer. Nobody
-hands a function over to Spark's workers, so it goes by its name, which the target carries.
+The step makes a savepoint if one is due by the table's options. That is an action, in a layer above this one.
+A function can't be passed to Spark's workers, so the target has its name.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ _LOG = logging.getLogger(__name__)
 
 
 def after_commit(target: WriteTarget) -> None:
-    """Do what the target asks for, now that its rows are committed. Call it once a commit; it never raises.
+    """Run the target's step after its commit. Call it once per commit; it never raises.
 
-    A failure is only logged: an error would make Spark think that nothing was committed.
+    A failure is only logged: with an error Spark would assume that nothing was committed.
     """
     if target.after_commit is None:
         return

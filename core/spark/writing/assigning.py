@@ -1,7 +1,7 @@
-"""A query's columns as those of the table that they are written to: by place or by name, and without loss.
+"""Convert a query's columns to those of the target table: by position or by name, and without loss.
 
-What may be assigned to what is Spark's ANSI rule, held also where a session has switched it off; and beyond
-it a value that would be rounded, cut or overflow stops the statement, with the column's name.
+Assignments follow Spark's ANSI rules, even if the session has switched them off. In addition, a value that
+would be rounded, cut or overflow stops the statement, with the column's name.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CAST_HINT = "Convert it in the query, with CAST or round(), to say what may be 
 
 
 class Assigned:
-    """A query's columns for those of a table. Raises `StatementFailed` at the place that is wrong."""
+    """A query's columns for those of a table. Raises `StatementFailed` with the position of the error."""
 
     def __init__(self, session: SparkSession, frame: DataFrame, target: WriteTarget, insert: Insert) -> None:
         self._session = session
@@ -55,18 +55,18 @@ class Assigned:
                     f"{each.name} is no partition column of {self._name}", self._it_has(), each.position
                 )
         self._given = self._places(frame.columns)
-        # By place: a query may give two columns of one name.
+        # By position: a query may have two columns with one name.
         self._kinds = [field.dataType for field in frame.schema.fields]
         self._frame = frame.toDF(*(f"c{index}" for index in range(len(self._kinds))))
 
     @property
     def rows(self) -> DataFrame:
-        """In the table's columns and types."""
+        """The rows with the table's columns and types."""
         return self._frame.select(*map(self._made, self._fields))
 
     @property
     def partition(self) -> DataFrame:
-        """One row of the partition columns that the head gives a value, as the rows have them."""
+        """One row with the partition columns that the statement sets, converted like those of the rows."""
         static = [field for field in self._fields if field.name in self._static]
         return self._session.range(1).select(*map(self._made, static))
 
@@ -76,10 +76,10 @@ class Assigned:
         static, definition = self._static.get(name), self._definitions[name]
         if static is not None:
             value = sql_functions.expr(static.value or "NULL")
-            # Its type is Spark's to say.
+            # Let Spark determine its type.
             kind = self._session.range(1).select(value.alias("v")).schema.fields[0].dataType
             if kind.simpleString() == "string":
-                # As in Spark, 'text' in PARTITION may be of any type.
+                # As in Spark, a string in PARTITION may stand for any type.
                 return _checked(name, value, value.try_cast(field.dataType)).alias(name)
             return self._converted(field, definition, value, kind).alias(name)
         index = self._given.get(name)
@@ -89,7 +89,7 @@ class Assigned:
         return converted.alias(name)
 
     def _places(self, given: Sequence[str]) -> dict[str, int]:
-        """Which of the query's columns is for which of the table's."""
+        """The index of the query's column for each column of the table."""
         insert = self._insert
         if insert.by_name:
             indexes: dict[str, int] = {}
@@ -146,7 +146,7 @@ class Assigned:
             if isinstance(kind, IntegralType) or not isinstance(wanted, FloatType | DoubleType):
                 made = _kept(name, value, value.try_cast(wanted), kind)
             elif isinstance(kind, DoubleType):
-                # Of fractions digits may be lost, as floats have it, and no magnitude.
+                # A fraction may lose digits, as usual with floats, but not its magnitude.
                 made = _finite(name, value, value.cast(wanted))
         length = _LENGTH.fullmatch(definition.type) if isinstance(definition.type, str) else None
         return made if length is None else _short(name, made, int(length[1]))
@@ -155,7 +155,7 @@ class Assigned:
         jvm: Any = self._session._jvm
         casts = jvm.org.apache.spark.sql.catalyst.expressions.Cast
         types = (self._java_type(kind), self._java_type(wanted))
-        # Inside arrays and structs no value is looked at: there all must be sure.
+        # Values inside arrays and structs are not checked, so there only safe conversions are allowed.
         return bool(
             casts.canUpCast(*types) if isinstance(wanted, _NESTED) else casts.canANSIStoreAssign(*types)
         )
@@ -171,17 +171,17 @@ class Assigned:
 
 
 def _checked(name: str, value: Column, made: Column) -> Column:
-    """Raises, while the rows are read, for a value that has become null."""
+    """An expression that fails, while the rows are read, for a value that has become null."""
     return sql_functions.when(value.isNotNull() & made.isNull(), _fails(name, value)).otherwise(made)
 
 
 def _kept(name: str, value: Column, made: Column, kind: DataType) -> Column:
-    """Raises, while the rows are read, for a value that is another when it is taken back."""
+    """An expression that fails, while the rows are read, for a value that differs when converted back."""
     return sql_functions.when(~made.try_cast(kind).eqNullSafe(value), _fails(name, value)).otherwise(made)
 
 
 def _finite(name: str, value: Column, made: Column) -> Column:
-    """Raises, while the rows are read, for a number that has become infinite."""
+    """An expression that fails, while the rows are read, for a number that has become infinite."""
     infinity = sql_functions.lit(float("inf"))
     overflows = (sql_functions.abs(made) == infinity) & (sql_functions.abs(value) != infinity)
     return sql_functions.when(overflows, _fails(name, value)).otherwise(made)

@@ -1,4 +1,4 @@
-"""Nulls inside arrays, for which what pypaimon writes to Avro files has no place."""
+"""Refuse nulls inside arrays, which pypaimon can't write to Avro files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.errors import Refused
 
 
 def require_no_null_elements(name: str, table: Any, batch: pa.RecordBatch) -> None:
-    """Raises `Refused` naming a column of `batch` that can't be written. `table` is pypaimon's."""
+    """Raises `Refused`, which names a column of `batch` that can't be written. `table` is pypaimon's."""
     if table.options.file_format() != "avro":
         return
     for field, column in zip(batch.schema, batch.columns, strict=True):

@@ -1,4 +1,4 @@
-"""pypaimon's commit, on our store and on the state that the rows were made for."""
+"""pypaimon's commit on our store, with a check of the state that the rows were made for."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from core.table.lineage.commits import Overwritten, settle
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 
-# pypaimon's own 10 tries end within seconds beside a job that commits all the time, and the rows are written.
+# pypaimon's 10 tries are used up within seconds beside a job that commits all the time.
 _RETRIES, _MOST_WAIT_MS = 100, 1000
 
 
 class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
-    """One commit. `may_have_landed`: giving up then does not mean that nothing was committed.
+    """One commit. If it fails with `may_have_landed`, it may be committed all the same.
 
-    `known` is the newest snapshot's id when the rows were begun, 0 for none.
+    `known` is the newest snapshot's id before the rows were written, 0 for none.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
     def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
         check_cancelled()
         require_conditions(self._files)
-        # Here and not before: a commit that others were faster than is tried again on theirs.
+        # At each try, because a commit that lost a race is tried again on the winner's snapshot.
         require_as_begun(self._files, self._target)
         require_head(self._target, _record(latest_snapshot))
         if latest_snapshot is not None and self._has_rescaled and not self._target.overwrite:
@@ -74,12 +74,12 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
 
     @property
     def made(self) -> bytes | None:
-        """The snapshot's file as it was written; None when there was nothing to commit."""
+        """The content of the snapshot's file; None if there was nothing to commit."""
         data: bytes | None = self.snapshot_commit.made
         return data
 
     def _delete_manifests(self, before: Any, refused: Any) -> None:
-        """Of a try that others were faster than: the next one writes its own."""
+        """Delete the manifests of a try that lost a race: the next one writes its own."""
         is_same_index = before is not None and refused.index_manifest == before.index_manifest
         self._clean_up_tmp_manifests(
             refused.base_manifest_list,
@@ -90,7 +90,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
 
     @cached_property
     def _has_rescaled(self) -> bool:
-        """Whether the number of buckets was changed: partitions keep theirs until they are rewritten."""
+        """Whether the number of buckets was ever changed: partitions keep theirs until they are rewritten."""
         if self.table.bucket_mode() != BucketMode.HASH_FIXED:
             return False
         schemas = Lineage(self._files, self._target.root).schemas()
@@ -107,9 +107,10 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
             )
 
     def _require_same_index(self, latest: Any, adds: Sequence[Any]) -> None:
-        """Keys that another writer gave their buckets meanwhile would be given others by this one.
+        """Raises `Refused` if another writer has assigned keys to buckets since the rows were begun.
 
-        Also a bucket's index is written whole, so that its would be lost. Raises `Refused`.
+        This writer would assign the same keys to others. And it writes a bucket's index as a whole, so the
+        other writer's would be lost.
         """
         then, now = self._index_files(self.known), self._index_files(latest.id if latest else 0)
         touched = {tuple(each.partition.values) for each in adds}
@@ -125,7 +126,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
             )
 
     def _index_files(self, snapshot_id: int) -> Set[tuple[tuple[Any, int], str]] | None:
-        """Each partition's buckets with their hash index; None when the snapshot is gone."""
+        """The hash index file of each partition's buckets; None if the snapshot is gone."""
         if not snapshot_id:
             return set()
         snapshot = self.snapshot_manager.get_snapshot_by_id(snapshot_id)
@@ -144,7 +145,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         partitions = _partitions(self._target.partitions)
         builder = PredicateBuilder(self.table.partition_keys_fields)
         replaced = builder.or_predicates([_is_partition(builder, each) for each in partitions])
-        # An overwrite may name some of the columns only: all partitions with these values.
+        # An overwrite may name only some partition columns: it replaces all partitions with these values.
         named = [self.table.partition_keys.index(name) for name in partitions[0]]
         wanted = {tuple(each.values()) for each in partitions}
         given = {tuple(message.partition[index] for index in named) for message in commit_messages}
@@ -154,18 +155,18 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
 
 
 class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
-    """A snapshot's file is created whole or not at all, and by one of many: what the store promises.
+    """Creates a snapshot's file: the store guarantees that it is complete, and that only one writer succeeds.
 
-    `brought` is what the next one adds and deletes.
+    `brought` are the files that the next snapshot adds and deletes.
     """
 
     def __init__(self, files: Files, root: Root, require: Callable[[], None] = lambda: None) -> None:
-        """`require` raises `Refused` where nothing may be committed any more."""
+        """`require` raises `Refused` if nothing may be committed any more."""
         self._files = files
         self._root = root
         self._require = require
         self.may_have_landed = False
-        # Kept here: pypaimon takes any error for a reason to try again.
+        # Kept here, because pypaimon would try again after any error.
         self.refused: Refused | None = None
         self.last: Any = None
         self.made: bytes | None = None
@@ -179,7 +180,7 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         data = JSON.to_json(snapshot, indent=2).encode()
         try:
             self._require()
-            # Until the store has answered.
+            # True until the store has answered.
             self.may_have_landed = True
             is_created = self._files.create(path, data)
         except Refused as error:
@@ -218,7 +219,7 @@ def _record(snapshot: Any) -> Snapshot | None:
 
 
 def encode_partitions(partitions: pa.Table) -> str:
-    """The distinct rows of partition columns, for `Target.partitions`."""
+    """Encode distinct rows of partition columns, for `WriteTarget.partitions`."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, partitions.schema) as stream:
         stream.write_table(partitions)

@@ -1,7 +1,7 @@
-"""The snapshot that a write made, once it has ended without an error.
+"""Find the snapshot that a write made, after it has ended without an error.
 
-Spark hands nothing back from the process that commits. So that one leaves a receipt, a local file with the
-snapshot as it was written: a commit that is not found may have been none, or one that another overwrote.
+Spark returns nothing from the process that commits. So that process leaves a receipt, a local file with the
+snapshot's content. Without it a missing commit could be an empty one, or one that another writer overwrote.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from core.table.records import Snapshot
 
 @contextmanager
 def receipted(files: Files, target: WriteTarget) -> Iterator[WriteTarget]:
-    """The target with a place for its receipt. Raises `Overwritten` for the last commit of this process.
+    """The target with a path for its receipt. Raises `Overwritten` for the last commit of this process.
 
-    Raises `Refused` where the store does not keep conditions: before anything is written.
+    Raises `Refused` if the store ignores conditions of writes, before anything is written.
     """
     require_conditions(files)
     require_last_kept(files, target.root)
@@ -35,7 +35,7 @@ def receipted(files: Files, target: WriteTarget) -> Iterator[WriteTarget]:
 
 
 def leave_receipt(files: Files, target: WriteTarget, made: bytes) -> None:
-    """Say what was committed: to who waits for the write here, and to this process's next commit."""
+    """Record the commit, for the process that waits for the write, and for this process's next commit."""
     note_last(files, target.root, Snapshot.from_json(made, "the commit").id, made)
     if target.receipt is not None:
         with suppress(OSError):
@@ -43,9 +43,9 @@ def leave_receipt(files: Files, target: WriteTarget, made: bytes) -> None:
 
 
 def committed(files: Files, target: WriteTarget) -> Snapshot | None:
-    """None when there was nothing to commit.
+    """The snapshot of the write; None if there was nothing to commit.
 
-    Raises `NotFound` for one that has expired already, and `Overwritten`.
+    Raises `NotFound` if it has expired already, and `Overwritten`.
     """
     fate = find_commit(files, target.root, target.commit_user, target.known)
     receipt = Path(target.receipt) if target.receipt is not None else None

@@ -1,4 +1,4 @@
-"""pypaimon's side of a write: a task's files, and the one commit of all of them."""
+"""Write rows by pypaimon: the files of a task, and the commit of all tasks' files."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ _FORMATS = ("file.format", "file.format.per.level", "changelog-file.format", "fi
 
 
 def open_target(target: WriteTarget) -> Any:
-    """pypaimon's table to write to. Touches no storage. Raises `Refused` for a kind that can't be."""
+    """pypaimon's table for the target. Does no I/O. Raises `Refused` for a kind that can't be written."""
     require_writable(target)
     table = open_table(target.scan)
-    # What it reads of itself to write (sequence numbers, bucket indexes) is the newest snapshot's.
+    # For writing it must read sequence numbers and bucket indexes of the newest snapshot.
     del table._read_snapshot
     given = {"dynamic-partition-overwrite": str(target.dynamic).lower()}
-    # Stock Paimon takes these in any case, and pypaimon in small letters.
+    # Stock Paimon accepts these in any case, pypaimon only in lower case.
     options = target.table_schema.options
     given |= {name: options[name].lower() for name in _FORMATS if name in options}
     return table.copy_without_time_travel(given)
 
 
 def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: int = 0) -> list[Any]:
-    """Write one task's rows to files that no snapshot names yet; pypaimon's messages about them.
+    """Write one task's rows to files that no snapshot names yet; return pypaimon's commit messages.
 
-    Rows of one key count by their order in the task, and by their task where `behind`, a distance of
-    sequence numbers, differs from task to task. What was written is deleted again when anything fails.
+    Of rows with the same key the last one of the task counts. `behind` is added to sequence numbers: if it
+    differs between tasks, it orders their rows. If anything fails, the files are deleted.
     """
     files, table = open_files(target.warehouse, target.options), open_target(target)
     require_no_links(files, target.root.table)
@@ -86,7 +86,7 @@ def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: i
 
 
 def buckets_of(target: WriteTarget, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The batches with a further column that says which bucket each row belongs to."""
+    """The batches with an additional column for the bucket of each row."""
     table = open_target(target)
     extractor = table.create_row_key_extractor()
     arrow = {field.name: field for field in _arrow_schema(table)}
@@ -97,11 +97,11 @@ def buckets_of(target: WriteTarget, batches: Iterable[pa.RecordBatch]) -> Iterat
 
 
 def commit_rows(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
-    """One commit of all that the tasks wrote, or none; and what follows a commit.
+    """Commit all files of the tasks at once, or none; then run the step after the commit.
 
-    Raises `Refused` when main, the table's definition or, where that was asked for, its newest snapshot is
-    not what it was, or when others commit all the time; then what the tasks wrote is deleted. Raises
-    `Unanswered` when the store does not tell whether it was committed: then it stays.
+    Raises `Refused` if main, the table's schema or (with `head`) its newest snapshot has changed, or if
+    others commit all the time; then the tasks' files are deleted. Raises `Unanswered` if it is unknown
+    whether it was committed; then they stay.
     """
     files = open_files(target.warehouse, target.options)
     table = open_target(target)
@@ -125,15 +125,15 @@ def commit_rows(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
 def deleted_unless_committed(
     commit: Commit, target: WriteTarget, by_task: Sequence[Sequence[Any]]
 ) -> Iterator[None]:
-    """Delete what the tasks wrote when its commit fails inside, unless it may have landed all the same.
+    """Delete the tasks' files if the commit in its block fails, unless it may have landed all the same.
 
-    Raises `Refused` or `Unanswered` for what pypaimon says of it, and `Overwritten`.
+    Raises `Refused` or `Unanswered` for errors of pypaimon, and `Overwritten`.
     """
     name = target.name
     try:
         yield
     except Overwritten:
-        # Another may have built on it before it was overwritten: its files stay.
+        # Another commit may have built on it before it was overwritten: then its files stay.
         if not commit.may_have_landed:
             delete_rows(target, by_task)
         raise
@@ -156,14 +156,14 @@ def deleted_unless_committed(
 
 
 def delete_rows(target: WriteTarget, by_task: Iterable[Sequence[Any]]) -> None:
-    """Delete files of a write that was not committed, and never will be."""
+    """Delete the files of a write that was not committed, and never will be."""
     files = open_files(target.warehouse, target.options)
     commit = Commit(files, target, open_target(target))
     commit.abort([message for task in by_task for message in task])
 
 
 class _Behind(dict[int, int]):
-    """The last sequence number of each bucket, moved."""
+    """The last sequence number of each bucket, increased by a distance."""
 
     def __init__(self, known: Mapping[int, int], distance: int) -> None:
         super().__init__(known)
@@ -180,9 +180,9 @@ def _arrow_schema(table: Any) -> pa.Schema:
 
 
 def _require_place(table: Any, batch: pa.RecordBatch) -> None:
-    """Rows are placed by the bytes of their keys, and pypaimon's of wide nulls are not stock Paimon's.
+    """Raises `Refused` for nulls in wide key columns.
 
-    Raises `Refused`.
+    The bytes of keys determine the bucket, and for these nulls pypaimon's differ from stock Paimon's.
     """
     is_hashed = table.bucket_mode() == BucketMode.HASH_FIXED
     keys = {*table.partition_keys, *(table.table_schema.bucket_keys if is_hashed else ())}
@@ -198,7 +198,7 @@ def _require_place(table: Any, batch: pa.RecordBatch) -> None:
 
 
 def _require_kinds(table: Any, batch: pa.RecordBatch) -> None:
-    """Each row says what becomes of it, where a column does. Raises `Refused`."""
+    """Raises `Refused` if the column of `rowkind.field` has a value that is no row kind."""
     name = table.table_schema.options.get("rowkind.field")
     if name not in batch.schema.names:
         return
@@ -213,7 +213,7 @@ def _require_kinds(table: Any, batch: pa.RecordBatch) -> None:
 
 
 def _require_one_task_a_bucket(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
-    """Two tasks number their rows alike: of one key in both, nothing would say which is newer."""
+    """Raises `Refused` if two tasks wrote to a bucket: the order of their rows would be undefined."""
     if overlap(
         {(tuple(message.partition), message.bucket) for message in messages if message.new_files}
         for messages in by_task
@@ -225,15 +225,15 @@ def _require_one_task_a_bucket(target: WriteTarget, by_task: Sequence[Sequence[A
 
 
 def overlap(sets: Iterable[set[tuple[object, ...]]]) -> bool:
-    """Whether two of them have something in common."""
+    """Whether any two sets have a common element."""
     listed = list(sets)
     return sum(map(len, listed)) > len(set().union(*listed))
 
 
 def check_columns(target: WriteTarget, columns: StructType) -> None:
-    """The rows' columns are the table's, by name; what may be null can be left out. Raises `Refused`.
+    """Check the rows' columns by name; a column that may be null can be left out. Raises `Refused`.
 
-    A column with a default is not null where it is left out, but for rows of before it was there.
+    A column with a default may not be left out: it would have to be filled in. Rewritten rows may lack it.
     """
     name, given = target.name, columns.fieldNames()
     fields = {field.name: field for field in _arrow_schema(open_target(target))}

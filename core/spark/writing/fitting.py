@@ -1,9 +1,9 @@
-"""Rows that a program writes through the data source, in the table's types: as they are, or refused.
+"""Convert rows that a program writes through the data source to the table's types, without loss.
 
-INSERT converts in the query (`core.spark.writing.assigning`). The data source gets a frame's columns as they
-are, and Arrow's casts round numbers, make them infinite, cut times to dates, drop fields of structs, and take
-a time without a zone for UTC's. So only conversions that keep every value are made, and the values of those
-that may not are compared.
+INSERT converts in the query (`core.spark.writing.assigning`). The data source gets a frame's columns
+unconverted, and Arrow's casts round numbers, make them infinite, cut times to dates, drop fields of structs,
+and treat a time without a zone as UTC. So only conversions that keep every value are made; for those that may
+not, the values are compared.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NUMBERS = (*_WHOLE, *_FLOATING, DecimalType)
 
 
 def require_types(name: str, given: StructType, columns: StructType) -> None:
-    """The rows' columns can be written to the table's of their names. Raises `Refused`."""
+    """Raises `Refused` if the type of a row's column can't be written to the table's column of that name."""
     wanted = {each.name: each.dataType for each in columns}
     for each in given:
         kind = wanted.get(each.name)
@@ -57,7 +57,7 @@ def require_types(name: str, given: StructType, columns: StructType) -> None:
 
 
 def _may_become(given: DataType, wanted: DataType, *, is_nested: bool = False) -> bool:
-    """Whether every value is kept, or one that is not is found: no value inside another is looked at."""
+    """Whether a conversion keeps every value, or a lost one is detected, which only top-level values are."""
     if given == wanted or isinstance(given, NullType):
         return True
     match given, wanted:
@@ -85,7 +85,7 @@ def _may_become(given: DataType, wanted: DataType, *, is_nested: bool = False) -
 
 
 def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The columns in the table's order and types, others left out; one that is not given is null.
+    """The columns in the table's order and types, without others; a missing column is null.
 
     Raises `Refused` for a value that would have to be rounded or cut.
     """
@@ -115,7 +115,7 @@ def _converted(field: pa.Field, column: pa.Array) -> pa.Array:
     if pa.types.is_floating(column.type) and pa.types.is_decimal(field.type):
         lost = pc.not_equal(made.cast(column.type), column)
     elif pa.types.is_float64(column.type) and pa.types.is_float32(field.type):
-        # Digits may be lost, as floats have it, but no magnitude.
+        # It may lose digits, as usual with floats, but not its magnitude.
         lost = pc.and_(pc.is_inf(made), pc.invert(pc.is_inf(column)))
     if lost is not None and pc.any(lost).as_py():
         raise _can_not_hold(field.name, column.filter(lost)[0])
@@ -123,7 +123,7 @@ def _converted(field: pa.Field, column: pa.Array) -> pa.Array:
 
 
 def _holds_null(column: pa.Array) -> bool:
-    """Whether a value within another is null that may not be, by the column's type. Arrow does not look."""
+    """Whether a nested value is null that may not be by the column's type. Arrow does not check that."""
     kind = column.type
     if not pa.types.is_nested(kind):
         return False
@@ -142,7 +142,7 @@ def _holds_null(column: pa.Array) -> bool:
 
 
 def require_lengths(schema: TableSchema, batch: pa.RecordBatch) -> None:
-    """No text or bytes are longer than the column's type says. Raises `Refused`."""
+    """Raises `Refused` for text or bytes that are longer than the column's type allows."""
     for field in schema.fields:
         kind = ColumnType.of(field.type) if isinstance(field.type, str) else None
         if kind is None or kind.first is None or kind.name not in _LENGTHS:

@@ -1,4 +1,4 @@
-"""INSERT: a query's rows to a table or branch, as one commit."""
+"""INSERT: write a query's rows to a table or branch, as one commit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from core.travel.statements.inserts import Insert
 
 @dataclass(frozen=True)
 class Inserted:
-    """`label` is the table, with its branch where one was written; `rows` are those of the new files.
+    """`label` is the table, with its branch if the statement names one; `rows` counts those in new files.
 
-    `snapshot` is None where there was nothing to commit.
+    `snapshot` is None if there was nothing to commit.
     """
 
     label: str
@@ -40,7 +40,7 @@ class Inserted:
 def target_of(
     warehouse: WarehouseAccess, insert: Insert, database: str | None, order: Inserting
 ) -> WriteTarget:
-    """Where the rows go, as it is now. Raises `StatementFailed` at the table's name, `Refused`."""
+    """The target in its present state. Raises `StatementFailed` at the table's name, `Refused`."""
     files = warehouse.files
     with failing_at(insert.table_position):
         table, branch = named_table(insert.parts, database)
@@ -66,7 +66,7 @@ def target_of(
 def insert_rows(
     session: SparkSession, warehouse: WarehouseAccess, insert: Insert, target: WriteTarget, frame: DataFrame
 ) -> Inserted:
-    """Write them. Raises `StatementFailed` for columns that don't fit, and `Refused` as a commit does."""
+    """Write the rows. Raises `StatementFailed` for columns that don't fit, and `Refused` like a commit."""
     _require_mode(session, insert, target)
     columns = Assigned(session, frame, target, insert)
     made = columns.rows
@@ -84,9 +84,9 @@ def insert_rows(
 
 
 def _require_mode(session: SparkSession, insert: Insert, target: WriteTarget) -> None:
-    """An overwrite here replaces what its statement and its plan say, whatever the session is set to.
+    """Raises `StatementFailed` if Spark's setting would make an overwrite replace less.
 
-    Raises `StatementFailed` where Spark's setting asks for less.
+    Here an overwrite replaces what its statement and its plan tell, whatever the setting is.
     """
     partitions = target.table_schema.partition_keys
     if not insert.overwrite or target.dynamic or len(insert.static) == len(partitions):
@@ -102,7 +102,7 @@ def _require_mode(session: SparkSession, insert: Insert, target: WriteTarget) ->
 
 
 def _rows_of(warehouse: WarehouseAccess, target: WriteTarget, snapshot: Snapshot) -> int:
-    """How many rows the files have that a commit added."""
+    """The number of rows in the files that a commit added."""
     files, table = warehouse.files, target.root.table
     metas = read_manifest_list(files, table.manifest(snapshot.delta_manifest_list))
     sizes = {table.manifest(meta.file_name): meta.file_size for meta in metas}

@@ -1,8 +1,8 @@
-"""Whether a snapshot came too late: at an id that another had, which expired while this process stood still.
+"""Detect a snapshot that came too late: its id had been used and had expired while this process was stopped.
 
-What expires leaves its name free, so that a file can be created there again, below others that know nothing
-of it. The rows of such a commit would be nowhere. But one that came in time can look the same a moment later:
-others have built on it, and the snapshots around it have expired.
+Expiry frees the name, so a file can be created there again, below snapshots that do not build on it. The rows
+of such a commit would be lost. But a commit in time can look the same a moment later, if others have built on
+it, and the snapshots around it have expired.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Brought(NamedTuple):
 
     @classmethod
     def of(cls, entries: Iterable[Any]) -> Self:
-        """pypaimon's entries of manifests."""
+        """From pypaimon's manifest entries."""
         names = [(entry.kind == 0, entry.file.file_name) for entry in entries]
         return cls(
             frozenset(name for is_added, name in names if is_added),
@@ -36,19 +36,19 @@ class Brought(NamedTuple):
 
 
 def came_too_late(files: Files, root: Root, snapshot_id: int, brought: Brought) -> bool:
-    """Of a snapshot that was created just now. Raises `Unanswered` where nothing is left that tells."""
+    """Whether the snapshot that was just created came too late. Raises `Unanswered` if that is unknown."""
     lineage = Lineage(files, root)
-    # The oldest expire first: as long as the one before is there, none of this id has gone.
+    # The oldest expire first: while the one before exists, no snapshot with this id has expired.
     if snapshot_id > 1 and lineage.has_snapshot(snapshot_id - 1):
         return False
-    # In this order: with a newer one there has been a next one, which has expired if it is not there.
+    # In this order: if there is a newer snapshot, there was a next one; if that is missing, it has expired.
     if (lineage.latest_id() or 0) <= snapshot_id:
         return False
     path = root.snapshot(snapshot_id + 1)
     if (data := read_if_there(files, path)) is not None:
         return not _is_built_on(files, root, Snapshot.from_json(data, path), brought)
     if lineage.has_snapshot(snapshot_id):
-        # What expired the next one would have taken this one before.
+        # The expiry of the next one would have deleted this one first, so it was created later.
         return True
     if any(_names(files, root, each, brought.added) for each in states_since(lineage, snapshot_id)):
         return False
@@ -59,7 +59,7 @@ def came_too_late(files: Files, root: Root, snapshot_id: int, brought: Brought) 
 
 
 def _is_built_on(files: Files, root: Root, following: Snapshot, brought: Brought) -> bool:
-    """Whether the state right after knows of what the commit brought. What it deleted itself it names too."""
+    """Whether the next snapshot builds on the commit: it names added files, or lacks the deleted ones."""
     if brought.added:
         return _names(files, root, following, brought.added)
     live = live_facts(files, root.table, data_manifests(files, root.table, following))

@@ -1,4 +1,4 @@
-"""Where rows go: a value that travels to the tasks that write them and to the one commit at the end."""
+"""The target of a write: a value that is sent to the tasks that write, and to the commit."""
 
 from __future__ import annotations
 
@@ -13,23 +13,22 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_root
 from core.table.records import Snapshot, commit_key
 
-# `module:function`, called with the warehouse, its options and the root; it says what it did, if anything.
+# `module:function`, called with the warehouse, its options and the root. It returns a message, or nothing.
 DUE_SAVEPOINT = "core.actions.savepoints.auto_savepoint:after_write"
 
 
 class WriteTarget(TableAddress, frozen=True, kw_only=True):
-    """A root, and how its next commit comes about.
+    """A root, and the conditions and the kind of its next commit.
 
-    With `follows_main` the root must still be main's when the commit comes. The files are stamped with the
-    `schema`. `head` is the JSON of
-    the snapshot that must be the newest still: None when any may be, empty when there must be none. `known`
-    is the id of the newest before anything was written, 0 for none: this commit is none of those. An
-    overwrite replaces the whole table, or with `dynamic` the partitions that rows came for, or those in
-    `partitions` (an Arrow stream in base 64, of some partition columns or all).
-    `rewrites`: the rows are the table's own, read at some version. `after_commit` is what follows the commit;
-    None for an action, which sees to it itself. `receipt` is a local file that tells who waits for the write
-    what was committed. `lock` is the token of the change that makes the commit, None where no lock is held:
-    its lock must be there still, and no `next_entry` in its journal, by which another process takes it over.
+    With `follows_main` the root must still be main at the commit. The files are written with `schema`. `head`
+    is the JSON of the snapshot that must still be the newest: None for any, empty for no snapshot. `known` is
+    the id of the newest before anything was written, 0 for none: this commit has a later one. An overwrite
+    replaces the whole table, or with `dynamic` the partitions that rows came for, or those in `partitions`
+    (an Arrow stream in base 64, of some partition columns or all).
+    `rewrites`: the rows are the table's own, read at some version. `after_commit` is the step after the
+    commit; None for an action, which runs it itself. `receipt` is a local file that tells the waiting process
+    what was committed. `lock` is the token of the change that makes the commit, None without a lock: the lock
+    must still exist, and its journal must not have `next_entry`, by which another process takes it over.
     """
 
     follows_main: bool
@@ -47,7 +46,7 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
 
     @property
     def scan(self) -> Scan:
-        """Reads the root's columns, and no rows."""
+        """A scan for the root's columns, not for rows."""
         return Scan(self.warehouse, self.options, self.database, self.table, self.branch, self.schema)
 
     @property
@@ -58,13 +57,13 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
 
 
 def require_writable(target: WriteTarget) -> None:
-    """Raises `Refused` for a table of a kind whose rows can't be written right."""
+    """Raises `Refused` for a kind of table that can't be written correctly."""
     if reasons := kinds.reasons(target.table_schema, target.write_mode):
         raise Refused(f"{target.name} {reasons[0]}", kinds.HINT)
 
 
 def require_as_begun(files: Files, target: WriteTarget) -> None:
-    """Right before the commit: main is where it was, and the table's definition is what the tasks wrote by.
+    """Check right before the commit that main and the table's schema have not changed.
 
     Raises `Refused`.
     """
@@ -87,8 +86,8 @@ class _Lock(msgspec.Struct):
 
 
 def require_held(files: Files, target: WriteTarget) -> None:
-    """Right before the commit: nobody recovers the change that makes it. Whoever began it may be dead, and
-    this process has not heard of that yet. Raises `Refused`.
+    """Check right before the commit that no other process recovers its change. Raises `Refused`.
+    The process that began it may be dead without this one knowing.
     """
     if target.lock is None:
         return
@@ -102,7 +101,7 @@ def require_held(files: Files, target: WriteTarget) -> None:
 
 
 def require_head(target: WriteTarget, latest: Snapshot | None) -> None:
-    """The newest snapshot is the one that the rows were made for. Raises `Refused`."""
+    """Raises `Refused` if the newest snapshot is not the one that the rows were made for."""
     if target.head is None:
         return
     expected = Snapshot.from_json(target.head.encode(), "the target") if target.head else None

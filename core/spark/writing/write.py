@@ -1,13 +1,13 @@
-"""The writing half of the Python Data Source `paimark`: rows to a table as one atomic commit.
+"""The writing half of the Python Data Source `paimark`: it writes rows to a table as one atomic commit.
 
     rows = clustered(frame, warehouse=uri, table="db.t")
     rows.write.format("paimark").mode("append").option("warehouse", uri).option("table", "db.t").save()
 
-Options: `warehouse`, `table`, and if wanted `branch`; all others are catalog options. Without a branch the
-rows go to main, wherever the main-branch file points. Mode `overwrite` replaces the whole table, with the
-option `partitionOverwriteMode` = `dynamic` only the partitions that rows come for. Columns go by name. A
-primary-key table wants each bucket written by one task, which `clustered` sees to. Where the table has the
-option `rowkind.field`, that column says which rows delete (`-D`).
+Options: `warehouse`, `table`, and optionally `branch`; all others are catalog options. Without a branch the
+rows go to the root that is main. Mode `overwrite` replaces the whole table; with the option
+`partitionOverwriteMode` = `dynamic` only the partitions that rows come for. Columns are matched by name. Each
+bucket of a primary-key table must be written by one task, which `clustered` ensures. If the table has the
+option `rowkind.field`, that column tells which rows delete (`-D`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Written(WriterCommitMessage):
 
 
 class PaimarkWriter(DataSourceArrowWriter):
-    """Made where the statement is planned; then each task writes, and one process commits."""
+    """It is made where the statement is planned; then each task writes, and one process commits."""
 
     def __init__(self, target: WriteTarget) -> None:
         self.target = target
@@ -66,10 +66,10 @@ class PaimarkWriter(DataSourceArrowWriter):
 
 
 def aborted(target: WriteTarget, messages: list[WriterCommitMessage | None]) -> None:
-    """Delete what the tasks wrote, where no commit of it was tried.
+    """Delete the tasks' files if no commit was tried.
 
-    Spark also calls this after a commit that failed, and one that failed may have landed all the same. Only
-    where a task gave no message none was tried.
+    Spark also calls this after a failed commit, which may have landed all the same. No commit was tried only
+    if a task returned no message.
     """
     if all(each is not None for each in messages):
         return
@@ -79,7 +79,7 @@ def aborted(target: WriteTarget, messages: list[WriterCommitMessage | None]) -> 
 
 
 def writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> PaimarkWriter:
-    """The writer that the options ask for. Raises `Refused` for columns that the table does not have."""
+    """Make the writer for the options. Raises `Refused` for columns that the table does not have."""
     from core.spark.writing.committing import check_columns
 
     given = options.get("target")
@@ -89,12 +89,12 @@ def writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> 
 
 
 def clustered(frame: DataFrame, *, warehouse: str, table: str, **options: str) -> DataFrame:
-    """The same rows, those of one bucket in one partition of the frame; `options` as for writing."""
+    """The same rows, with each bucket's in one partition of the frame; `options` as for writing."""
     return clustered_for(frame, looked_up({**options, "warehouse": warehouse, "table": table}, False))
 
 
 def clustered_for(frame: DataFrame, target: WriteTarget) -> DataFrame:
-    """As `clustered`. Raises `Refused` for a table of a kind that can't be written."""
+    """Like `clustered`. Raises `Refused` for a kind of table that can't be written."""
     from pypaimon.table.bucket_mode import BucketMode
     from pyspark.sql.types import IntegerType, StructField, StructType
 
@@ -105,12 +105,12 @@ def clustered_for(frame: DataFrame, target: WriteTarget) -> DataFrame:
     if mode == BucketMode.HASH_FIXED:
         names = frame.columns
         schema = StructType([*frame.schema.fields, StructField(BUCKET_COLUMN, IntegerType())])
-        # PySpark takes the names of a frame's columns for expressions there.
+        # PySpark would parse the names of a frame's columns as expressions there.
         plain = frame.toDF(*(f"c{index}" for index in range(len(names))))
         numbered = plain.mapInArrow(partial(_with_buckets, target.to_text(), names), schema)
         return numbered.repartition(*partition, BUCKET_COLUMN)
     if mode == BucketMode.HASH_DYNAMIC:
-        # Buckets are given out by an index of each partition, which has one writer.
+        # Each partition's index, which assigns buckets, may have only one writer.
         return frame.repartition(*partition) if partition else frame.repartition(1)
     return frame
 
@@ -127,7 +127,7 @@ def _with_buckets(
 
 
 def looked_up(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
-    """The root that the options name, by its newest definition. Raises `UsageError` and `NotFound`."""
+    """The target that the options name, with its newest schema. Raises `UsageError` and `NotFound`."""
     own = catalog_options(options)
     files = open_files(options["warehouse"], own)
     branch = options.get("branch")
