@@ -1,4 +1,4 @@
-"""Stock Paimon for Java as the judge of what Paimark writes and reads.
+"""Tests against stock Paimon for Java, which judges Paimark's writes and reads.
 
-Begin with `judge`. Skipped, and said so, without a JDK and Maven.
+Begin with `judge`. Without a JDK and Maven the tests are skipped, with the reason.
 """

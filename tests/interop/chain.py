@@ -1,4 +1,4 @@
-"""A table that stock Paimon and our actions take turns on, and what all of it is to give at every moment."""
+"""A table that stock Paimon and our actions change in turns, with the expected rows of every version."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SESSION = "open since before"
 class Chain:
     """One table of a kind. Roots are named by their branch, None for the table directory.
 
-    A commit is told from others by the name of its delta manifest list, wherever it is copied to.
+    The name of its delta manifest list identifies a commit, also in copies.
     """
 
     def __init__(self, judge: Judge, context: Context, warehouse: Path, name: str, kind: Kind) -> None:
@@ -54,13 +54,13 @@ class Chain:
         return main_root(self.context.files, self.table).branch
 
     def put(self, rows: Sequence[Row], branch: str | None = None, *, postpones: bool = False) -> None:
-        """Stock writes rows to a branch, main by itself."""
+        """Let stock write rows to a branch, by default main."""
         branch = branch or self.main
         rows = [{**row, P: row[K] % 2} for row in rows]
         before = self.now[branch]
         written = [("+I", row) for row in rows]
         if self.kind.partitions and self.kind.keys == ("k",):
-            # As a job does that knows where keys are.
+            # A job that knows the previous partition of a key deletes the row there.
             written = [*(("-D", old) for old in before if old[K] in {r[K] for r in rows}), *written]
         self._put(branch, written, postpones=postpones)
         self.now[branch] = before if postpones else self.kind.after(before, rows)
@@ -87,7 +87,7 @@ class Chain:
         self.judge.alter(self.warehouse, self.name(branch or self.main), change, column, **more)
 
     def do(self, name: str, /, *, main: State | None = None, **arguments: object) -> Outcome:
-        """One of our actions; `main` is what it makes main's rows, where it commits any."""
+        """Run one of our actions. `main` are main's rows afterwards, if it commits rows."""
         chosen = action(name)
         plan = chosen.plan(self.context, self.table, arguments)
         assert plan.refusals == (), plan.refusals
@@ -98,19 +98,19 @@ class Chain:
         return outcome
 
     def refused(self, name: str, words: str, /, **arguments: object) -> None:
-        """The action is refused by a sentence with these words, and nothing is written."""
+        """Check that the action is refused with these words, and that nothing is written."""
         before = contents(self.warehouse / self.table.directory)
         reasons = [each.reason for each in action(name).plan(self.context, self.table, arguments).refusals]
         assert any(words in reason for reason in reasons), reasons
         assert contents(self.warehouse / self.table.directory) == before
 
     def expire(self, branch: str | None = None, *, by_options: bool = False) -> None:
-        """Stock leaves the newest snapshot alone, or what the table's own options say."""
+        """Let stock expire all but the newest snapshot, or as the table's own options say."""
         expire = self.judge.expire_by_options if by_options else self.judge.expire
         expire(self.warehouse, self.name(branch or self.main))
 
     def orphans(self) -> list[str]:
-        """What stock finds that nothing refers to, and deletes."""
+        """Let stock delete the orphan files; returns their paths."""
         return self.judge.clean_orphans(self.warehouse, self.table.full_name)
 
     def name(self, branch: str | None) -> str:
@@ -118,17 +118,17 @@ class Chain:
         return full if branch is None else f"{full}$branch_{branch}"
 
     def rows_of(self, branch: str | None, file: str) -> State:
-        """What a snapshot or tag of a root is to give: `snapshot-3`, `tag-savepoint.1`."""
+        """The expected rows of a snapshot or tag of a root: `snapshot-3`, `tag-savepoint.1`."""
         return self._rows[_identity(self._directory(branch) / file.split("-")[0] / file)]
 
     def newest_tag(self) -> str:
-        """The tag of the savepoint that was made last."""
+        """The tag of the newest savepoint."""
         return f"savepoint.{max(each.id for each in SavepointManager(self.context.files, self.table).all())}"
 
     def check(self, *, whole: bool = True) -> None:
-        """Every reference gives the rows it is to give, to stock and to us; nothing is missing.
+        """Check that stock and Paimark read the expected rows of every reference, and no file is missing.
 
-        Not `whole`: older snapshots of branches other than main may be gone.
+        Unless `whole`, older snapshots of branches other than main may have lost files.
         """
         for branch in self._branches():
             root, ids = self.table.root(branch), self._ids(branch)
@@ -153,7 +153,7 @@ class Chain:
             assert self._stock(None) == _listed(self.now[None], self._session_ids)
 
     def check_session(self, *, fails: bool = False) -> None:
-        """What was open before reads main's rows by the plain name, in the columns of then; or fails."""
+        """Check that the open session reads main's rows by the plain name, in its old columns; or `fails`."""
         with self.judge.session(self.session):
             try:
                 found = self._stock(None)
@@ -168,7 +168,7 @@ class Chain:
         return f"{_SESSION} {self.table.database}"
 
     def _ids(self, branch: str | None) -> list[int]:
-        """Of the columns that a root has now."""
+        """The field ids of a root's current columns."""
         schema = Lineage(self.context.files, self.table.root(branch)).latest_schema()
         assert schema is not None
         return [each.id for each in schema.fields]
@@ -178,7 +178,7 @@ class Chain:
         self.judge.put(self.warehouse, self.name(branch), fields, postpones=postpones)
 
     def _learn(self, made: dict[str | None, State], before: State) -> None:
-        """Note what commits that nobody knew are to give: of those roots only there may be any."""
+        """Note the expected rows of new commits. Only the roots in `made` may have any."""
         for branch in self._branches():
             for path in self._references(branch):
                 if (identity := _identity(path)) in self._rows:
@@ -188,7 +188,7 @@ class Chain:
                 self._rows[identity] = before if is_hidden else made[branch]
 
     def _follow(self) -> None:
-        """What branches there are, and what their newest commits give."""
+        """Note the existing branches, and the expected rows of their newest commits."""
         self.now = {}
         for branch in self._branches():
             latest = Lineage(self.context.files, self.table.root(branch)).latest()
@@ -220,7 +220,7 @@ class Chain:
         version, name = path.parent.name, path.name.partition("-")[2]
         if version == "snapshot":
             return sorted(self.judge.rows(self.warehouse, self.name(branch), snapshot=int(name)), key=repr)
-        # Stock Paimon looks for the tags of branches in the table directory.
+        # Stock Paimon looks up the tags of branches in the table directory.
         lent = self.warehouse / self.table.root().tag("judged")
         if branch != self.main:
             lent.parent.mkdir(exist_ok=True)

@@ -1,7 +1,7 @@
-"""The kinds of tables that chains of actions run on, each with a plain model of the rows that it is to give.
+"""The kinds of tables that chains of actions run on, each with a plain model of its rows.
 
-Rows are dicts of values by field id, so that a renamed column stays the column it was. `s` of a row may be
-missing, and every column that was added later is.
+Rows are dicts of values by field id, so that a column stays the same when it is renamed. `s` of a row may be
+missing, and so is every column that was added later.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ K, V, S, P = range(4)
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING", "p": "INT"}
 
 Row = Mapping[int, Any]
-# The rows that a key comes to when a newer row is written over an older one.
+# The row of a key after a newer row is written over an older one.
 Rule = Callable[[Row, Row], Row]
 
 
@@ -40,10 +40,10 @@ def _summed(older: Row, newer: Row) -> Row:
 
 @dataclass(frozen=True)
 class Kind:
-    """`refused` are words of the reason why rows can't be rewritten, `unmerged` of why not merged by key,
-    `uncounted` of why no files are deleted. `compacts`: the judge knows how. `unseen`: what a commit writes
-    is seen after the compaction that follows it. `postpones`: rows can be written so that nobody sees them.
-    `key`: what tells rows apart, nothing where there is no primary key.
+    """`refused` are words of the reason why rows can't be rewritten, `unmerged` why not merged by key,
+    `uncounted` why no files are deleted. `compacts`: the judge can compact it. `unseen`: rows are visible
+    only after the compaction that follows their commit. `postpones`: rows can be written to the postponed
+    bucket. `key`: the values that identify a row; empty without a primary key.
     """
 
     options: Mapping[str, str]
@@ -82,7 +82,7 @@ class Kind:
         return tuple(row for row in rows if self.key(row) not in gone)
 
     def merged(self, base: Sequence[Row], branch: Sequence[Row], main: Sequence[Row]) -> tuple[Row, ...]:
-        """Main with what the branch changed since the base; where both changed a key the branch wins."""
+        """Main's rows with the branch's changes since the base. If both changed a key, the branch wins."""
         if not self.is_keyed:
             return (*main, *branch[len(base) :])
         was, now = ({self.key(row): row for row in rows} for rows in (base, branch))
@@ -141,7 +141,7 @@ KINDS: dict[str, Kind] = {
 
 
 def documented(name: str, kind: Kind) -> str:
-    """Its row in `docs/tables.md`: what works, and what is refused by name."""
+    """The kind's row in `docs/tables.md`: the operations that work, and those that are refused."""
     merges = not (kind.refused or kind.unmerged)
     ways = (True, merges, not kind.refused, not kind.uncounted)
     return f"| {name} | {' | '.join('works' if works else 'refused' for works in ways)} |"

@@ -1,4 +1,4 @@
-"""What the judge judges."""
+"""Fixtures: the warehouses that the judge reads."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def _audit_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def context(engine: Engine, engine_warehouse: Path, tmp_path: Path) -> Context:
-    """On the engine's own warehouse."""
+    """A context on the engine's warehouse."""
     return replace(context_on(engine_warehouse), audit_path=tmp_path / "audit", engine=lambda: engine)

@@ -1,4 +1,4 @@
-"""Java servers that tests talk to: fetched, compiled and started in a process of their own."""
+"""Java servers for tests: fetch the jars, compile the source, and start a process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _END_OF_LOG = 5000
 
 
 class JavaServer(NamedTuple):
-    """`said` is the line that it said when it was ready."""
+    """`said` is the line that the server printed when it was ready."""
 
     said: str
     pid: int
@@ -31,10 +31,11 @@ def start_java_server(
     fetch: Sequence[str] | Callable[[str, Path], None],
     options: Sequence[str] = (),
 ) -> JavaServer:
-    """Run a Java source beside Spark's jars, until it says a line.
+    """Start a Java source with Spark's jars, and wait until it prints a line.
 
-    It is given the directory, and the number of the process that it is to end with. `fetch` are artifacts of
-    Maven's, or brings jars: it is given Maven and where to. Raises `ToolMissing` without a JDK and Maven.
+    Its arguments are the directory, and the process id with whose end it must end. `fetch` are Maven
+    artifacts, or a function that gets Maven and a directory, and puts jars there. Raises `ToolMissing`
+    without a JDK and Maven.
     """
     java, javac, maven = jdk_tool("java"), jdk_tool("javac"), shutil.which("mvn")
     if java is None or javac is None or maven is None or jdk_version(javac) < OLDEST_JDK:
@@ -56,6 +57,6 @@ def start_java_server(
     with process.stdout as said:
         line = said.readline().strip()
     assert line, log.read_text()[-_END_OF_LOG:]
-    # Nobody waits for it: it may outlive the test process that started it.
+    # Avoid a warning about an unwaited process: it may outlive the test process that started it.
     process.returncode = 0
     return JavaServer(line, process.pid)

@@ -1,4 +1,4 @@
-"""The judge: what stock Paimon for Java makes of a table, asked over a pipe."""
+"""The judge: stock Paimon for Java as a server that reads and changes tables, reached over a pipe."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Row = dict[str, Any]
 
 
 class JudgeError(Exception):
-    """Stock Paimon's own exception."""
+    """An exception of stock Paimon."""
 
 
 class Judge:
-    """A running server. Tables are named as stock Paimon does: `shop.orders`, `shop.orders$branch_b`."""
+    """A running server. Table names are stock Paimon's: `shop.orders`, `shop.orders$branch_b`."""
 
     def __init__(self, command: Sequence[str], log: Path) -> None:
         self._log = log
@@ -38,7 +38,7 @@ class Judge:
     def read(
         self, warehouse: Path, table: str, *, tag: str | None = None, snapshot: int | None = None
     ) -> list[Row]:
-        """All rows, sorted; also of system tables (`shop.orders$snapshots`)."""
+        """All rows, sorted. Also for system tables (`shop.orders$snapshots`)."""
         options: dict[str, str] = {}
         if tag is not None:
             options["scan.tag-name"] = tag
@@ -48,7 +48,7 @@ class Judge:
         return comparable(rows)
 
     def write(self, warehouse: Path, table: str, rows: Iterable[Mapping[str, Any]], kind: str = "+I") -> None:
-        """One commit; `kind` is the rows' kind (`+I`, `-D`)."""
+        """Make one commit; `kind` is the rows' kind (`+I`, `-D`)."""
         self._ask("write", warehouse, table, rows=comparable(rows), kind=kind)
 
     def rows(
@@ -60,7 +60,7 @@ class Judge:
         tag: str | None = None,
         columns: Sequence[str] | None = None,
     ) -> list[list[Any]]:
-        """All rows as lists of fields in no order, and nothing rounded: see `Values.java`."""
+        """All rows as lists of fields, unsorted and without loss: see `Values.java`."""
         options = {} if snapshot is None else {"scan.snapshot-id": str(snapshot)}
         if tag is not None:
             options["scan.tag-name"] = tag
@@ -76,9 +76,9 @@ class Judge:
         *,
         postpones: bool = False,
     ) -> None:
-        """One commit of rows, each its kind (`+I`, `-D`) and its fields as `rows` gives them.
+        """Commit rows, each with its kind (`+I`, `-D`) and its fields as `rows` returns them.
 
-        `postpones`: to the postponed bucket, of a table that has one.
+        `postpones` writes them to the postponed bucket, if the table has one.
         """
         kinds, fields = [kind for kind, _ in rows], [each for _, each in rows]
         self._ask("put", warehouse, table, rows=fields, kinds=kinds, postpones=postpones)
@@ -93,22 +93,22 @@ class Judge:
         partitions: Sequence[str] = (),
         options: Mapping[str, str] | None = None,
     ) -> None:
-        """Make a table of columns in Paimon's own words, and its database."""
+        """Create a table, and its database. `columns` has Paimon's type texts by name."""
         words = {"columns": list(columns.items()), "keys": list(keys), "partitions": list(partitions)}
         self._ask("create", warehouse, table, **words, options=dict(options or {}))
 
     def misplaced(self, warehouse: Path, table: str) -> list[list[Any]]:
-        """The rows, as `rows` gives them, that lie in another partition or bucket than where stock writes."""
+        """The rows, as `rows` returns them, in another partition or bucket than stock would use."""
         rows: list[list[Any]] = self._ask("misplaced", warehouse, table)
         return rows
 
     def look_up(self, warehouse: Path, table: str, rows: Sequence[Sequence[Any]]) -> list[Any]:
-        """For each of these rows the one that a look-up by its key finds, None where it finds none."""
+        """For each of these rows, the row that a look-up by its key finds, or None."""
         found: list[Any] = self._ask("look-up", warehouse, table, rows=list(rows))
         return found
 
     def changes(self, warehouse: Path, table: str, after: int, until: int) -> list[Row]:
-        """What a streaming reader is told of the snapshots after one, each row with its `rowkind`."""
+        """The changes that a streaming reader gets for the snapshots in a range, each with its `rowkind`."""
         options = {
             "incremental-between": f"{after},{until}",
             "incremental-between-scan-mode": "changelog",
@@ -124,7 +124,7 @@ class Judge:
         self._ask("alter", warehouse, table, change=change, column=column, **more)
 
     def alter_types(self, warehouse: Path, table: str, columns: Mapping[str, str]) -> list[str]:
-        """Give each column another type, as far as stock Paimon casts to it; those columns."""
+        """Change the types of columns, if stock Paimon can cast to them; returns the changed columns."""
         changed: list[str] = self._ask("alter-types", warehouse, table, columns=list(columns.items()))
         return changed
 
@@ -133,25 +133,25 @@ class Judge:
         self._ask("compact", warehouse, table)
 
     def delete_rows(self, warehouse: Path, table: str, numbers: Sequence[int]) -> None:
-        """Rows by their number in each data file, by deletion vectors: of tables without keys or buckets."""
+        """Delete rows by their number in each data file, with deletion vectors. No keys, no buckets."""
         self._ask("delete-rows", warehouse, table, numbers=list(numbers))
 
     def expire(self, warehouse: Path, table: str, retain: int = 1) -> int:
-        """Keep the newest `retain` snapshots; how many went."""
+        """Keep the newest `retain` snapshots; returns the number of expired ones."""
         gone: int = self._ask("expire", warehouse, table, retain=retain)
         return gone
 
     def expire_by_options(self, warehouse: Path, table: str) -> int:
-        """As the table's own options say."""
+        """Expire as the table's own options say; returns the number of expired snapshots."""
         gone: int = self._ask("expire", warehouse, table)
         return gone
 
     @contextmanager
     def expiring(self, warehouse: Path, table: str, stop_at: int) -> Iterator[Callable[[], None]]:
-        """Inside, an expiry of all but the newest snapshot stands still before its deletion `stop_at`.
+        """Within the context, an expiry of all but the newest snapshot waits before its deletion `stop_at`.
 
-        It has read the tags by then. What is yielded lets it go on: from a data file to the first manifest,
-        else to its end. When there are fewer deletions it has ended.
+        It has read the tags by then. The yielded function lets it continue: from a data file to the first
+        manifest, otherwise to its end. If there are fewer deletions, it has ended.
         """
         first, second = (warehouse / f"gate-{stop_at}.{number}" for number in (1, 2))
         ended = Event()
@@ -188,7 +188,7 @@ class Judge:
             raise failures[0]
 
     def clean_orphans(self, warehouse: Path, table: str) -> list[str]:
-        """Delete every file that nothing refers to, however young; their paths."""
+        """Delete every orphan file, of any age; returns their paths."""
         deleted: list[str] = self._ask("clean-orphans", warehouse, table)
         return deleted
 
@@ -205,23 +205,23 @@ class Judge:
         self._ask("delete-branch", warehouse, table, branch=branch)
 
     def fast_forward(self, warehouse: Path, table: str, branch: str) -> None:
-        """Main becomes the branch from where that begins on, with its definitions and tags."""
+        """Replace main, from the branch's first snapshot on, by the branch, with its schemas and tags."""
         self._ask("fast-forward", warehouse, table, branch=branch)
 
     def create_if_not_exists(self, warehouse: Path, table: str) -> None:
-        """A table of one column, unless there is a table of the name."""
+        """Create a table of one column, unless the table exists."""
         self._ask("create-if-not-exists", warehouse, table)
 
     def drop(self, warehouse: Path, table: str) -> None:
         self._ask("drop", warehouse, table)
 
     def options(self) -> list[str]:
-        """The keys of every option that stock Paimon knows of tables."""
+        """The keys of all table options of stock Paimon."""
         keys: list[str] = self._ask("options", Path(), "")
         return keys
 
     def takes_option(self, option: str, value: str) -> bool:
-        """Whether stock Paimon can read this value of a table's option."""
+        """Whether stock Paimon can read this value of a table option."""
         takes: bool = self._ask("takes-option", Path(), "", option=option, value=value)
         return takes
 
@@ -230,7 +230,7 @@ class Judge:
 
     @contextmanager
     def session(self, name: str) -> Iterator[None]:
-        """Inside, a job asks that was started before, and remembers the tables that it opened."""
+        """Within the context, requests come from one long-running job, which caches its open tables."""
         self._session = name
         try:
             yield
@@ -255,7 +255,7 @@ class Judge:
 
 
 def comparable(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
-    """Rows of any reader in the judge's words (JSON's types, all else as text), sorted."""
+    """Rows of any reader in the judge's format (JSON's types, all others as text), sorted."""
     plain = [{name: _plain(value) for name, value in row.items()} for row in rows]
     return sorted(plain, key=lambda row: json.dumps(row, sort_keys=True))
 

@@ -1,4 +1,4 @@
-"""Paimark's own actions, as the command runs them."""
+"""Run Paimark's actions as the command does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.table.catalog import parse_table_name
 def act(warehouse: Path, name: str, table: str, /, **arguments: object) -> Outcome:
     """Plan and apply at once."""
     chosen = action(name)
-    # The judge runs nothing while we act: there is no expiry to wait out.
+    # The judge is idle meanwhile, so there is no expiry to wait for.
     context = open_context(str(warehouse), {VERIFY_WAIT_OPTION: "1 ms"}, read_only=False)
     plan = chosen.plan(context, parse_table_name(table), arguments)
     assert plan.refusals == ()

@@ -1,4 +1,4 @@
-"""Stock Paimon for Java as a program: found, downloaded, compiled."""
+"""Build stock Paimon for Java as a program: find the tools, download the jars, compile the sources."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from pathlib import Path
 import pyspark
 
 BUNDLE = "org.apache.paimon:paimon-bundle:1.4.2"
-# The bundle leaves these to whoever runs it; Spark brings all of them.
+# The bundle lacks these dependencies; Spark has all of them.
 FROM_SPARK = ("hadoop-client-", "slf4j-api-", "log4j-", "commons-")
 OLDEST_JDK = 17
 SOURCE_NAMES = ("Oracle.java", "Values.java", "Buckets.java", "Writing.java", "Vectors.java")
 SOURCES = tuple(str(Path(__file__).parent / name) for name in SOURCE_NAMES)
 
-# For what runs often and not for long.
+# Options for a JVM that is started often and runs briefly.
 SMALL = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 class ToolMissing(Exception):
-    """What this machine lacks to run stock Paimon, in one sentence."""
+    """This machine can't run stock Paimon. The message names what is missing."""
 
 
 def build_command(
     workspace: Path, sources: Sequence[str] = SOURCES, options: Sequence[str] = SMALL
 ) -> list[str]:
-    """Download and compile into `workspace`; the command that starts the first of `sources`."""
+    """Download and compile into `workspace`; returns the command that starts the first of `sources`."""
     java, javac, maven = jdk_tool("java"), jdk_tool("javac"), shutil.which("mvn")
     if java is None or javac is None or jdk_version(javac) < OLDEST_JDK:
         raise ToolMissing(f"a JDK {OLDEST_JDK} or newer is needed: javac on PATH or in JAVA_HOME")

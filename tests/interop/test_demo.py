@@ -1,4 +1,4 @@
-"""The demo warehouse, expired past and all, is a plain Paimon warehouse to stock Paimon."""
+"""For stock Paimon, the demo is a plain warehouse, with its expired snapshots too."""
 
 from __future__ import annotations
 

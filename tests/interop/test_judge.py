@@ -1,4 +1,4 @@
-"""The judge itself can be trusted: on plain tables it reads what pypaimon wrote, and the other way round."""
+"""The judge is reliable: on plain tables it reads pypaimon's rows, and pypaimon reads the judge's rows."""
 
 from __future__ import annotations
 

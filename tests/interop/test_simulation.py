@@ -1,4 +1,4 @@
-"""A handful of simulated tables judged again by stock Paimon: the model of stock is itself held to stock."""
+"""Stock Paimon judges some simulated tables again: this verifies the simulation's model of stock."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_stock_reads_every_reference_of_a_simulated_table(judge: Judge, tmp_path
 @pytest.mark.long
 @pytest.mark.parametrize("keyed", [False, True])
 def test_stock_goes_on_with_a_simulated_table(judge: Judge, tmp_path: Path, keyed: bool) -> None:
-    """It commits, compacts and expires what the model of it wrote, and reads the rows that it is to have."""
+    """Stock commits to a table of the model, compacts and expires it, and reads the expected rows."""
     bench = prepared(keyed)
     write_mirror(bench.world, tmp_path)
     judge.write(tmp_path, "shop.t", [{KEY: 999, VALUE: 999}])
@@ -50,7 +50,7 @@ def test_stock_goes_on_with_a_simulated_table(judge: Judge, tmp_path: Path, keye
 
 
 def prepared(keyed: bool = False) -> Bench:
-    """A table of a few commits, with a branch `b` that went on."""
+    """A table of a few commits, with a branch `b` that has its own commits."""
     bench = Bench(Random(7), "local", keyed=keyed, formats=Stock())
     with deterministic(bench.scheduler, Random(7)):
         bench.create_table({})
@@ -93,7 +93,7 @@ CHANGES: dict[str, Callable[[Bench], object]] = {
 @pytest.mark.long
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_session_that_was_open_reads_main_rightly_after(judge: Judge, tmp_path: Path, change: str) -> None:
-    """The rows that main has now, or an error; never anything else."""
+    """It reads main's current rows, or fails."""
     bench = prepared()
     write_mirror(bench.world, tmp_path)
     before = bench.world.commits[newest(bench)].rows

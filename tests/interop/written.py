@@ -1,4 +1,4 @@
-"""Tables written here without Spark, by the same two functions that its tasks and its driver call."""
+"""Write tables without Spark, with the same two functions that Spark's tasks and driver call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 class Table:
-    """A table of columns in Paimon's own words; what is key may not be null."""
+    """A table with columns of Paimon's types; key columns are NOT NULL."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Table:
         return self.warehouse / f"{database}.db" / table
 
     def write(self, rows: Sequence[Sequence[Any]], *, overwrite: bool = False) -> None:
-        """One commit of rows in the columns' order."""
+        """Commit rows, with values in the order of the columns."""
         target = looked_up({"warehouse": str(self.warehouse), "table": self.name}, overwrite)
         arrays = [
             pa.array([row[index] for row in rows], field.type) for index, field in enumerate(self._schema)
@@ -68,7 +68,7 @@ class Table:
 
 
 def as_judged(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
-    """The rows in the judge's words (see `Values.java`), in an order of their own."""
+    """The rows in the judge's format (see `Values.java`), sorted by their `repr`."""
     return sorted(([_judged(value) for value in row] for row in rows), key=repr)
 
 

@@ -1,1 +1,1 @@
-"""Every action beside the stock Java library, which judges what is left."""
+"""Every action beside the stock Java library, which judges the result."""

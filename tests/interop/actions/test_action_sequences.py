@@ -1,4 +1,4 @@
-"""Chains of actions on every kind of table, stock Paimon writing in between: each version gives its rows."""
+"""Chains of actions and stock writes on every kind of table: each version keeps its rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def row(key: int, value: int, text: str | None = None) -> Row:
 
 
 FIRST = [row(key, 10 + key, f"a{key}") for key in range(6)]
-# Lower values come late, and texts are left out.
+# A lower value comes later, and some texts are missing.
 SECOND = [row(4, 3, "b4"), row(5, 30, None), row(6, 16, "b6"), row(7, 17)]
 OF_MAIN = [row(2, 40, "m2"), row(3, 1, "m3"), row(20, 20, "m20")]
 OF_BRANCH = [row(3, 50, "f3"), row(0, 51), row(30, 30, "f30")]
 LATER = [row(2, 60, "l2"), row(40, 40, "l40")]
 
 
-# Much like others, and so in long chains only.
+# Kinds that are similar to others, and run in long chains only.
 LIKE_OTHERS = (
     "aggregation",
     "append in partitions",
@@ -38,7 +38,7 @@ LIKE_OTHERS = (
     "postponed buckets",
     "primary key",
 )
-# Of the short chains these merge, through Spark; all long ones do whose kind allows it.
+# The kinds whose short chains merge, through Spark. All long chains merge if their kind allows it.
 MERGED = ("evolved", "bucketed append")
 
 
@@ -126,7 +126,7 @@ def merge(chain: Chain) -> None:
 
 
 def roll_back(chain: Chain) -> None:
-    """To a savepoint, and to the one that the rollback made before."""
+    """Roll back to a savepoint, and then to the one that this rollback made before it began."""
     before = chain.now[None]
     if chain.kind.refused:
         chain.refused("rollback", chain.kind.refused, to="savepoint.1")
@@ -140,7 +140,7 @@ def roll_back(chain: Chain) -> None:
 
 
 def branch_as_main(chain: Chain) -> None:
-    """The branch becomes main, and goes on; what was main is kept whole, and comes back."""
+    """The branch becomes main and gets commits; the previous main stays whole, and becomes main again."""
     before = chain.now[None]
     chain.do("replace-main-branch", name="b")
     chain.check_session(fails=True)
@@ -198,7 +198,7 @@ def clean_up(chain: Chain, *, looks_often: bool = False) -> None:
 
 
 def fast_forward(chain: Chain) -> None:
-    """Main goes on along another branch; then both expire."""
+    """Fast-forward main to another branch, and expire both."""
     chain.do("create-savepoint")
     chain.do("create-branch", name="ahead", tag=chain.newest_tag())
     chain.put(OF_BRANCH, "ahead")
@@ -209,12 +209,12 @@ def fast_forward(chain: Chain) -> None:
     chain.put(LATER)
     chain.compact()
     chain.expire()
-    # The branch shares snapshots with main, and the plan says that they go with main's.
+    # The branch shares snapshots with main, and the plan warns that they expire with main's.
     chain.check(whole=False)
 
 
 def expired_as_main(chain: Chain) -> None:
-    """On a branch that is main stock expires with arguments: what is kept by name stays, as the plan says."""
+    """A stock expiry with arguments on a branch that is main: tags and savepoints stay, as the plan says."""
     chain.do("replace-main-branch", name="b")
     chain.put(OF_MAIN)
     chain.do("create-savepoint")

@@ -1,4 +1,4 @@
-"""Stock Paimon reads and writes the branches that we make, and its clean-ups spare them."""
+"""Stock Paimon reads and writes the branches of Paimark, and its clean-ups spare them."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def test_a_branch_is_made_from_a_savepoint_whose_snapshot_expired(
     "kind", ["primary key", "primary key in partitions", "append", "append in partitions"]
 )
 def test_expiry_on_our_branch_spares_every_savepoint(judge: Judge, tmp_path: Path, kind: str) -> None:
-    """Stock Paimon expires at each commit here, and on a branch it looks at main's nearest tag only.
+    """Stock Paimon expires at each commit here, and on a branch it checks only main's nearest tag.
 
-    One savepoint of main is from before a compaction and one from after it, and one is made on the branch.
+    Main has a savepoint from before a compaction and one from after it; the branch has one too.
     """
     keep_one = {"snapshot.num-retained.min": "1", "snapshot.num-retained.max": "1"}
     table = make_table(tmp_path, kind, **keep_one)
@@ -78,7 +78,7 @@ def test_expiry_on_our_branch_spares_every_savepoint(judge: Judge, tmp_path: Pat
         saved[f"savepoint.{len(saved) + 1}"] = judge.read(tmp_path, branch if branch_name else table)
 
     def read_again() -> dict[str, list[Row]]:
-        # This stock Paimon looks for a branch's tags in main.
+        # This version of stock Paimon looks up a branch's tags in main.
         found = {name: judge.read(tmp_path, table, tag=name) for name in ("savepoint.1", "savepoint.2")}
         return {**found, "savepoint.3": comparable(read_rows(tmp_path, branch, tag="savepoint.3"))}
 
@@ -103,7 +103,7 @@ def test_expiry_on_our_branch_spares_every_savepoint(judge: Judge, tmp_path: Pat
 
 
 def test_a_branch_that_main_falls_back_to_is_deleted_by_neither(judge: Judge, tmp_path: Path) -> None:
-    """Without it stock Paimon leaves its partitions out, and says nothing."""
+    """Without the branch, stock Paimon silently leaves its partitions out."""
     table = make_table(tmp_path, "append in partitions")
     grow(judge, tmp_path, table, "append in partitions", range(1, 2))
     act(tmp_path, "create-savepoint", table)
@@ -124,7 +124,7 @@ def test_a_branch_that_main_falls_back_to_is_deleted_by_neither(judge: Judge, tm
 def test_engines_that_make_tags_by_themselves_spare_the_branch_and_main(
     judge: Judge, tmp_path: Path, kind: str
 ) -> None:
-    """Each commit makes one, main keeps two, and the branch is made from one that goes."""
+    """Each commit makes a tag, main keeps two, and the branch is created from one that is deleted."""
     tagged = {
         "tag.automatic-creation": "process-time",
         "tag.creation-period": "hourly",
@@ -159,7 +159,7 @@ def test_engines_that_make_tags_by_themselves_spare_the_branch_and_main(
 
 
 def hours_apart(warehouse: Path, root: Root) -> None:
-    """Commits of a root were made hours after each other: engines make a tag of each by themselves."""
+    """Space the commits of a root hours apart, so that engines create an automatic tag for each."""
     now = int(time.time() * 1000)
     for path in (warehouse / root.snapshots).glob("snapshot-*"):
         snapshot = json.loads(path.read_text())
@@ -169,7 +169,7 @@ def hours_apart(warehouse: Path, root: Root) -> None:
 def test_after_a_stock_fast_forward_doctor_tells_what_keeps_the_branch(
     judge: Judge, warehouse: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It leaves no tag of what main and the branch are by then, and brings the branch's options to main."""
+    """It leaves no tag of the snapshots that both share, and brings the branch's options to main."""
     table, paimark = "shop.orders", Paimark(capsys)
     branch = f"{table}$branch_b"
     act(warehouse, "create-savepoint", table)

@@ -1,4 +1,4 @@
-"""A stock expiry at work while we save or expire: what is kept reads row for row, or was refused."""
+"""A stock expiry runs during our savepoint or expiry: each kept version has its rows, or was refused."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.interop.ours import act
 from tests.storage.wrapped import Wrapped
 
 KINDS = ("primary key", "append", "append in partitions")
-# Of the stock expiry's deletions, or of ours, those before which the other one comes.
+# The deletions of one expiry before which the other actor acts.
 BEFORE = range(1, 40, 6)
 OLD, NEWEST = 5, 9
 
 
 class Past(NamedTuple):
-    """A table with nine snapshots, and what those that are saved hold."""
+    """A table with nine snapshots, and the rows of its saved versions."""
 
     warehouse: Path
     table: str
@@ -44,7 +44,7 @@ class Past(NamedTuple):
         return copy
 
     def assert_kept(self, judge: Judge, copy: Path) -> None:
-        """Every savepoint there is reads as what it was made of, and so does main."""
+        """Every savepoint, and main, has its rows."""
         files, table = LocalFiles(str(copy)), parse_table_name(self.table)
         made = {f"savepoint.{each.id}": each for each in SavepointManager(files, table).all()}
         assert made.keys() >= self.saved.keys()
@@ -74,7 +74,7 @@ def past(request: pytest.FixtureRequest, judge: Judge, tmp_path: Path) -> Past:
 def save(
     warehouse: Path, table: str, snapshot: int, tell: Callable[[str], None] = lambda line: None
 ) -> int | None:
-    """The id of the savepoint; None when it is refused."""
+    """Create a savepoint; returns its id, or None if it is refused."""
     context = open_context(str(warehouse), {VERIFY_WAIT_OPTION: "1 ms"}, read_only=False)
     chosen = action("create-savepoint")
     try:
@@ -87,13 +87,13 @@ def save(
 
 
 def test_a_savepoint_made_while_stock_expires_is_whole_or_refused(judge: Judge, past: Past) -> None:
-    """Of the newest snapshot it is made whatever happens; of one that goes only if nothing of it went."""
+    """One of the newest snapshot always succeeds; one of an expiring snapshot only if all its files exist."""
     for deletion in BEFORE:
         copy = past.again(deletion)
         with judge.expiring(copy, past.table, deletion) as go_on:
 
             def tell(line: str, go_on: Callable[[], None] = go_on) -> None:
-                # The expiry read the tags before ours was there, and deletes data between our two looks.
+                # The expiry read the tags before ours existed, and deletes data between our two checks.
                 if line.startswith("waiting"):
                     go_on()
 
@@ -113,7 +113,7 @@ def test_both_expire_at_once(judge: Judge, past: Past) -> None:
 
 
 class Interrupted(Wrapped):
-    """A store on which somebody else does something before the deletion of this number."""
+    """A store on which another actor acts before a given deletion, counted from 1."""
 
     def __init__(self, warehouse: Path, number: int, deed: Callable[[], object]) -> None:
         super().__init__(LocalFiles(str(warehouse)))

@@ -1,4 +1,4 @@
-"""Stock Paimon reads what our expiry and deletions leave, and its clean-ups leave what ours kept."""
+"""Stock Paimon reads the table after our expiry and deletions, and its clean-ups spare what ours spared."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYED_EVENTS = pa.schema([each.with_nullable(False) for each in EVENTS])
 
 
 def make_table(warehouse: Path, kind: str, **further: str) -> str:
-    """A table on which stock Paimon merges manifests at every other commit; `further` are options too."""
+    """Create a table on which stock Paimon merges manifests at every other commit. `further` are options."""
     options = {**MERGING, **further, **OPTIONS.get(kind, {})}
     match kind:
         case "append":
@@ -58,7 +58,7 @@ def grow(judge: Judge, warehouse: Path, table: str, kind: str, numbers: range) -
 
 
 def files_of(warehouse: Path) -> set[str]:
-    """Every file of the table that reference counting is about."""
+    """Every file of the table that reference counting can delete."""
     directory = warehouse / "shop.db/t"
     found = {str(path.relative_to(directory)) for path in directory.rglob("*") if path.is_file()}
     apart = ("snapshot/", "schema/", "tag/", "branch/", "savepoint/", "consumer/")

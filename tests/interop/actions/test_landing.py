@@ -1,4 +1,4 @@
-"""Stock expiry does not pass a commit of ours that is being made: whoever recovers finds it there."""
+"""Stock expiry does not pass a running commit of Paimark, so that a recovery can find the commit."""
 
 from __future__ import annotations
 

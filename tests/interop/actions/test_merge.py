@@ -1,4 +1,4 @@
-"""After each kind of merge stock Paimon reads the merged rows, and its clean-ups spare them."""
+"""After each kind of merge, stock Paimon reads the merged rows, and its clean-ups spare them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def upsert(warehouse: Path, name: str, *rows: Row) -> None:
 
 
 def cleaned(judge: Judge, warehouse: Path, main: str, branch: str) -> None:
-    """All that stock jobs do. A compaction is a commit, after which a branch expires by its own options."""
+    """Run all stock clean-ups. A compaction is a commit, after which a branch expires by its own options."""
     for name in (main, branch):
         judge.compact(warehouse, name)
     judge.expire(warehouse, main)
@@ -77,7 +77,7 @@ def test_main_goes_on_along_a_branch_that_it_did_not_leave(
     cleaned(judge, engine_warehouse, name, fix)
     assert judge.read(engine_warehouse, name) == judge.read(engine_warehouse, fix) == wanted
     assert judge.read(engine_warehouse, name, tag="savepoint.1") == before
-    # What the branch does next is merged into a main that was compacted since.
+    # The next change of the branch is merged into a main that was compacted since.
     upsert(engine_warehouse, fix, order(51, "later"))
     assert merged(context, table).result["kind"] == "keyed"
     assert judge.read(engine_warehouse, name) == comparable([*wanted, order(51, "later")])
@@ -101,7 +101,7 @@ def test_rows_with_keys_are_merged_on_both_sides(
     assert judge.read(engine_warehouse, name) == expected
     judge.compact(engine_warehouse, name)
     assert is_done(context, table)
-    # A key that only the branch changed since that merge, and one that both did.
+    # The branch changes two keys after that merge, and main one of them.
     upsert(engine_warehouse, fix, order(1, "again"), order(4, "theirs"))
     upsert(engine_warehouse, name, order(4, "ours"))
     plan = action("merge-branch").plan(context, table, {"name": "fix"})
@@ -115,7 +115,7 @@ def test_rows_with_keys_are_merged_on_both_sides(
     cleaned(judge, engine_warehouse, name, fix)
     assert {row["order_id"]: row["customer"] for row in judge.read(engine_warehouse, name)} == found
     assert judge.read(engine_warehouse, fix) == of_branch
-    # The first savepoint is of right before the first merge.
+    # The first savepoint was made right before the first merge.
     then = {**before, **{key: order(key, text) for key, text in {2: "both", 4: "main", 70: "added"}.items()}}
     assert judge.read(engine_warehouse, name, tag="savepoint.1") == comparable(then.values())
 
@@ -128,7 +128,7 @@ def test_rows_without_keys_are_added(context: Context, engine_warehouse: Path, j
         commit(engine_warehouse, where, pa.table({"day": ["2026-05-01"], "kind": [kind]}, schema=EVENTS))
 
     before = judge.read(engine_warehouse, name)
-    # One that looks like a row there is, and is another one all the same.
+    # One new row equals an existing row, and must be added all the same.
     for kind in ("new", "click"):
         added(fix, kind)
     added(name, "main")
@@ -149,7 +149,7 @@ def test_rows_without_keys_are_added(context: Context, engine_warehouse: Path, j
     assert len(judge.read(engine_warehouse, name)) == len(before) + 1
     assert merged(context, table).result["kind"] == "append"
     assert judge.read(engine_warehouse, name) == wanted
-    # Taken back and merged once more: no row comes twice.
+    # After an undo and a second merge, no row comes twice.
     done(context, "undo", table=table)
     assert len(judge.read(engine_warehouse, name)) == len(before) + 1
     assert merged(context, table).result["kind"] == "append"

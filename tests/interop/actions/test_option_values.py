@@ -1,4 +1,4 @@
-"""A value that ALTER TABLE lets an option have is one that stock Paimon can read, and the other way round."""
+"""ALTER TABLE accepts a value of an option if, and only if, stock Paimon can read it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def takes(option: str, value: str) -> bool:
 
 def test_values_are_those_that_stock_paimon_reads(judge: Judge) -> None:
     known = judge.options()
-    # What stock Paimon calls by several names it lists by one.
+    # Stock Paimon lists only one name of an option that has several.
     assert len(set(OPTION_KINDS) - set(known)) < 10
     words = {option: kind.split() for option, kind in OPTION_KINDS.items()}
     differing = [

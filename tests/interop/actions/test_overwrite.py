@@ -1,4 +1,4 @@
-"""Main with a branch's rows, or an earlier version's, is an ordinary table to stock Paimon."""
+"""For stock Paimon, main with the rows of a branch or of an earlier version is an ordinary table."""
 
 from __future__ import annotations
 

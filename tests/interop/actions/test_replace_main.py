@@ -1,4 +1,4 @@
-"""Stock Paimon while a branch is main: blind by the plain name, at home on the branch, a danger to none."""
+"""While a branch is main, stock Paimon fails on the plain name, works on the branch, and damages neither."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TABLES = ["shop.orders", "shop.events"]
 
 
 def replaced(judge: Judge, warehouse: Path, table: str) -> str:
-    """Branch `fix` from savepoint 1, with rows of main written to it, is main; what main was kept as."""
+    """Make branch `fix`, from savepoint 1 and with rows of main, main; returns the name of the archive."""
     act(warehouse, "create-savepoint", table, snapshot=1)
     act(warehouse, "create-branch", table, name="fix", tag="savepoint.1")
     judge.write(warehouse, f"{table}$branch_fix", judge.read(warehouse, table))
@@ -51,7 +51,7 @@ def test_by_the_plain_name_everything_fails_and_changes_nothing(
 def test_a_session_that_was_open_before_fails_and_never_reads_an_empty_table(
     judge: Judge, warehouse: Path, table: str
 ) -> None:
-    """It remembers the table's definition: what tells it that main moved is its snapshots alone."""
+    """The session caches the schema, so only the snapshots can tell it that main moved."""
     rows = judge.read(warehouse, table)
     with judge.session("long"):
         assert judge.read(warehouse, table) == rows
@@ -109,7 +109,7 @@ def test_compaction_and_expiry_on_the_branch_spare_what_is_kept(
         judge.compact(warehouse, branch)
         assert judge.expire(warehouse, branch) > 0
     assert judge.read(warehouse, archive) == head
-    # Stock Paimon looks for a branch's tags in the table directory, where savepoint 1 has no guard.
+    # Stock Paimon looks up a branch's tags in the table directory, where savepoint 1 has no guard.
     assert judge.read(warehouse, archive, snapshot=saved) == head
     assert judge.read(warehouse, branch, tag="savepoint.2") == fork
     assert judge.read(warehouse, archive, tag="savepoint.2") == fork

@@ -1,4 +1,4 @@
-"""Stock Paimon reads our savepoints as tags, and spares them."""
+"""Stock Paimon reads Paimark's savepoints as tags, and its clean-ups spare them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLES = ["shop.orders", "shop.events"]
 
 
 def rewrite_and_forget(judge: Judge, warehouse: Path, table: str, rows: list[Row]) -> None:
-    """What a busy month does to a table: new rows, compaction, expiry, orphan cleaning."""
+    """Do to a table what a busy month does: new rows, compaction, expiry, orphan clean-up."""
     judge.write(warehouse, table, rows)
     judge.compact(warehouse, table)
     judge.expire(warehouse, table)

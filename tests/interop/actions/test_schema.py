@@ -1,4 +1,4 @@
-"""After each change of a definition stock Paimon, pypaimon and our Spark agree on the rows; stock writes."""
+"""After each change of a schema, stock Paimon, pypaimon and our Spark agree on the rows; stock can write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ COLUMNS = pa.schema(
         pa.field("day", pa.string(), nullable=False),
     ]
 )
-# Each with the columns that stock writes after it, besides the keys.
+# Each change with the columns, besides the keys, that stock writes after it.
 CHANGES: tuple[tuple[Mapping[str, str], Row], ...] = (
     ({"add": "tag VARCHAR(3) COMMENT 'new' AFTER id, at TIMESTAMP_NTZ"}, {"tag": "abc", "note": "n"}),
     ({"rename": "note TO remark"}, {"remark": "r", "at": "2026-05-01 12:00:00.123456"}),
@@ -80,7 +80,7 @@ def test_every_engine_follows_each_change(
         before = after
         done(context, ALTER, table=table, branch=branch, **arguments)
         assert len(assert_all_agree()) == len(before)
-        # A key of old, whose row in a keyed table is replaced, and a new one.
+        # An existing key, whose row is replaced in a keyed table, and a new one.
         new = [{"id": key, "day": "1", **written} for key in (0, 10 + number)]
         judge.write(engine_warehouse, name, new)
         after = assert_all_agree()
@@ -89,7 +89,7 @@ def test_every_engine_follows_each_change(
         assert all(_plain(row) in map(_plain, after) for row in expected)
     judge.compact(engine_warehouse, name)
     assert assert_all_agree() == after
-    # The past is read by the definition it had.
+    # An earlier version is read with its own schema.
     then = rows(engine, f"SELECT * FROM {table.full_name} VERSION AS OF 'before'")
     assert (
         comparable(then) == comparable(first) == judge.read(engine_warehouse, table.full_name, tag="before")

@@ -1,4 +1,4 @@
-"""After a truncation stock Paimon reads main as it was, and its clean-ups spare what went to a branch."""
+"""After a truncation, stock Paimon reads main's earlier rows, and its clean-ups spare the archive."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_stock_engines_read_both_sides_of_a_cut(context: Context, warehouse: Pat
     shutil.copytree(warehouse / "shop.db" / "orders", warehouse / "cut.db" / "orders")
     table = TablePath("cut", "orders")
     name = table.full_name
-    # Compaction drops what main holds below the cut: only the pin keeps it for the branch.
+    # A compaction drops main's files from before the cut: only the pin keeps them for the archive.
     done(context, "create-savepoint", table=table, snapshot=1)
     done(context, "create-savepoint", table=table)
     head, then = judge.read(warehouse, name), judge.read(warehouse, name, snapshot=2)

@@ -1,1 +1,1 @@
-"""What stock engines read of ours, and we of theirs."""
+"""Stock engines read Paimark's tables, and Paimark reads theirs."""

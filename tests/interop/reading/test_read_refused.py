@@ -1,4 +1,4 @@
-"""What pypaimon can't read is refused in a sentence, and stock Paimon's compaction makes it readable."""
+"""A table that pypaimon can't read is refused in a sentence; stock Paimon's compaction makes it readable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a long read holds outlives a stock expiry, and goes with the read."""
+"""A read tag keeps the files of a long read during a stock expiry, and is deleted afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stock writers leave, merged manifests and compactions too, is one unbroken chain of snapshots."""
+"""The snapshots of stock writers, with merged manifests and compactions, are one unbroken chain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.interop.judge import Judge
 from tests.paimon import commit
 
 TABLE = TablePath("shop", "t")
-# Entries of files that were deleted go as well.
+# With it, entries of deleted files are removed too.
 FULLY = {"manifest.full-compaction-threshold-size": "1 b"}
 
 
@@ -29,7 +29,7 @@ def names(files: LocalFiles, *lists: str) -> set[str]:
 
 
 def merges(files: LocalFiles, snapshots: list[Snapshot]) -> int:
-    """How many snapshots' bases name other manifests than the snapshot before."""
+    """The number of snapshots whose base has other manifests than the previous snapshot."""
     return sum(
         names(files, before.base_manifest_list, before.delta_manifest_list)
         != names(files, after.base_manifest_list)

@@ -1,4 +1,4 @@
-"""What Spark reads through Paimark is what stock Paimon reads, row for row."""
+"""Spark reads the same rows through Paimark as stock Paimon does."""
 
 from __future__ import annotations
 

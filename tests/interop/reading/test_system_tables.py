@@ -1,4 +1,4 @@
-"""`t$files` and `t$options` say what stock Paimon's say, in its words."""
+"""`t$files` and `t$options` have the same rows as stock Paimon's."""
 
 from __future__ import annotations
 

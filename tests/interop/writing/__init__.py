@@ -1,1 +1,1 @@
-"""What we write, as stock engines read it."""
+"""Stock engines read Paimark's writes."""

@@ -1,4 +1,4 @@
-"""A column of each type becomes one of each other: we read what stock Paimon reads, or refuse it by name."""
+"""Change a column of each type to each other type: Paimark reads the same values as stock, or refuses."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.written import as_judged
 
-# The last day that calendars have, which people write for "never".
+# The last day that calendars have, often used for "never".
 NEVER = 253_402_214_400_000_000
-# Of each type values as the judge writes them: the first fits many types, the others are at edges.
+# Values of each type, in the judge's format: the first fits many types, the others are at the limits.
 VALUES: dict[str, list[Any]] = {
     "BOOLEAN": [True, False],
     "TINYINT": [12, -128],
@@ -90,7 +90,7 @@ def test_values_at_the_edges_of_each_type_as_every_other(
 def differing(
     warehouse: Path, judge: Judge, old: str, values: Sequence[Any], file_format: str = "parquet"
 ) -> list[str]:
-    """What we read otherwise than stock Paimon, a line each. Each value is in a column for each new type."""
+    """The differences from stock Paimon, one line each. Each value has a column for each new type."""
     columns = {
         f"c{index}_{number}": (value, new)
         for index, value in enumerate(values)

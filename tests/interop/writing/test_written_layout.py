@@ -1,4 +1,4 @@
-"""Rows that we write lie where stock Paimon writes and looks for them: partition, bucket, key."""
+"""Paimark writes rows where stock Paimon writes them and looks them up: partition, bucket, key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.errors import Refused
 from tests.interop.judge import Judge
 from tests.interop.written import Table, as_judged
 
-# Beyond a day's microsecond, an era's first and last days, and before the Gregorian calendar.
+# The last microsecond before the epoch, the era's first and last days, and before the Gregorian calendar.
 MOMENTS = [
     datetime(1970, 1, 1),
     datetime(1969, 12, 31, 23, 59, 59, 999999),
@@ -35,7 +35,7 @@ def decimals(precision: int, scale: int) -> list[Decimal]:
     return [Decimal(f"{each}e-{scale}") for each in (0, 1, -1, 5 * 10**scale, most, -most, most // 7)]
 
 
-# What can be a key, with values at the ends of each type and around the 8 bytes that a row has for each.
+# The types of keys, with values at each type's limits and around the 8 bytes that a row has for a field.
 KEYS: dict[str, list[Any]] = {
     "BOOLEAN": [True, False],
     "TINYINT": [*range(-5, 5), 127, -128],
@@ -62,7 +62,7 @@ KEYS: dict[str, list[Any]] = {
     "TIMESTAMP(3) WITH LOCAL TIME ZONE": moments(3),
     "TIMESTAMP(6) WITH LOCAL TIME ZONE": moments(6),
 }
-# Stock Paimon's own look-up by key fails on bytes; it has no directories of its own for these.
+# Stock Paimon's look-up by key fails on bytes, and it has no partition directories for them.
 NO_LOOK_UP = ("BINARY(4)", "VARBINARY(20)")
 NO_PARTITIONS = (*NO_LOOK_UP, "FLOAT", "DOUBLE")
 WIDE = ("DECIMAL(19, 3)", "TIMESTAMP(6)", "TIMESTAMP(6) WITH LOCAL TIME ZONE")
@@ -70,7 +70,7 @@ DYNAMIC = {"bucket": "-1", "dynamic-bucket.target-row-num": "3"}
 
 
 def goes_on(judge: Judge, table: Table, rows: Sequence[Sequence[Any]], *, looks_up: bool = True) -> None:
-    """Stock Paimon has the rows where it looks for them, writes and deletes by their keys, and compacts."""
+    """Check that stock Paimon finds the rows, can write and delete by their keys, and can compact."""
     warehouse, name = table.warehouse, table.name
     there = judge.rows(warehouse, name)
     assert sorted(there, key=repr) == as_judged(rows)
@@ -80,7 +80,7 @@ def goes_on(judge: Judge, table: Table, rows: Sequence[Sequence[Any]], *, looks_
     newer = [[*row[:-1], 99] for row in there]
     judge.put(warehouse, name, [("+I", row) for row in newer])
     assert sorted(judge.rows(warehouse, name), key=repr) == sorted(newer, key=repr)
-    # And ours over theirs.
+    # Our rows replace those of stock.
     table.write(rows)
     assert sorted(judge.rows(warehouse, name), key=repr) == as_judged(rows)
     judge.compact(warehouse, name)

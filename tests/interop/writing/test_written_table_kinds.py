@@ -1,4 +1,4 @@
-"""Each kind of table that is written: stock Paimon reads it, writes on, compacts. Others stay untouched."""
+"""Stock Paimon reads, writes and compacts each kind of table that Paimark writes. It writes no others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.table.definition.test_table_kinds import unclassified
 
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}
 FIRST = [(key, key, f"a{key}") for key in range(6)]
-# Key 5 comes twice: the later counts, or both do.
+# Key 5 comes twice: the later row replaces the earlier, or both stay.
 SECOND = [*[(key, 1, f"b{key}") for key in range(5, 9)], (5, 2, None)]
 THEIRS: list[tuple[str, list[Any]]] = [("+I", [key, key * 10, None]) for key in range(3, 8)]
 TWO = {"bucket": "2"}
@@ -60,13 +60,13 @@ def of_stock(judge: Judge, table: Table) -> list[list[Any]]:
 
 @pytest.mark.parametrize("kind", WORKING)
 def test_ours_and_theirs_come_to_what_theirs_alone_would(tmp_path: Path, judge: Judge, kind: str) -> None:
-    """Both write the same to two tables, in one of them every other commit is ours; then stock compacts."""
+    """Two tables get the same commits; Paimark makes every other one of one table. Stock compacts both."""
     ours, theirs = (Table(tmp_path, f"d.{name}", COLUMNS, keys=["k"], options=WORKING[kind]) for name in "ab")
 
     def put(table: Table, rows: Sequence[tuple[str, Sequence[Any]]]) -> None:
         judge.put(tmp_path, table.name, rows)
 
-    # In one batch stock 1.4 takes the higher one also where the sequence goes down, which 2.0 has mended.
+    # Within a batch, stock 1.4 keeps the higher row even for a descending sequence; 2.0 has fixed that.
     second = SECOND[:-1] if kind == "sequence fields downwards" else SECOND
 
     def same() -> None:
@@ -106,7 +106,7 @@ def test_readers_of_a_changelog_come_to_the_rows_that_are_there(
     )
     state: dict[int, tuple[Any, ...]] = {}
     for before, after in zip([0, *ids], ids, strict=False):
-        # Of one commit the order of the rows is theirs; what is taken back comes before what is put in.
+        # The order within a commit is stock's; deletions are applied before insertions.
         changes = judge.changes(tmp_path, table.name, before, after)
         for row in sorted(changes, key=lambda row: row["rowkind"] not in ("-D", "-U")):
             if row["rowkind"] in ("-D", "-U"):
@@ -167,7 +167,7 @@ def test_each_function_of_aggregation_gives_what_it_gives_stock(
     options = {"bucket": "1", "merge-engine": "aggregation", "fields.default-aggregate-function": function}
     ours, theirs = (Table(tmp_path, f"d.{name}", columns, keys=["k"], options=options) for name in "ab")
     for _ in range(2):
-        # A product of more would not fit.
+        # A product of more rows would overflow.
         keys = range(16) if function == "product" else [chance.randint(0, 6) for _ in range(16)]
         given = list(zip(keys, *(values(kind, chance) for kind in kinds), strict=True))
         ours.write(given)
