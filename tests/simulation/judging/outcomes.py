@@ -1,4 +1,4 @@
-"""How an action ended is true: what it says is done is done, and what was refused left nothing."""
+"""Judge how an action ended: an acknowledged action must be done, and a refused one must leave nothing."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from tests.simulation.judging.expected import expected_merge
 from tests.simulation.judging.watch import Watch, said
 from tests.simulation.world import TABLE, Violation, World
 
-# What an action may leave though it was refused: it keeps main safe before it tries.
+# An action that does more operations than this after its commit was overwritten must notice it.
 _OPERATIONS_TO_LOOK_AGAIN = 20
+# A savepoint that somebody asked for. An action may make others by itself, which stay if it is refused.
 _SAFETY = b'"createdBy": "manual"'
 _TAGGING = ("create-tag", "create-savepoint")
 
 
-# What undoes it by deleting it: that action, its argument, and what a plan calls that.
+# By action: the deletion that undoes it, that action's argument, and the argument's name in the plan.
 OPPOSITES = {
     "create-tag": ("delete-tag", "name", "tag_name"),
     "create-savepoint": ("delete-savepoint", "id", "savepoint_id"),
@@ -29,17 +30,17 @@ OPPOSITES = {
 
 
 class Outcomes:
-    """Judges ends of actions, and keeps what the next need: references promised, changes to take back."""
+    """Judges the ends of actions, and updates the state for later ones: promised tags, forks, operations."""
 
     def __init__(self, world: World, watch: Watch) -> None:
         self._world = world
         self._store = world.store
         self._watch = watch
-        # What was done, by its name in the log of operations.
+        # Acknowledged operations by their name in the operation log.
         self.by_token: dict[str, Operation] = {}
 
     def acknowledged(self, operation: Operation) -> None:
-        """It returned: it is done. Raises `Violation`."""
+        """Check that an action that returned is done. Raises `Violation`."""
         check = _CHECKS.get(operation.action)
         if check is not None:
             try:
@@ -54,25 +55,25 @@ class Outcomes:
                 self._world.commits[move.after].is_acknowledged = True
 
     def _is_still_there(self, operation: Operation, made: Identity) -> None:
-        """A stock engine may overwrite a commit on S3; who looks again before it says done sees that."""
+        """Check that the action noticed if a stock engine overwrote its commit on S3."""
         seen = self._watch.overwritten.get(made)
         if seen is not None and operation.actor.operations - seen > _OPERATIONS_TO_LOOK_AGAIN:
             raise Violation(f"{operation.action} said that {said(made)} is done, and it was overwritten")
 
     def refused(self, operation: Operation) -> None:
-        """It raised: nothing of it is left. Raises `Violation`."""
+        """Check that an action that raised left nothing. Raises `Violation`."""
         if operation.action in _TAGGING and operation.touched:
-            # An expiry may have spared what its tag held for a moment.
+            # The tag existed for a moment, so an expiry may have spared its files.
             self._world.has_leaked = True
         if left := self._left_for_itself(operation):
             raise Violation(f"{operation.action} was refused, and left {', '.join(map(str, left))}")
 
     def recovered(self, operation: Operation) -> None:
-        """It was interrupted, and recovered: it is done, or nothing of it is left. Raises `Violation`."""
+        """Check that an interrupted and recovered action is done, or left nothing. Raises `Violation`."""
         if operation.action in _TAGGING:
-            # An expiry may have spared what it was to hold.
+            # The tag may have existed for a moment, so an expiry may have spared its files.
             self._world.has_leaked = True
-        # A pin of a tag that was not made keeps a few files until its branch goes, and nothing else.
+        # A pin may remain although its tag was not made: it only keeps a few files while its branch exists.
         left = [each for each in self._left_for_itself(operation) if not str(each[-1]).startswith("paimark.")]
         if left:
             try:
@@ -84,7 +85,7 @@ class Outcomes:
                 ) from error
 
     def _left_for_itself(self, operation: Operation) -> list[tuple[object, ...]]:
-        """But what was added to the copy of a root: it stays when somebody wrote to that meanwhile."""
+        """`left_of`, without additions to an archive or retired branch that others wrote to meanwhile."""
         others = {
             key[1]
             for key, writer in self._watch.last_writer.items()
@@ -97,7 +98,7 @@ class Outcomes:
         ]
 
     def left_of(self, operation: Operation) -> list[tuple[object, ...]]:
-        """What it changed that is still as it left it."""
+        """The references that the action changed, and that still have the values it gave them."""
         store, found = self._store, []
         for key, before in operation.touched.items():
             if self._watch.last_writer[key] is not operation:
@@ -109,21 +110,21 @@ class Outcomes:
                 now = view.tags(store, _root(key)).get(str(key[2]))
             elif key[0] == "schema":
                 if view.head(store, _root(key)) != operation.planned.heads.get(_root(key)):
-                    # Others committed since, maybe by it: it is never removed then.
+                    # The root has new commits, which may use the schema, so the schema is never removed.
                     continue
                 now = store.files.get(_root(key).schema(int(str(key[2]))))
             elif key[0] == "main":
                 now = view.main_root(store).branch or ""
             else:
                 now = store.files.get(f"{TABLE.savepoints}/savepoint-{key[1]}")
-            # A creation that fails takes back the copies which a change of roots made of its tag.
+            # A failed creation also deletes the copies of its tag that a replacement of main made.
             is_taken_back = now is None and operation.action in _TAGGING
             if now != before and not (is_taken_back or self._is_safety(key) or self._is_guard(key)):
                 found.append(key)
         return [each for each in found if not self._has_gone_along(operation, each)]
 
     def _has_gone_along(self, operation: Operation, key: tuple[object, ...]) -> bool:
-        """A tag that somebody has made in the table directory since, and that an archive has now instead."""
+        """Whether the tag was made in the table directory since the plan, and then moved to an archive."""
         before = operation.touched[key]
         if key[0] != "tag" or _root(key) != TABLE.root() or view.main_root(self._store) == TABLE.root():
             return False
@@ -132,13 +133,13 @@ class Outcomes:
         return name not in seen and before in [view.tags(self._store, each).get(name) for each in copies]
 
     def _is_guard(self, key: tuple[object, ...]) -> bool:
-        """A tag that guards one of main's own: any action of ours writes those that it finds missing."""
+        """Whether the tag is a guard: every action of Paimark writes missing guards."""
         main = view.main_root(self._store)
         is_there = key[0] == "tag" and str(key[2]) in view.tags(self._store, main)
         return is_there and main.branch is not None and _root(key).branch is None
 
     def _is_safety(self, key: tuple[object, ...]) -> bool:
-        """A savepoint made by the way."""
+        """Whether the key is a savepoint that an action made automatically, to keep main's state."""
         number = key[1] if key[0] == "savepoint" else str(key[-1]).removeprefix("savepoint.")
         data = self._store.files.get(f"{TABLE.savepoints}/savepoint-{number}")
         return data is not None and _SAFETY not in data
@@ -184,7 +185,7 @@ class Outcomes:
             for name, found in operation.planned.tags.get(branch, {}).items():
                 self._unpromise(name, [found])
             return
-        # An archive may have no snapshot any more, and tags alone.
+        # An archive may have no snapshot left, but only tags.
         schemas = [_root(key) for key in operation.touched if key[0] == "schema"]
         kept = any((root.branch or "").startswith("retired-") for root in schemas)
         assert kept, "no retired branch"
@@ -196,7 +197,7 @@ class Outcomes:
         first, last = moves[0].before, moves[-1].after
         assert first is not None and last is not None
         heads = self._heads_meanwhile(operation, branch)
-        # A fast-forward may end at what this actor committed to the branch before.
+        # A fast-forward may end at a commit that this actor made on the branch before.
         if self._world.commits[last].maker is operation.actor and last not in heads:
             choice = str(operation.arguments.get("on_conflict", "fail"))
             wanted = [expected_merge(self._world, first, operation.name, each, choice) for each in heads]
@@ -258,7 +259,7 @@ class Outcomes:
                 )
 
     def _fork_archive(self, operation: Operation, main: Identity | None) -> None:
-        """The previous main is a branch now, which parts from main where both lines part."""
+        """Record the fork of the archive: the newest commit that its lineage shares with main's."""
         line = set(self._world.ancestors(main))
         for root in {each.root for each in operation.moves if (each.root.branch or "").startswith("main-")}:
             mine = self._world.ancestors(view.head(self._store, root))
@@ -270,17 +271,17 @@ class Outcomes:
         return [each for each in operation.moves if each.root == operation.begun.main]
 
     def _heads_meanwhile(self, operation: Operation, branch: Root) -> list[Identity]:
-        """The branch's newest commits from the plan to now."""
+        """The branch's newest commit at the plan, and all later ones."""
         first = operation.planned.heads.get(branch)
         now = view.head(self._store, branch) or operation.begun.heads.get(branch)
         line = self._world.ancestors(now)
         if first is not None and first not in line:
-            # Another branch has got its name since.
+            # Another branch has the name since then.
             return [first, *line]
         return line[: line.index(first) + 1] if first in line else line
 
     def _is_followed(self, operation: Operation, last: Identity) -> bool:
-        """Whether somebody else committed to main right after."""
+        """Whether main has a later commit."""
         now = view.head(self._store, operation.begun.main)
         return now is not None and now != last
 
@@ -292,7 +293,7 @@ class Outcomes:
         return next((each for each in line if f"snapshot.{each.id}" == name), None)
 
     def _promise(self, operation: Operation, name: str) -> None:
-        """Where it was made, or to where that root has moved since. No name that engines take for theirs."""
+        """Promise a tag, in its root or the root's new place. Not a tag that engines may delete."""
         if view.is_of_engines(name):
             return
         made = [_root(key) for key in operation.touched if key[0] == "tag" and key[2] == name]
@@ -300,7 +301,7 @@ class Outcomes:
             if found := view.tags(self._store, root).get(name):
                 self._watch.promised[root, name] = found
                 return
-        # Somebody may delete it between the last look at it and the answer.
+        # Another actor may delete it between the action's last check and its end.
         is_deleted = any(self._watch.last_writer[_tag_key(root, name)] is not operation for root in made)
         assert is_deleted, f"there is no tag {name} in any root"
 
@@ -308,7 +309,7 @@ class Outcomes:
         return [before for key, before in operation.touched.items() if key[0] == "tag"]
 
     def _unpromise(self, name: str, gone: Sequence[object]) -> None:
-        """It is no longer promised, unless another root holds it still."""
+        """Withdraw the promise of a deleted tag, unless another root still has it."""
         for key, found in list(self._watch.promised.items()):
             if key[1] == name and found in gone and not self._is_tagged(name, found):
                 del self._watch.promised[key]
