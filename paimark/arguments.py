@@ -1,4 +1,4 @@
-"""Arguments of methods, and those of an action, which are checked as the command line checks them."""
+"""Check the arguments of methods, and those of actions by the same rules as the command line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def branch_name(value: object) -> str | None:
 
 def number(name: str, value: object, least: int) -> int:
     """Raises `UsageError` if the value is not a whole number, or is less than `least`."""
-    # To Python a truth value is a number.
+    # In Python, `True` is an `int` too.
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise UsageError(f"{name} is a whole number from {least} on, not {value!r}", "None is for all.")
     return value
@@ -70,7 +70,7 @@ def _checked(action: Action, argument: Argument, value: object) -> object:
     if argument.many and isinstance(value, list | tuple):
         return [_checked(action, argument, each) for each in value]
     kind, words = _KINDS[argument.kind]
-    # To Python a truth value is a number.
+    # In Python, `True` is an `int` too.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise UsageError(f"{argument.name} of {action.name} is {words}, not {value!r}", argument.help)
     return value

@@ -1,4 +1,4 @@
-"""Rows as JSON: one list of objects, written as the rows come."""
+"""Write rows as JSON: one list of objects, batch by batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class JsonRows:
-    """Writes `[`, an object a row, `]`. Nothing is written before the first row or `close`."""
+    """Writes a JSON list with an object for each row. Writes nothing before the first row or `close`."""
 
     def __init__(self, out: TextIO, names: Sequence[str]) -> None:
         self._out = out

@@ -1,4 +1,4 @@
-"""Every action killed at every write, and damaged metadata.
+"""Tests that kill every action at every write, and that damage metadata.
 
 Begin with `fault_files`, a store on which the writer dies at a chosen write.
 """

@@ -17,7 +17,7 @@ import org.apache.paimon.table.sink.TableWriteImpl;
 import org.apache.paimon.table.source.DataSplit;
 import org.apache.paimon.table.source.Split;
 
-/** The partition and bucket where stock Paimon writes a row, and looks for it. */
+/** The partition and bucket where stock Paimon writes a row and looks it up. */
 final class Buckets {
     private final FileStoreTable table;
     private final RowPartitionKeyExtractor keys;
@@ -47,7 +47,7 @@ final class Buckets {
                 : dynamic.assign(keys.partition(row), keys.trimmedPrimaryKey(row).hashCode());
     }
 
-    /** The rows that lie in another partition or bucket than the one they belong to. */
+    /** The rows that are in another partition or bucket than the one where stock Paimon would write them. */
     List<Object> misplaced() throws Exception {
         List<Object> rows = new ArrayList<>();
         for (Split split : table.newReadBuilder().newScan().plan().splits()) {
@@ -64,7 +64,7 @@ final class Buckets {
         return rows;
     }
 
-    /** For each row the one that is found by its key, null where none is. */
+    /** For each row, the row that a look-up by its key finds, or null. */
     List<Object> lookUp(List<List<Object>> wanted, IOManager temporaryFiles) throws Exception {
         List<Object> found = new ArrayList<>();
         try (LocalTableQuery query = table.newLocalTableQuery().withIOManager(temporaryFiles)) {

@@ -71,7 +71,7 @@ import org.apache.paimon.utils.TypeUtils;
 public final class Oracle {
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** The catalogs of sessions, with the cache that a catalog has unless it is told otherwise. */
+    /** The catalogs of sessions, with the default cache of a catalog. */
     private static final Map<String, Catalog> SESSIONS = new HashMap<>();
 
     private final Map<String, Object> request;
@@ -82,7 +82,7 @@ public final class Oracle {
 
     public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
-        // Whatever logs to stdout must not stand between the answers.
+        // Only answers may go to stdout, so logs go to stderr.
         System.setOut(System.err);
         BufferedReader requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = requests.readLine(); line != null; line = requests.readLine()) {
@@ -178,7 +178,7 @@ public final class Oracle {
         return keys;
     }
 
-    /** Whether the value of an option can be read. */
+    /** Whether Paimon can read the value of an option. */
     private static boolean takesOption(String key, String value) throws Exception {
         Options options = new Options();
         options.set(key, value);
@@ -220,7 +220,7 @@ public final class Oracle {
         return rows;
     }
 
-    /** All rows as lists of their fields, or of those in {@code columns}, none rounded; {@code options} as above. */
+    /** All rows as lists of their fields, or of those in {@code columns}, without loss; {@code options} as above. */
     @SuppressWarnings("unchecked")
     private List<Object> rows() throws Exception {
         Table table = table();
@@ -296,7 +296,7 @@ public final class Oracle {
         return null;
     }
 
-    /** Gives each of {@code columns}, pairs of a name and a type, that type where there is a cast; their names. */
+    /** Gives each of {@code columns}, pairs of a name and a type, that type if a cast exists; returns their names. */
     @SuppressWarnings("unchecked")
     private List<String> alterTypes() throws Exception {
         RowType now = table().rowType();
@@ -379,11 +379,11 @@ public final class Oracle {
     }
 
     /**
-     * How many snapshots went, when only the newest {@code retain} are kept; without it the table's options decide.
+     * Keeps the newest {@code retain} snapshots, or as the table's options say; returns the number of expired ones.
      *
-     * <p>With {@code gate}, a path, the store stands still from deletion {@code stopAt} on, until the file {@code
-     * <gate>.1} is there; and again, if that was not one of the manifests, before the first of those, for {@code
-     * <gate>.2}. A {@code .reached} after these names says that it does.
+     * <p>With {@code gate}, a path, the store waits before deletion {@code stopAt} until the file {@code <gate>.1}
+     * exists. If that deletion was not of a manifest, it waits again before the first manifest, for {@code <gate>.2}.
+     * A file with {@code .reached} after these names shows that it waits.
      */
     private int expire() throws Exception {
         FileStoreTable table = fileStoreTable();
@@ -437,7 +437,7 @@ public final class Oracle {
         }
     }
 
-    /** The paths that were deleted: every file, however young, that nothing refers to. */
+    /** Deletes every orphan file, of any age; returns their paths. */
     private List<String> cleanOrphans() throws Exception {
         long inAnHour = System.currentTimeMillis() + Duration.ofHours(1).toMillis();
         List<String> deleted = new ArrayList<>();

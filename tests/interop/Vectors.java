@@ -20,7 +20,7 @@ import org.apache.paimon.table.source.DataSplit;
 final class Vectors {
     private Vectors() {}
 
-    /** What deletes the rows of these numbers from every data file that has them. */
+    /** Commit messages that delete the rows with these numbers from every data file that has them. */
     static List<CommitMessage> deletions(FileStoreTable table, List<Integer> numbers) {
         List<CommitMessage> messages = new ArrayList<>();
         for (DataSplit split : table.newSnapshotReader().read().dataSplits()) {

@@ -27,8 +27,8 @@ final class Writing {
     }
 
     /**
-     * One commit of rows. In a table that postpones its buckets they go to the bucket that they have, as a batch job
-     * writes them; unless {@code postpones}, as a stream does: then nobody reads them until they are compacted.
+     * Commits rows. In a table with postponed buckets they go to their real buckets, as a batch job writes them; with
+     * {@code postpones} to the postponed bucket, as a stream does: then they are invisible until a compaction.
      */
     static void put(
             FileStoreTable table,
@@ -51,7 +51,7 @@ final class Writing {
                         writer.write(row, dynamic.bucket(row));
                         break;
                     case KEY_DYNAMIC:
-                        // Where a key was in another partition, those who ask take it away from there.
+                        // If the key was in another partition, the caller deletes it there.
                         writer.write(row, 0);
                         break;
                     default:
@@ -62,7 +62,7 @@ final class Writing {
         }
     }
 
-    /** Full compaction of every bucket; what is postponed stays where it is. */
+    /** Full compaction of every bucket; postponed rows stay postponed. */
     static void compact(FileStoreTable table, IOManager temporaryFiles) throws Exception {
         FileStoreTable written = withBuckets(table).copy(Map.of("write-only", "false"));
         try (BatchTableWrite writer = written.newBatchWriteBuilder().newWrite();
