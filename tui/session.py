@@ -61,7 +61,7 @@ class Opened(msgspec.Struct, frozen=True):
 
 
 class Session:
-    """The constructor touches neither disk nor network; properties do on demand."""
+    """The constructor touches neither disk nor network; the properties do."""
 
     def __init__(self, settings: Settings, room: EngineRoom | None = None) -> None:
         self.settings = settings

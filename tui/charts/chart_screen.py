@@ -108,7 +108,7 @@ class ChartScreen(Dialog[None]):
         self._lines.say(*problem(error.message, error.hint))
 
     def waits_for(self, binding: str) -> str:
-        """What a key must wait for: the charts may not be read yet."""
+        """The event that a key must wait for: the charts may not be read yet."""
         is_step = binding in ("chart.next", "chart.previous")
         return "the charts are there" if self._is_reading and is_step else ""
 

@@ -81,7 +81,7 @@ class PeekScreen(Dialog[None]):
         self._grid.say(error.message, error.hint)
 
     def waits_for(self, binding: str) -> str:
-        """What a key must wait for: the rows that it is for may still be read."""
+        """The event that a key must wait for: the rows that it is for may still be read."""
         for_rows = binding.startswith(("grid.", "peek.copy", "peek.record", "peek.cell"))
         return ROWS if self._is_reading and for_rows else ""
 

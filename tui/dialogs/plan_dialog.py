@@ -324,7 +324,7 @@ class PlanDialog(Dialog[Outcome | None]):
         return str(plan.arguments["name"])
 
     def waits_for(self, binding: str) -> str:
-        """What a key must wait for. A key that agrees is never kept, because nobody has read the plan yet."""
+        """The event that a key must wait for. Keys that agree never wait: nobody has read the plan yet."""
         is_coming = self._state == "planning" or (self._is_new and not self._fields.problem)
         return "the plan is there" if is_coming and binding == "dialog.conflicts" else ""
 

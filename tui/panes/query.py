@@ -70,7 +70,7 @@ class QueryPane(Vertical):
 
     @property
     def keys_wait_for(self) -> str:
-        """What all keys must wait for: a file that is being read or written."""
+        """The event that all keys must wait for: a file that is being read or written."""
         return self._files.keys_wait_for
 
     async def action_open(self) -> None:

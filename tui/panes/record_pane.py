@@ -244,7 +244,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     @property
     def keys_wait_for(self) -> str:
-        """What keys for rows must wait for: the cursor has its place once rows are read and filtered."""
+        """The event that keys for rows must wait for: rows have to be read and filtered."""
         is_reading = self.loaded is None and self.problem is None
         return ROWS if is_reading or self.grid.is_filtering else ""
 

@@ -279,7 +279,7 @@ class BrowseScreen(Screen[None]):
     # Actions of keys
 
     def waits_for(self, binding: str) -> str:
-        """What a key must wait for: the rows of the tree or of the tab, or a file of the query pane."""
+        """The event that a key must wait for: rows of the tree or of the tab, or a file of the query pane."""
         in_tree = self.tables.has_focus_within
         if in_tree and not binding.startswith("grid.") and (table := self.tables.pointed_at()) is not None:
             # The cursor has just reached it: the key is for this table.

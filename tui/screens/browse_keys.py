@@ -1,4 +1,4 @@
-"""The keys of the browsing screen: what one does to the row under the cursor, and where one goes."""
+"""The keys of the main screen: for actions on the row under the cursor, and for navigation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tui.tabs import Tab
 from tui.terminal.key_order import bindings_of
 from tui.widgets.key_bar import written
 
-# By the ids of their bindings: keys for a row, which wait until there are rows. The others go elsewhere, or
-# to what may still come.
+# Prefixes of binding ids: the keys for a row, which wait until there are rows. `NOT_FOR_ROWS` has exceptions,
+# which go elsewhere, or also apply to rows that are not read yet.
 FOR_ROWS = (
     "grid.",
     "pane.",
@@ -32,18 +32,18 @@ FOR_ROWS = (
     "browse.record",
 )
 NOT_FOR_ROWS = ("grid.left", "grid.filter", "act.undo", "act.redo")
-# What all others wait for may never come.
+# Keys that never wait, because the event that the others wait for may never come.
 NEVER_WAIT = ("app.quit", "app.interrupt", "app.suspend", "query.leave")
 
-# Actions that need a table to be in view.
+# Actions that need a table.
 OF_A_TABLE = ("act", "delete", "copy", "record", "copy_record", "mark", "diff", "changes", "peek", "protect")
-# By the ids of their bindings: what a tab is there for is told before what can be done everywhere.
+# The ids of the most important bindings of a tab, which the key bar shows before the general ones.
 FIRST_ON: Mapping[Tab, Sequence[str]] = {
     Tab.SAVEPOINTS: ("act.branch", "act.delete"),
     Tab.BRANCHES: ("act.merge", "act.replace", "act.delete"),
     Tab.TAGS: ("act.branch", "act.delete", "act.rename"),
 }
-# So many tabs are named where a key does not work on the one in view.
+# The most tabs that the message for a key without effect on this tab names.
 _MOST_NAMED = 5
 
 # The keys that open the dialogs of actions.
@@ -60,7 +60,7 @@ ACTION_KEYS = {
 }
 
 
-# A pane's own keys that are none of the tables'.
+# Prefixes of binding ids: keys of a pane that also work while the tables have the focus.
 _BESIDE = ("query.run", "query.history", "query.export", "sheet.", "branches.", "schema.", "timeline.")
 
 
@@ -139,9 +139,9 @@ def is_for_rows(binding: str) -> bool:
 
 
 async def heard_elsewhere(screen: Screen[Any], pressed: str, tab: Tab) -> str:
-    """Of a key that nothing with the focus hears: why it does nothing, empty where that is not known.
+    """Handle a key that no focused widget handles; return why it has no effect, or an empty text.
 
-    A pane's own are done from the tables beside it: it is in view, as its rows are for all other keys.
+    While the tables have the focus, the visible pane's own keys work, too.
     """
     panes = screen.query(f"#{tab.name.lower()}")
     if not panes or panes.first().has_focus_within:
@@ -157,7 +157,7 @@ async def heard_elsewhere(screen: Screen[Any], pressed: str, tab: Tab) -> str:
 
 
 def why_not_here(screen: Screen[Any], pressed: str, tab: Tab) -> str:
-    """On which tabs a key works that does not on this one; empty for a key that does, or is none."""
+    """A sentence with the tabs on which a key works; empty if it works on this one, or has no binding."""
     binding = next(bindings_of(screen, pressed), None)
     _, action, parameters = parse("" if binding is None else binding.action)
     tabs = tabs_of(action, parameters)

@@ -1,4 +1,4 @@
-"""The tabs that were opened, which of them is in view, and the table and branch that all of them show."""
+"""The tabs that were opened, the visible one, and the table and branch that all of them show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tui.widgets.tab_bar import TabBar
 
 
 class OpenTabs:
-    """The pane of a tab is made when the tab is first opened, and put into `column`."""
+    """It makes the pane of a tab when the tab is first opened, and mounts it in `column`."""
 
     def __init__(self, session: Session, desk: Desk, first: Pane, bar: TabBar, column: Vertical) -> None:
         self.target: Target | None = None
@@ -33,12 +33,12 @@ class OpenTabs:
 
     @property
     def pane_in_use(self) -> RecordPane[Any] | None:
-        """The pane in view, when it has rows of the table's metadata and the keys go there."""
+        """The visible pane, if it shows rows of metadata and has the focus; else None."""
         pane = self.pane
         return pane if isinstance(pane, RecordPane) and pane.has_focus_within else None
 
     def aim(self, target: Target) -> None:
-        """Show another table or branch: the pane in view reads it now, the others when they are opened."""
+        """Show another table or branch: the visible pane reads it now, the others when they are opened."""
         self.forget_counts()
         for pane in self.panes.values():
             pane.aim(target)
@@ -63,12 +63,12 @@ class OpenTabs:
 
     @property
     def unsaved_queries(self) -> int:
-        """How many texts of the query pane are neither saved nor run."""
-        # By what it has: importing it would cost the first frame.
+        """The number of texts in the query pane that are neither saved nor run."""
+        # By its attributes: importing the pane would delay the first frame.
         return sum(getattr(pane, "unsaved", 0) for pane in self.panes.values())
 
     def keep_texts(self) -> None:
-        """Nobody comes back here: what was typed and not run goes to the history."""
+        """Add texts that were typed and not run to the history, because this screen ends."""
         for pane in self.panes.values():
             if (keep := getattr(pane, "keep_texts", None)) is not None:
                 keep()
@@ -78,7 +78,7 @@ class OpenTabs:
             pane.reload()
 
     def show_counts(self, counts: Mapping[Tab, int]) -> None:
-        """Put counts beside the titles. The pane in view counts its own rows."""
+        """Put counts beside the titles. The visible pane counts its own rows."""
         for tab, count in counts.items():
             if tab != self.current or not self.pane.is_of(self.target):
                 self._bar.count(tab, f"{count:,}")

@@ -1,4 +1,4 @@
-"""The line at the top and the counts beside the tabs' titles, read anew every few seconds."""
+"""The line at the top and the counts beside the tabs' titles, read again every few seconds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENGINE_WORDS = {
 
 
 class TableSummary:
-    """Shows the table that `tabs` show, and how busy Spark is."""
+    """Shows the table of `tabs`, and the state of Spark."""
 
     def __init__(
         self, app: App[Any], session: Session, tabs: OpenTabs, breadcrumb: Breadcrumb, say: Say
@@ -35,13 +35,13 @@ class TableSummary:
         self._tabs = tabs
         self._breadcrumb = breadcrumb
         self._reading: Slot[TabCounts] = Slot(app, "counts", self._take, self._not_counted)
-        # Of a change that died: once a table.
+        # The last warning about an interrupted change, so that it is shown only once.
         self._told = ""
         self._say = say
         self._next_query = NextQuery(session.room, tabs)
 
     def show_target(self, main: str = "", branch: str = "") -> None:
-        """Name the table in view, as far as it is known without reading."""
+        """Show the name of the table, without reading anything."""
         target, location = self._tabs.target, self._breadcrumb.location
         if target is not None:
             is_same = (location.database, location.table) == (target.table.database, target.table.name)
@@ -79,14 +79,14 @@ class TableSummary:
         self._told = interrupted
 
     def _not_counted(self, error: PaimarkError) -> None:
-        """Where there is no such table any more, nothing that was known of it is so still."""
+        """If the table does not exist any more, remove all that is shown about it."""
         if isinstance(error, NotFound):
             self._tabs.forget_counts()
             self.show_target()
             self._breadcrumb.go(replace(self._breadcrumb.location, is_interrupted=False))
 
     def show_engine(self) -> None:
-        """Say what Spark does, and how much runs that nobody watches; tell it what may come next."""
+        """Show the state of Spark and the number of background jobs; tell Spark the likely next query."""
         self._next_query.tell()
         word, jobs = _ENGINE_WORDS.get(self._session.room.state, ""), self._session.jobs.in_background
         self._breadcrumb.go(replace(self._breadcrumb.location, engine=word, jobs=jobs))

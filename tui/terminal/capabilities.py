@@ -1,4 +1,4 @@
-"""What the terminal can do."""
+"""The capabilities of the terminal."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Bytes from the terminal that are no UTF-8: a text of another encoding that is pasted, Alt as an eighth bit.
+"""Decode bytes from the terminal that are not UTF-8: pasted text of another encoding, Alt as the eighth bit.
 
-Textual's driver ends the program at the first of them. Here each is a character that stands for it.
+Textual's driver would end the program at the first such byte. Here a character replaces each of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from textual.drivers import linux_driver
 
 
 def read_any_bytes() -> None:
-    """Make Textual's driver take them."""
+    """Make Textual's driver accept such bytes."""
     linux_driver.getincrementaldecoder = _lenient  # type: ignore[attr-defined, assignment]
 
 

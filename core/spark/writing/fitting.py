@@ -57,7 +57,7 @@ def require_types(name: str, given: StructType, columns: StructType) -> None:
 
 
 def _may_become(given: DataType, wanted: DataType, *, is_nested: bool = False) -> bool:
-    """Whether a conversion keeps every value, or a lost one is detected, which only top-level values are."""
+    """Whether a conversion keeps every value, or a loss is detected: only top-level values are checked."""
     if given == wanted or isinstance(given, NullType):
         return True
     match given, wanted:

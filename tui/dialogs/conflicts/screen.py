@@ -161,7 +161,7 @@ class ConflictsScreen(Dialog[str | None]):
         return True
 
     def waits_for(self, binding: str) -> str:
-        """What a key must wait for: the rows that it is for may still be searched."""
+        """The event that a key must wait for: the rows that it is for may still be searched."""
         return ROWS if self._is_looking and binding.startswith(("grid.", "conflicts.")) else ""
 
     def action_cell(self, word: str) -> None:

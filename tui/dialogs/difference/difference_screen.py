@@ -253,7 +253,7 @@ class DifferenceScreen(Dialog[str]):
         return self._page.offset + len(self._rows) < self._choice.lines
 
     def waits_for(self, binding: str) -> str:
-        """What a key must wait for: the rows that it is for may still be read."""
+        """The event that a key must wait for: the rows that it is for may still be read."""
         if self._is_looking and binding == "difference.statement":
             return "the versions are looked up"
         kept = ("grid.", *(f"difference.{each}" for each in _FOR_ROWS))

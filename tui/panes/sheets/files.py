@@ -48,7 +48,7 @@ class SheetFiles:
 
     @property
     def keys_wait_for(self) -> str:
-        """What keys must wait for: they may be for the text that is read, or a question after the write."""
+        """The event that keys must wait for: they may be for the text, or for a question after the write."""
         if self._reading.busy:
             return "the file is read"
         return "the file is written" if self._writing.busy else ""

@@ -1,4 +1,4 @@
-"""Tab 8: the bytes that each version and branch holds, alone or shared, which its deletion would free."""
+"""Tab 8: the bytes that each version and branch holds, shared or alone: its deletion frees the latter."""
 
 from __future__ import annotations
 
