@@ -153,7 +153,7 @@ class BranchMerged(Result, frozen=True, kw_only=True):
 
 
 class RolledBack(Result, frozen=True, kw_only=True):
-    """`snapshot_id` is main's newest, None if main had these rows; `rolled_back_to` has the same rows.
+    """`snapshot_id` is main's newest, None if it had these rows; `rolled_back_to` is the version's snapshot.
 
     If main was truncated, `archive` is the branch with the commits that were cut off.
     """

@@ -61,7 +61,8 @@ class _File:
 class Differing:
     """The names of the files that must be read of each state.
 
-    `alike` are files that both states hold; both read the same rows from them.
+    `alike` are those of them that both states hold: a row of such a file that is in both states is the same
+    in both.
     """
 
     old: frozenset[str]

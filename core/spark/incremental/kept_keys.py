@@ -43,8 +43,8 @@ class _Groups:
 class KeptKeys:
     """A least-recently-used cache of at most `most_bytes` bytes. Any thread may use it.
 
-    It never evicts what this or the previous search used: a search goes over all keys of a table, so if they
-    do not fit, every cached block would be evicted before its next use.
+    A new entry never evicts what this or the previous search used: a search goes over all keys of a table, so
+    if they do not fit, every cached block would be evicted before its next use.
     """
 
     def __init__(self, most_bytes: int) -> None:
