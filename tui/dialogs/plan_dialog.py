@@ -210,7 +210,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._plan, self._state = None, "failed"
         self._show(error_lines(error)[1:])
 
-    # Doing
+    # The change
 
     @property
     def has_begun(self) -> bool:

@@ -247,7 +247,7 @@ class QueryPane(Vertical):
         """Stop the running statement or export, on any sheet; return whether there was one."""
         return self.sheet.cancel() or any(each.cancel() for each in self.sheets)
 
-    # As a tab
+    # The protocol of a pane
 
     def aim(self, target: Target) -> None:
         self.target = target

@@ -149,7 +149,7 @@ class Tour:
             self._guided.mount(self._bar, before=self._guided.key_bar)
         return self._bar
 
-    # On the way
+    # Steps
 
     async def next(self) -> None:
         """Skip the step; in the step "repair" first write the statement for the person."""

@@ -50,7 +50,7 @@ class Shape(NamedTuple):
         return word if is_row else cells or ""
 
     def is_open(self, choose: Choose, column: str) -> bool:
-        """Whether a cell that both sides changed has no choice, nor its row."""
+        """Whether a cell still needs a choice, for itself or for its row."""
         if isinstance(choose, dict):
             return column in self.both and column not in choose
         return not choose and (column in self.both or not self.both)

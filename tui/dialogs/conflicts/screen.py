@@ -97,7 +97,7 @@ class ConflictsScreen(Dialog[str | None]):
         self._tick()
         self._looking.ask(self._look)
 
-    # Finding them
+    # Finding the conflicts
 
     def _look(self, report: ThreadReport[Choosing]) -> None:
         """Find the conflicts. Called in a thread."""

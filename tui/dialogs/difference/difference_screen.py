@@ -209,7 +209,7 @@ class DifferenceScreen(Dialog[str]):
             self._grid.say("")
         self._tick()
 
-    # What is said
+    # Status
 
     def _tick(self) -> None:
         if self._spark is not None:

@@ -1,4 +1,4 @@
-"""The grid of a page of a difference. Spark sorts the rows, because there are more than one page."""
+"""The grid of a page of a difference. Spark sorts the rows, because there may be several pages."""
 
 from __future__ import annotations
 

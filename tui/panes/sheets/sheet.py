@@ -126,7 +126,7 @@ class QuerySheet(Vertical):
         self.set_interval(_TICK, self._tick)
         self._tick()
 
-    # Its text
+    # Text
 
     @property
     def has_unsaved(self) -> bool:
@@ -302,7 +302,7 @@ class QuerySheet(Vertical):
         """Update the status: the keys that it names depend on the focus."""
         self._tick()
 
-    # Out of the console
+    # Export and external editor
 
     async def action_export(self) -> None:
         if not self._says_running():
