@@ -1,4 +1,4 @@
-"""Make one action of an action on several marked rows."""
+"""Combine several marked rows into one action on all of them."""
 
 from __future__ import annotations
 

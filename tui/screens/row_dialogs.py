@@ -77,7 +77,7 @@ class RowDialogs:
         return True
 
     async def _act_on_object(self, name: str, target: Target) -> bool:
-        """Act on the object of the row, or ask which one; False if the row names none for this action."""
+        """Act on the object of the row, or ask which one; return whether that handled the action."""
         pane = self._tabs.pane
         actions = pane.row_actions(name) if isinstance(pane, RecordPane) else None
         if actions is None or not (actions.choices or actions.why_none):
@@ -153,7 +153,7 @@ class RowDialogs:
             self._rows.says_no_row()
 
     def update_record(self, detail: Detail) -> None:
-        """Show another record, if the dialog of the record is open."""
+        """Show more facts about the record, if its dialog is open."""
         if self._record is not None and self._record.is_current:
             self._record.show(detail)
 
