@@ -67,8 +67,7 @@ def epoch_ms(moment: datetime) -> int:
 
 
 def shown_time(time_ms: int, zone: tzinfo) -> str:
-    """Epoch milliseconds as text: `2026-05-01 12:00:00.123+02:00`, or `N ms since 1970` outside the calendar.
-    """
+    """Epoch milliseconds as text: `2026-05-01 12:00:00.123+02:00`; `N ms since 1970` outside the calendar."""
     try:
         return from_epoch(milliseconds=time_ms).astimezone(zone).isoformat(" ", "milliseconds")
     except OverflowError:
