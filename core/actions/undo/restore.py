@@ -66,8 +66,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         step = action(verb).plan(context, table, {"single": True})
         refusals = list(step.refusals)
         if token not in (step.undoes, step.redoes):
-            # An undo skips a change whose thing was changed since, and would take back the one before it.
-            refusals += [*_changed(context, table, stacks, [token]), _OTHER]
+            # An undo skips a change whose thing was changed since, and would take back the one before it: its
+            # refusals are about that one.
+            refusals = [*_changed(context, table, stacks, [token]), _OTHER]
         if refusals:
             raise Refused(f"{position} of {len(tokens)} done, then: {refusals[0].reason}", refusals[0].hint)
         progress(Remark(step.summary))

@@ -137,6 +137,17 @@ def test_a_restore_takes_back_nothing_in_the_place_of_what_somebody_changed(cont
     assert refusal.reason == "What create-branch made (fix) has been changed since"
 
 
+def test_a_restore_that_stops_tells_of_its_own_step_not_of_an_earlier_change(context: Context) -> None:
+    """The undo that passes over the changed branch would delete its tag, and that is refused, too."""
+    done(context, "create-tag", name="one", snapshot=4)
+    done(context, "create-branch", name="fix", tag="one")
+    add(context, "shop.orders$branch_fix", 900)
+    done(context, "replace-main-branch", name="fix")
+    plan = planned(context, "restore", to=1)
+    with pytest.raises(Refused, match=r"1 of 2 done, then: What create-branch made \(fix\) has been changed"):
+        applied(context, plan)
+
+
 @pytest.mark.parametrize(
     "later",
     [
