@@ -224,7 +224,10 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     def reload(self) -> None:
         """Read everything again, without use of the rows read before."""
-        self.load()
+        # A hidden pane that still has the rows of another table reads when it is opened: if it read now, it
+        # would keep the filter, cursor and columns of that table.
+        if self._asked == self.target:
+            self.load()
 
     def follow(self) -> None:
         """Check, at low cost, for changes; do nothing while an earlier check or read still runs."""

@@ -168,7 +168,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def reload(self) -> None:
         self._known, self._tags_seen = (None, ()), None
-        self.load()
+        super().reload()
 
     def fingerprint(self, target: Target) -> Fingerprint:
         opened = self.session.open(target)

@@ -143,3 +143,19 @@ async def test_looking_on_reads_only_what_changed(warehouse: Path) -> None:
             console.app.browse.follow()
             await console.pilot.pause(0.2)
         assert pane.grid.source is rows
+
+
+async def test_a_hidden_pane_takes_nothing_from_the_table_before(warehouse: Path) -> None:
+    """An action makes every pane read again; a hidden one may still have the other table's rows."""
+    async with sitting(warehouse, (120, 40)) as console:
+        await console.sees("● events", "1 of 2")
+        await console.press("enter", "j", "/")
+        await console.type("id>1")
+        await console.press("enter")
+        await console.sees("/id>1  1 of 1")
+        await console.press("4", "escape", "j", "enter")
+        await console.sees("● orders", "1 of 1", "v2")
+        await console.press("x", "c", "v", "2", "enter", "a")
+        await console.sees("Deleted tag v2")
+        await console.press("escape", "1")
+        await console.sees("snapshot 5", "1 of 5")
