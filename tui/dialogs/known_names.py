@@ -15,6 +15,9 @@ from tui.theme import Line
 # The names on a line; a table may have thousands.
 _MOST = 12
 
+# Tags that Paimark makes; each is deleted with what needs it.
+_NOT_GIVEN = (SAVEPOINT_TAG_PREFIX, "paimark.merge.", "paimark.truncate.")
+
 # The arguments are the table, and the branch that the dialog begins with; None for main.
 Names = Callable[[Files, TablePath, str | None], Sequence[str]]
 
@@ -29,7 +32,7 @@ def _tags(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
 
 
 def _given_tags(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    return [name for name in _tags(files, table, branch) if not name.startswith(SAVEPOINT_TAG_PREFIX)]
+    return [name for name in _tags(files, table, branch) if not name.startswith(_NOT_GIVEN)]
 
 
 def _savepoints(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:

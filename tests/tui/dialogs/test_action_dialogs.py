@@ -112,6 +112,11 @@ def test_the_names_told_are_those_of_the_branch_that_the_dialog_is_for(warehouse
 
     assert "v2" in told("delete-tag", "name") and "on-fix" not in told("delete-tag", "name")
     assert told("delete-tag", "name", "fix") == "name is one of: on-fix, v2"
+    # Pins that a merge and a truncation need.
+    for pin in ("paimark.merge.fix.2", "paimark.truncate.fix.2"):
+        files.create(table.root().tag(pin), files.read(table.root().tag("v2")))
+    assert told("delete-tag", "name") == told("rename-tag", "name") == "name is one of: v2"
+    assert "paimark.merge.fix.2" in told("rollback", "to")
     assert told("delete-savepoint", "id") == "id is one of: 1"
     assert told("merge-branch", "name") == "name is one of: fix, other"
     act(warehouse, "replace-main-branch", name="fix")
