@@ -8,6 +8,7 @@ from core.storage.files import Files
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath, number_in
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names, branch_root, main_root
+from core.table.operations import read_operations
 from core.table.savepoints import SavepointManager
 from core.text import clean_text
 from tui.theme import Line
@@ -46,10 +47,17 @@ def _others(files: Files, table: TablePath, branch: str | None) -> Sequence[str]
     return [name for name in branch_names(files, table) if name != main]
 
 
+def _operations(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
+    """What a restore can go to, unless it was undone for good since: the newest first."""
+    made = [each for each in read_operations(files, table) if each.way_back is not None]
+    return [*(f"{each.number} {each.action}" for each in reversed(made)), "0 for before all"]
+
+
 _NAMES: Mapping[tuple[str, str], Names] = {
     ("create-branch", "tag"): _tags,
     ("rollback", "to"): _tags,
     ("delete-savepoint", "id"): _savepoints,
+    ("restore", "to"): _operations,
     **{(action, "name"): _given_tags for action in ("delete-tag", "rename-tag")},
     **{(action, "name"): _others for action in ("merge-branch", "replace-main-branch", "delete-branch")},
 }

@@ -119,6 +119,10 @@ def test_the_names_told_are_those_of_the_branch_that_the_dialog_is_for(warehouse
     assert "paimark.merge.fix.2" in told("rollback", "to")
     assert told("delete-savepoint", "id") == "id is one of: 1"
     assert told("merge-branch", "name") == "name is one of: fix, other"
+    # The newest first, without what can't be undone.
+    act(warehouse, "undo")
+    assert told("restore", "to") == "to is one of: 2 create-savepoint, 1 create-tag, 0 for before all"
+    act(warehouse, "redo")
     act(warehouse, "replace-main-branch", name="fix")
     assert told("merge-branch", "name").startswith("name is one of: main-")
     assert "fix" not in told("merge-branch", "name") and "other" in told("merge-branch", "name")
