@@ -300,7 +300,8 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_without_java_there_is_one_sentence(engine_warehouse: Path, warehouse: Path, tmp_path: Path) -> None:
-    settings = Settings(str(engine_warehouse), spark_master="nonsense")
+    options = {"spark.driver.extraJavaOptions": "-Xss1k"}
+    settings = Settings(str(engine_warehouse), spark_master="local[1]", spark_conf=options)
     engine = Engine(settings, tmp_path / "log" / "engine.log")
     with pytest.raises(Unavailable) as refused:
         engine.wait_ready(PATIENCE)
