@@ -25,6 +25,7 @@ OPERATION_PREFIX = "operation-"
 CONSUMER_PREFIX = "consumer-"
 STREAM_PREFIX = "STREAM-"
 SAVEPOINT_TAG_PREFIX = "savepoint."
+MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX = "paimark.merge.", "paimark.truncate."
 MAIN = "main"
 
 # The barrier: while a branch is main, it replaces the table directory's snapshots, and LATEST names it. It is
@@ -230,9 +231,9 @@ def savepoint_tag(savepoint_id: int) -> str:
 
 def merge_tag(branch: str, snapshot_id: int) -> str:
     """The name of main's tag that pins a snapshot which the branch shares, or which the next merge needs."""
-    return f"paimark.merge.{branch}.{snapshot_id}"
+    return f"{MERGE_TAG_PREFIX}{branch}.{snapshot_id}"
 
 
 def truncation_tag(branch: str, snapshot_id: int) -> str:
     """The name of main's tag on the newest snapshot that it shares with the branch of the cut-off commits."""
-    return f"paimark.truncate.{branch}.{snapshot_id}"
+    return f"{TRUNCATION_TAG_PREFIX}{branch}.{snapshot_id}"

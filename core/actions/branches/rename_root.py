@@ -28,13 +28,13 @@ from core.actions.roots.root_files import (
     remove_root,
     root_files,
     same_files,
+    snapshot_ids,
     take_back_copy,
 )
 from core.actions.roots.root_state import state
 from core.errors import Refused
 from core.storage.files import Files, read_if_there
 from core.table.layout import BARRIER, SNAPSHOT_PREFIX, Root
-from core.table.reading import numbered
 
 # After this many rounds a job that commits faster than the copies is reported; nothing stops it.
 _ROUNDS = 20
@@ -89,7 +89,7 @@ class RootMove(Change[Undoable]):
             progress(Remark(f"branch {source.label} stays: {target.label} is another branch, made since"))
             return
         merge_history.rename(files, source, target)
-        if ids := _snapshot_ids(files, source):
+        if ids := snapshot_ids(files, source):
             # Wait for readers that listed the snapshots under the old name, and do not know the new one.
             wait_for_cleanings(self.work.context, len(ids), progress)
         move_rest(files, source, target, self.swap())
@@ -97,7 +97,7 @@ class RootMove(Change[Undoable]):
 
     def _is_copied(self) -> bool:
         """Whether the new name still has the copy: the remaining snapshots are the same there."""
-        here, there = _snapshot_ids(self.work.files, self.source), _snapshot_ids(self.work.files, self.target)
+        here, there = snapshot_ids(self.work.files, self.source), snapshot_ids(self.work.files, self.target)
         names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in here if number in there]
         is_same = [*same_files(self.work.files, self.source, self.target, names)] == names
         return is_same and bool(names or not here or not there)
@@ -109,10 +109,6 @@ class RootMove(Change[Undoable]):
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         gone = self.source if interrupted.is_committed else self.target
         return [Step("delete", f"branch {gone.label}", "the other one stays")]
-
-
-def _snapshot_ids(files: Files, root: Root) -> list[int]:
-    return numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)
 
 
 def move_rest(files: Files, source: Root, target: Root, swap: Swap | None) -> None:

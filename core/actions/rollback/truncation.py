@@ -22,6 +22,7 @@ from core.actions.roots.root_files import (
     part_of,
     root_files,
     same_files,
+    snapshot_ids,
     take_back_copy,
 )
 from core.actions.temp_files import delete_temporaries
@@ -34,7 +35,6 @@ from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, root_exists
 from core.table.manifests.chain import break_between
-from core.table.reading import numbered
 from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 
@@ -154,7 +154,7 @@ def _restore_expired(files: Files, cut: Cut) -> None:
 
     The pin has kept its files. If main has other snapshots by now, it need not end there any more.
     """
-    ids = numbered(files.names(cut.main.snapshots), SNAPSHOT_PREFIX)
+    ids = snapshot_ids(files, cut.main)
     names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in ids]
     if cut.keep in ids or len(list(same_files(files, cut.main, cut.archive, names))) < len(ids):
         return
@@ -167,7 +167,7 @@ def has_gone_on(files: Files, cut: Cut) -> bool:
 
     The snapshot before theirs may have expired: then it is unknown whether that was the head.
     """
-    ids = numbered(files.names(cut.main.snapshots), SNAPSHOT_PREFIX)
+    ids = snapshot_ids(files, cut.main)
     if not ids or ids[-1] <= cut.head:
         return False
     return is_put_back(files, cut) or not any(number in cut.later for number in ids)
@@ -247,7 +247,7 @@ def _remove_later(files: Files, cut: Cut) -> int:
             return number
         if there is not None and there == copy:
             files.delete(main.snapshot(number))
-    later = [each for each in numbered(files.names(main.snapshots), SNAPSHOT_PREFIX) if each > cut.keep]
+    later = [each for each in snapshot_ids(files, main) if each > cut.keep]
     if not later or later[0] == cut.keep + 1:
         return cut.keep
     if not _stands_on(files, cut, later[0] - 1):

@@ -44,6 +44,11 @@ def root_files(files: Files, root: Root) -> dict[str, int]:
     return sizes
 
 
+def snapshot_ids(files: Files, root: Root) -> list[int]:
+    """The ids of the snapshots in a root, ascending; empty if the root is gone."""
+    return numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)
+
+
 def part_of(names: Iterable[str], part: str) -> list[str]:
     """The paths in one part of a root."""
     return [name for name in names if name.startswith(f"{part}/")]
@@ -132,7 +137,7 @@ def has_more(files: Files, root: Root, head: int, target: Root, known: Collectio
 
 
 def _has_later(files: Files, root: Root, head: int) -> bool:
-    return any(number > head for number in numbered(files.names(root.snapshots), SNAPSHOT_PREFIX))
+    return any(number > head for number in snapshot_ids(files, root))
 
 
 def _tags_besides(files: Files, root: Root, target: Root) -> list[str]:
@@ -186,8 +191,8 @@ def take_back_copy(
 
     `goes` decides; its argument says whether the source has everything that the copy has.
     """
-    ids = numbered(files.names(source.snapshots), SNAPSHOT_PREFIX)
-    shared = sorted(set(ids).intersection(numbered(files.names(copy.snapshots), SNAPSHOT_PREFIX)))
+    ids = snapshot_ids(files, source)
+    shared = sorted(set(ids).intersection(snapshot_ids(files, copy)))
     names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in shared]
     is_same = len(list(same_files(files, source, copy, names))) == len(names)
     is_all = not _has_later(files, copy, max(ids, default=0))
