@@ -26,7 +26,7 @@ from core.actions.replace.pointer import (
     restore,
 )
 from core.actions.replace.takeover import unreadable_refusals
-from core.actions.roots.root_files import has_more, remove_root, root_files
+from core.actions.roots.root_files import has_more, remove_root, root_files, snapshot_ids
 from core.actions.roots.root_state import RootState, state
 from core.actions.roots.stray_commits import stray_commits
 from core.actions.savepoints.unprotected import protect_without
@@ -34,10 +34,9 @@ from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from core.errors import NotFound, Refused
 from core.figures import counted, moment
 from core.storage.files import Files
-from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import main_branch_name, root_exists
-from core.table.reading import numbered
 
 _RESTORED = "took the guards out of the table directory"
 _GOES = "the archive goes"
@@ -184,7 +183,7 @@ class UndoReplacement(Change[UndoState]):
 
     def done(self) -> Done:
         branch = self.work.table.root(self._entry.branch)
-        kept = f"Branch {branch.label} is gone: another engine has deleted it since"
+        kept = f"Nothing of branch {branch.label}, which another engine has deleted since"
         if root_exists(self.work.files, branch):
             kept = _kept(self._entry, state(self.work.files, branch))
         return undone(self.work, self._entry, kept)
@@ -195,7 +194,7 @@ class UndoReplacement(Change[UndoState]):
     def _is_whole(self) -> bool:
         """Whether the table directory has exactly the archive's snapshots."""
         archive = self._archive
-        return archive is None or _ids(self.work.files, self.work.table.root()) == _ids(
+        return archive is None or snapshot_ids(self.work.files, self.work.table.root()) == snapshot_ids(
             self.work.files, archive
         )
 
@@ -282,7 +281,3 @@ def _warning(reversal: Reversal) -> str:
     if reversal.archive is None:
         return f"{done}; {reversal.previous.root.label} is main again"
     return f"Stock engines see {table.full_name} again, as it was; {done}"
-
-
-def _ids(files: Files, root: Root) -> list[int]:
-    return numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)
