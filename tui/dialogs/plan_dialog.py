@@ -19,8 +19,8 @@ from core.errors import PaimarkError
 from core.table.layout import TablePath
 from core.text import clean_text
 from tui.dialogs.argument_fields import ArgumentFields
+from tui.dialogs.argument_names import known_lines
 from tui.dialogs.dialog import Dialog
-from tui.dialogs.known_names import known_lines
 from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
 from tui.keymap import hidden
 from tui.messages import StatusShown

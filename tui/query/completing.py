@@ -12,7 +12,7 @@ from core.errors import PaimarkError
 from core.text import clean_text
 from tui.named_keys import key
 from tui.query.completion import Completion, Known, complete
-from tui.query.known_names import read_known
+from tui.query.completion_names import read_known
 from tui.session import Session
 from tui.theme import Line
 from tui.widgets.sql_editor import SqlEditor

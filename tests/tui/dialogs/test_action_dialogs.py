@@ -17,8 +17,8 @@ from tests.paimon import create_table
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
+from tui.dialogs.argument_names import known_lines
 from tui.dialogs.confirm import ConfirmScreen
-from tui.dialogs.known_names import known_lines
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.session import Session
 from tui.widgets.grid.scroll_lines import ScrollLines
