@@ -7,6 +7,7 @@ from datetime import date, datetime
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from core.arrow_values import cell_value, column_values
 from core.export.result_file import ResultFile
@@ -35,12 +36,53 @@ def test_parts_of_nested_values_are_made_one_by_one() -> None:
     named = pa.StructArray.from_arrays([FAR, BROKEN], ["at", "text"])
     assert cell_value(named[0]) == {"at": FAR_TEXT, "text": BROKEN_TEXT}
     keyed = pa.MapArray.from_arrays([0, 1], pa.array(["k"]), FAR[:1])
-    assert column_values(keyed) == [[("k", FAR_TEXT)]]
+    assert column_values(keyed) == [{"k": FAR_TEXT}]
 
 
 def test_two_fields_of_a_struct_may_have_one_name() -> None:
     twice = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"])
     assert column_values(twice) == [{"a": 1, "a_2": 2}]
+
+
+NAMED = pa.map_(pa.string(), pa.int32())
+NUMBERED = pa.map_(pa.int32(), pa.string())
+TIMED = pa.map_(pa.string(), pa.timestamp("us"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        (NAMED, [[], None, [("a", 1), ("b", None)]], [{}, None, {"a": 1, "b": None}]),
+        (NUMBERED, [[], None, [(1, "x")]], [[], None, [(1, "x")]]),
+        (TIMED, [[], None, [("k", _YEAR_10000_US)]], [{}, None, {"k": FAR_TEXT}]),
+        (pa.list_(NAMED), [[[], None], [], None], [[{}, None], [], None]),
+        (pa.list_(pa.int32()), [[], None], [[], None]),
+        (pa.struct([("m", NAMED)]), [{"m": []}, {"m": None}, None], [{"m": {}}, {"m": None}, None]),
+        (pa.map_(pa.string(), NAMED), [[("a", []), ("b", None)], []], [{"a": {}, "b": None}, {}]),
+        (pa.map_(pa.int32(), NAMED), [[(1, [])]], [[(1, {})]]),
+    ],
+)
+def test_a_map_with_text_keys_is_a_dict_also_if_it_is_empty(
+    kind: pa.DataType, values: list[object], expected: list[object]
+) -> None:
+    column = pa.array(values, kind)
+    assert column_values(column) == expected
+    assert column_values(pa.chunked_array([column])) == expected
+    assert [cell_value(cell) for cell in column] == expected
+
+
+def test_the_type_of_a_map_and_not_its_keys_decides_its_form() -> None:
+    timed = pa.MapArray.from_arrays([0, 1, 2], FAR.take(pa.array([0, 2])), pa.array(["a", "b"]))
+    assert column_values(timed) == [[(FAR_TEXT, "a")], [(datetime(1970, 1, 1), "b")]]
+
+
+def test_a_result_file_holds_empty_maps(tmp_path: Path) -> None:
+    rows = pa.table({"m": pa.array([[], None], NAMED), "n": pa.array([[], None], NUMBERED)})
+    for suffix, text in ((".json", '{"m":{},"n":[]}'), (".csv", '"{}","[]"')):
+        sink = ResultFile(tmp_path / f"out{suffix}", rows.schema)
+        sink.write(rows)
+        sink.close()
+        assert text in (tmp_path / f"out{suffix}").read_text()
 
 
 def test_a_result_file_holds_them(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def plain(value: Any) -> Any:
     """A cell as JSON holds it.
 
     Decimals, dates and times are strings, bytes base64, durations seconds, numbers that JSON lacks `"NaN"`,
-    `"Infinity"` and `"-Infinity"`; a map whose keys are not all strings is a list of `{"key", "value"}`.
+    `"Infinity"` and `"-Infinity"`; a map whose keys are no strings is a list of `{"key", "value"}`.
     """
     if value is None or isinstance(value, str | bool | int):
         return value
@@ -65,7 +65,7 @@ def plain(value: Any) -> Any:
         return {str(name): plain(each) for name, each in value.items()}
     if isinstance(value, list | tuple):
         if _is_map(value):
-            return _map(value)
+            return [{"key": plain(key), "value": plain(each)} for key, each in value]
         return [plain(each) for each in value]
     return str(value)
 
@@ -79,14 +79,8 @@ def as_text(value: object) -> str:
 
 
 def _is_map(value: Sequence[object]) -> bool:
-    # pyarrow returns a map as a list of pairs; its lists and structs are never tuples.
+    # `core.arrow_values` makes such a list of a map whose keys are no text; other lists hold no tuples.
     return bool(value) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
-
-
-def _map(pairs: Sequence[Any]) -> Any:
-    if all(isinstance(key, str) for key, _ in pairs):
-        return {key: plain(each) for key, each in pairs}
-    return [{"key": plain(key), "value": plain(each)} for key, each in pairs]
 
 
 def _named(value: float) -> str:

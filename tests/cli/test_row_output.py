@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.arrow_values import cell_value
 from core.cells import width_of
 from core.cli.table_rows import TableRows, fit
 from core.export.json_rows import JsonRows
@@ -76,7 +77,7 @@ def test_every_kind_of_cell_is_plain_json() -> None:
 def test_maps_from_arrow_are_objects_or_lists_of_pairs() -> None:
     by_name = pa.array([[("a", 1), ("b", 2)]], pa.map_(pa.string(), pa.int64()))
     by_number = pa.array([[(1, "x")]], pa.map_(pa.int64(), pa.string()))
-    row = as_json(["n", "i"], [[by_name.to_pylist()[0], by_number.to_pylist()[0]]])[0]
+    row = as_json(["n", "i"], [[cell_value(by_name[0]), cell_value(by_number[0])]])[0]
     assert row == {"n": {"a": 1, "b": 2}, "i": [{"key": 1, "value": "x"}]}
 
 
