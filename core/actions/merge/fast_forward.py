@@ -6,9 +6,12 @@ every further snapshot is a state that the branch had, and the fast-forward is f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.actions.context import Context, Progress
 from core.actions.merge.survey import Survey
 from core.actions.roots.guard_tags import guard, unguard
+from core.actions.roots.pin_snapshot import ChosenSnapshot
 from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files, read_if_there
 from core.table.landed import Landed
@@ -18,7 +21,7 @@ from core.table.lineage.forks import Side
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.apart import marked_unless_proven
 from core.table.reading import numbered
-from core.table.records import Snapshot, is_apart, is_same_commit
+from core.table.records import Point, Snapshot, is_apart, is_same_commit, point_of
 
 
 def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[str]]:
@@ -58,33 +61,48 @@ def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head:
         files.delete(path)
 
 
-def append_snapshots(context: Context, survey: Survey, progress: Progress) -> Snapshot:
-    """Append the branch's snapshots to main's; return the last that main then has of them.
+def append_snapshots(
+    context: Context, survey: Survey, points: Sequence[Point], progress: Progress
+) -> Snapshot:
+    """Append the branch's snapshots `points` to main's; return the last that main then has of them.
 
-    It is older than the branch's head if another process committed to main in between. Raises `Refused` if
-    that happened before the first snapshot; nothing is left then.
+    It is older than the branch's head if another process committed to main in between, or deleted the branch.
+    Raises `Refused` if that happened before the first snapshot; nothing is left then.
     """
     files, main, branch = context.files, survey.start.root, survey.branch.root
     head = survey.branch.snapshot
-    pin = main.tag(merge_tag(branch.label, head.id))
-    created = files.create(pin, survey.branch.data)
-    guard(files, main, merge_tag(branch.label, head.id))
-    last = append_between(files, branch, main, survey.base.id, head.id)
+    pin = merge_tag(branch.label, head.id)
+    created = files.create(main.tag(pin), survey.branch.data)
+    guard(files, main, pin)
+    last = append_between(files, branch, main, points)
     if last is None:
         if created:
-            files.delete(pin)
-        raise Refused(
-            f"main of {main.table.full_name} moved: it has a snapshot {survey.base.id + 1} of its own",
-            "Make a new plan.",
-        )
-    if last.id < head.id:
+            _delete_pin(files, main, pin, survey.branch.data)
+        raise _refused(files, survey, points[0].id)
+    if last.snapshot.id < head.id:
         # Pin the branch's snapshots that main has, and no others.
-        files.create(main.tag(merge_tag(branch.label, last.id)), files.read(branch.snapshot(last.id)))
-        files.delete(pin)
+        reached = merge_tag(branch.label, last.snapshot.id)
+        files.create(main.tag(reached), last.data)
+        guard(files, main, reached)
+        _delete_pin(files, main, pin, survey.branch.data)
     else:
-        point_at_newest(files, main, last.id)
-    progress(f"appended snapshots {survey.base.id + 1} to {last.id}")
-    return last
+        point_at_newest(files, main, last.snapshot.id)
+    progress(f"appended snapshots {points[0].id} to {last.snapshot.id}")
+    return last.snapshot
+
+
+def _refused(files: Files, survey: Survey, first: int) -> Refused:
+    main, branch = survey.start.root, survey.branch.root
+    if files.exists(main.snapshot(first)):
+        reason = f"main of {main.table.full_name} moved: it has a snapshot {first} of its own"
+    else:
+        reason = f"Branch {branch.label} of {main.table.full_name} has lost its snapshot {first}"
+    return Refused(reason, "Make a new plan.")
+
+
+def _delete_pin(files: Files, main: Root, name: str, data: bytes) -> None:
+    files.delete(main.tag(name))
+    unguard(files, main, name, data)
 
 
 def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stays: bool) -> None:
@@ -115,17 +133,25 @@ def _may_be_of(pin: bytes, path: str, head: Snapshot) -> bool:
         return True
 
 
-def has_appended(files: Files, source: Root, target: Root, after: int, until: int) -> Landed:
-    """Whether the target has any of the source's snapshots after `after`; the first may have expired since.
+def points_of(files: Files, root: Root, after: int, until: int) -> list[Point]:
+    """The snapshots of a root after `after`, without those that are gone. Raises `Corrupt`."""
+    paths = [root.snapshot(number) for number in range(after + 1, until + 1)]
+    return [
+        point_of(Snapshot.from_json(data, path))
+        for path, data in zip(paths, files.read_many(paths), strict=True)
+        if data is not None
+    ]
+
+
+def has_appended(files: Files, target: Root, after: int, points: Sequence[Point]) -> Landed:
+    """Whether the target has any of these snapshots after `after`; the first may have expired since.
 
     UNKNOWN if the target has gone on and the first is missing: it may have been a copy, or a foreign commit.
     """
-    numbers = range(after + 1, until + 1)
-    copies = list(files.read_many(target.snapshot(number) for number in numbers))
-    own = files.read_many(source.snapshot(number) for number in numbers)
-    if any(data is not None and data == copy for data, copy in zip(own, copies, strict=True)):
+    there = {each.id: each for each in points_of(files, target, after, points[-1].id if points else after)}
+    if any(there.get(point.id) == point for point in points):
         return Landed.YES
-    is_passed = copies[0] is None and newest_id(files, target) > after
+    is_passed = not files.exists(target.snapshot(after + 1)) and newest_id(files, target) > after
     return Landed.UNKNOWN if is_passed else Landed.NO
 
 
@@ -140,34 +166,47 @@ def point_at_newest(files: Files, root: Root, number: int) -> None:
         files.replace(root.latest_hint, str(number).encode())
 
 
-def append_between(files: Files, source: Root, target: Root, after: int, until: int) -> Snapshot | None:
+def append_between(
+    files: Files, source: Root, target: Root, points: Sequence[Point]
+) -> ChosenSnapshot | None:
     """Append a root's snapshots to another's until a foreign commit is there; return the last one appended.
 
     Each is checked again before the next: another engine may have replaced it. A snapshot whose id the target
-    has passed is not written again: it, or a foreign one, has expired there.
+    has passed is not written again: it, or a foreign one, has expired there. If the source is gone, or is
+    another root of its name, the target keeps what it has.
     """
-    last: Snapshot | None = None
-    for number in range(after + 1, until + 1):
-        data = files.read(source.snapshot(number))
+    last: ChosenSnapshot | None = None
+    for point in points:
+        number = point.id
         before, there = files.read_many([target.snapshot(number - 1), target.snapshot(number)])
         if before is None and there is None:
             # The newest snapshot never expires, so the target has passed this id.
             continue
+        [data] = files.read_many([source.snapshot(number)])
+        if data is None or not _is_at(point, data, source.snapshot(number)):
+            data = there
+        if data is None or not _is_at(point, data, target.snapshot(number)):
+            break
         if files.create(target.snapshot(number), data):
             is_there = is_kept(files, target, number, data)
         else:
             is_there = files.read(target.snapshot(number)) == data
         if not is_there:
             break
-        last = Snapshot.from_json(data, source.snapshot(number))
+        last = ChosenSnapshot(target, Snapshot.from_json(data, target.snapshot(number)), data)
     return last
 
 
-def copy_tags(context: Context, survey: Survey, until: int, progress: Progress) -> None:
-    """Copy the branch's tags of snapshots that main has now."""
+def _is_at(point: Point, data: bytes, path: str) -> bool:
+    return point.is_of(Snapshot.from_json(data, path))
+
+
+def copy_tags(context: Context, survey: Survey, points: Sequence[Point], progress: Progress) -> None:
+    """Copy the branch's tags of these snapshots, which main has now."""
     tags, _ = new_tags(context.files, survey)
     for name, tag in tags.items():
-        if tag.id <= until:
+        # Another branch may have the name by now.
+        if any(point.is_of(tag) for point in points):
             context.files.create(
                 survey.start.root.tag(name), context.files.read(survey.branch.root.tag(name))
             )

@@ -8,18 +8,23 @@ from typing import Any
 import msgspec
 
 from core.actions.change.journal import Hold
-from core.actions.merge.fast_forward import remove_schemas, write_schemas
+from core.actions.merge.fast_forward import points_of, remove_schemas, write_schemas
 from core.actions.merge.survey import Kind, Survey
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from core.actions.rewrite.spark_rewrite import RewriteBase
 from core.actions.roots.pin_snapshot import ChosenSnapshot
+from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
-from core.table.records import Snapshot, TableSchema
+from core.table.records import Point, Snapshot, TableSchema, is_same_commit
 
 
 class MergeState(msgspec.Struct, frozen=True):
-    """Snapshots as written. `schema` is main's newest; `schemas` are those that main follows to, by id."""
+    """Snapshots as written. `schema` is main's newest; `schemas` are those that main follows to, by id.
+
+    `appended` are the branch's snapshots that a fast-forward gives to main: they are recognized in main even
+    if another engine deleted the branch, and made another of its name.
+    """
 
     kind: Kind
     branch: str
@@ -30,6 +35,7 @@ class MergeState(msgspec.Struct, frozen=True):
     main_base: dict[str, Any]
     schema: str
     schemas: tuple[tuple[int, str], ...] = ()
+    appended: tuple[Point, ...] = ()
 
     @property
     def schema_texts(self) -> list[str]:
@@ -41,8 +47,9 @@ class MergeState(msgspec.Struct, frozen=True):
         return [(number, text.encode()) for number, text in self.schemas]
 
 
-def state_of(survey: Survey) -> MergeState:
+def state_of(files: Files, survey: Survey) -> MergeState:
     """The state for the journal."""
+    is_append = survey.kind == "fast-forward"
     return MergeState(
         kind=survey.kind,
         branch=survey.branch.root.label,
@@ -53,7 +60,18 @@ def state_of(survey: Survey) -> MergeState:
         main_base=survey.main_base.as_written(),
         schema=survey.start.schema_text,
         schemas=tuple((number, data.decode()) for number, data in survey.new_schemas),
+        appended=tuple(_appended(files, survey)) if is_append else (),
     )
+
+
+def _appended(files: Files, survey: Survey) -> list[Point]:
+    """Raises `Refused` when the branch has lost some of them since the survey."""
+    root, base, head = survey.branch.root, survey.base.id, survey.branch.snapshot.id
+    points = points_of(files, root, base, head)
+    if len(points) < head - base:
+        name = f"Branch {root.label} of {root.table.full_name}"
+        raise Refused(f"{name} has lost some of its snapshots {base + 1} to {head}", "Make a new plan.")
+    return points
 
 
 class RewriteByBranch(RewriteMain[MergeState]):
@@ -103,4 +121,5 @@ class RewriteByBranch(RewriteMain[MergeState]):
 
 def _as_stored(files: Files, path: str, snapshot: Snapshot) -> bytes:
     [data] = files.read_many([path])
-    return snapshot.to_json() if data is None else data
+    is_it = data is not None and is_same_commit(Snapshot.from_json(data, path), snapshot)
+    return data if data is not None and is_it else snapshot.to_json()

@@ -6,7 +6,7 @@ If main has not moved, it goes on along the branch; else the rows are merged and
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from core.actions.change.change import Done, Landed, Work
@@ -15,7 +15,14 @@ from core.actions.change.landing import hold_expiry
 from core.actions.change.operations import Undoable
 from core.actions.checks import required_text, text_argument
 from core.actions.context import Context
-from core.actions.merge.fast_forward import append_snapshots, copy_tags, has_appended, new_tags, take_back_pin
+from core.actions.merge.fast_forward import (
+    append_snapshots,
+    copy_tags,
+    has_appended,
+    new_tags,
+    points_of,
+    take_back_pin,
+)
 from core.actions.merge.journal import MergeState, RewriteByBranch, state_of
 from core.actions.merge.record import record_merge
 from core.actions.merge.resolution import Resolution, moved, resolved
@@ -28,9 +35,10 @@ from core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from core.actions.roots import savepoint_claim
 from core.errors import UsageError
 from core.figures import counted
+from core.once import once
 from core.table.layout import TablePath, merge_tag
 from core.table.lineage.main_branch import root_exists
-from core.table.records import Point, is_same_commit, point_of
+from core.table.records import Point, Snapshot, is_same_commit, point_of
 
 _CHOICES = ("fail", "branch", "main")
 # The arguments with which a merge by choices is redone.
@@ -106,11 +114,21 @@ class MergeBranch(RewriteByBranch):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        return cls(work, state_of(_as_planned(work)))
+        return cls(work, state_of(work.files, _as_planned(work)))
 
     @property
     def _is_append(self) -> bool:
         return self.state.kind == "fast-forward"
+
+    @property
+    def _base(self) -> Snapshot:
+        return snapshot_of(self.state.base)
+
+    @once
+    def _points(self) -> Sequence[Point]:
+        """The branch's snapshots for main. A journal of an earlier version does not have them."""
+        branch, head = self.work.table.root(self.state.branch), snapshot_of(self.state.head)
+        return self.state.appended or points_of(self.work.files, branch, self._base.id, head.id)
 
     def check(self, hold: Hold) -> None:
         survey = _as_planned(self.work)
@@ -150,37 +168,35 @@ class MergeBranch(RewriteByBranch):
         hold_expiry(self.work.files, self.root, self.work.token, main.id + 1)
         hold.note(TRY, {"head": main.as_written()})
         hold.require()
-        self.made = append_snapshots(self.work.context, self.survey(main), self.work.progress)
+        self.made = append_snapshots(self.work.context, self.survey(main), self._points, self.work.progress)
         return {"made": self.made.as_written()}
 
     def landed(self, hold: Hold) -> Landed:
         if not self._is_append:
             return super().landed(hold)
-        branch, head = self.work.table.root(self.state.branch), snapshot_of(self.state.head)
-        landed = has_appended(self.work.files, branch, self.root, snapshot_of(self.state.base).id, head.id)
+        landed = has_appended(self.work.files, self.root, self._base.id, self._points)
         # Before the first try, a missing snapshot is not this merge's.
         return Landed.NO if landed is Landed.UNKNOWN and TRY not in hold.steps else landed
 
     def is_overwritten(self, hold: Hold) -> bool:
         if not self._is_append:
             return super().is_overwritten(hold)
-        number = snapshot_of(self.state.base).id + 1
-        roots = (self.root, self.work.table.root(self.state.branch))
-        first, copy = self.work.files.read_many(root.snapshot(number) for root in roots)
+        has_first = self.work.files.exists(self.root.snapshot(self._base.id + 1))
         # If main has any of the snapshots, it goes on from there.
-        return None not in (first, copy) and first != copy and self.landed(hold) is Landed.NO
+        return bool(self._points) and has_first and self.landed(hold) is Landed.NO
 
     def record(self, hold: Hold) -> None:
         survey = self.survey(self.head(hold))
         if self._is_append:
             if self.made is None and self.landed(hold) is Landed.YES:
                 # A recovery goes on if the first of them landed.
-                self.made = append_snapshots(self.work.context, survey, self.work.progress)
+                self.made = append_snapshots(self.work.context, survey, self._points, self.work.progress)
             if self.made is None and survey.branch.snapshot.id == survey.base.id + 1:
                 # A person says that it was committed, and there was only one snapshot to commit.
                 self.made = survey.branch.snapshot
             if self.made is not None and root_exists(self.work.files, survey.branch.root):
-                copy_tags(self.work.context, survey, self.made.id, self.work.progress)
+                points = [each for each in self._points if each.id <= self.made.id]
+                copy_tags(self.work.context, survey, points, self.work.progress)
         record_merge(self.work.context, survey, self.made or self.moved[1])
 
     def take_back(self, hold: Hold) -> None:
@@ -189,6 +205,12 @@ class MergeBranch(RewriteByBranch):
             # Only a person's word says that main does not have the snapshots: the pin stays then.
             head = snapshot_of(self.state.head)
             take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
+
+    def _why_it_ends(self) -> str:
+        branch, head = self.work.table.root(self.state.branch), self._points[-1]
+        if points_of(self.work.files, branch, head.id - 1, head.id) != [head]:
+            return "another engine deleted the branch, and its later snapshots with it"
+        return "then somebody committed to main, so merge again"
 
     def _changed(self) -> bool:
         before, made = self.moved
@@ -201,7 +223,7 @@ class MergeBranch(RewriteByBranch):
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
         message = f"Branch {name} is merged into main of {plan.table}"
         if self._is_append and made.id < snapshot_of(self.state.head).id:
-            message += f" up to snapshot {made.id}: then somebody committed to main, so merge again"
+            message += f" up to snapshot {made.id}: {self._why_it_ends()}"
         elif not self._changed():
             message += ": main had every row of it, or keeps its own"
         if resolved := plan.arguments.get("resolved"):

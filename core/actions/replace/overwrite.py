@@ -81,7 +81,7 @@ class OverwriteMain(RewriteByBranch):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        return cls(work, state_of(_as_planned(work)))
+        return cls(work, state_of(work.files, _as_planned(work)))
 
     def check(self, hold: Hold) -> None:
         _as_planned(self.work)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from core.actions.change.operations import Undoable
 from core.actions.context import Progress
 from core.actions.merge import history as merge_history
-from core.actions.merge.fast_forward import append_between, has_appended, point_at_newest
+from core.actions.merge.fast_forward import append_between, has_appended, point_at_newest, points_of
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_files import (
     SCHEMAS,
@@ -183,7 +183,8 @@ def put_back_first(files: Files, cut: Cut) -> bool:
 
     False when main has another snapshot of that id.
     """
-    return append_between(files, cut.archive, cut.main, cut.keep, cut.keep + 1) is not None
+    points = points_of(files, cut.archive, cut.keep, cut.keep + 1)
+    return append_between(files, cut.archive, cut.main, points) is not None
 
 
 def is_put_back(files: Files, cut: Cut) -> bool:
@@ -193,7 +194,7 @@ def is_put_back(files: Files, cut: Cut) -> bool:
 
 def came_back(files: Files, cut: Cut) -> Landed:
     """Whether main has any of the later snapshots again; UNKNOWN if that can't be determined."""
-    return has_appended(files, cut.archive, cut.main, cut.keep, cut.head)
+    return has_appended(files, cut.main, cut.keep, points_of(files, cut.archive, cut.keep, cut.head))
 
 
 def put_back(files: Files, cut: Cut) -> int:
@@ -201,7 +202,9 @@ def put_back(files: Files, cut: Cut) -> int:
 
     If main has gone on and all of them have expired there, that is the snapshot of the cut.
     """
-    last = append_between(files, cut.archive, cut.main, cut.keep, cut.head)
+    points = points_of(files, cut.archive, cut.keep, cut.head)
+    appended = append_between(files, cut.archive, cut.main, points)
+    last = None if appended is None else appended.snapshot
     if last is None:
         # Main may depend on any of them: their tags stay.
         return cut.keep

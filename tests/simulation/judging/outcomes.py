@@ -205,7 +205,7 @@ class Outcomes:
             assert self.rows(last) in wanted, f"main has {self.rows(last)}, and is to have one of {wanted}"
         else:
             self._world.shares_snapshots = True
-            is_whole = last in heads or self._is_followed(operation, last)
+            is_whole = last in heads or self._is_followed(operation, last) or self._is_gone(operation, branch)
             assert is_whole, f"main has the branch up to {said(last)} only"
 
     def rolled_back(self, operation: Operation) -> None:
@@ -284,6 +284,12 @@ class Outcomes:
         """Whether main has a later commit."""
         now = view.head(self._store, operation.begun.main)
         return now is not None and now != last
+
+    def _is_gone(self, operation: Operation, branch: Root) -> bool:
+        """Whether a stock engine deleted the branch, and with it what main did not have yet."""
+        return operation.planned.heads.get(branch) not in self._world.ancestors(
+            view.head(self._store, branch)
+        )
 
     def _version(self, operation: Operation, name: str) -> Identity | None:
         main, planned = operation.begun.main, operation.planned

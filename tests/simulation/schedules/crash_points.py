@@ -23,10 +23,6 @@ KNOWN_FAULTS = frozenset(
     {
         ("expiry of a branch", "main is fast-forwarded"),
         ("pointer", "main is fast-forwarded"),
-        ("fast-forward", "another branch gets its name"),
-        ("fast-forward with a column", "another branch gets its name"),
-        ("fast-forward", "the branch is deleted"),
-        ("fast-forward with a column", "the branch is deleted"),
         ("undo of a truncation", "others commit and main expires"),
         ("undo of a truncation", "others commit and all that is old expires"),
     }

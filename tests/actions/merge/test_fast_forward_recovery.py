@@ -1,0 +1,120 @@
+"""A fast-forward dies half-way, another engine deletes its branch, and only then somebody recovers."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.actions.context import Context
+from core.actions.merge import history
+from core.table.lineage.lineage import Lineage
+from core.table.operations import read_operations
+from core.table.records import point_of
+from core.verify import verify
+from tests.actions.acting import ORDERS, applied, done, planned
+from tests.actions.taking_over import add, main_rows
+from tests.actions.test_late_recovery import died, expired
+from tests.paimon import open_table
+
+MAIN = ORDERS.root()
+
+
+@pytest.fixture
+def ahead(context: Context) -> Context:
+    """Branch `fix` has two commits, snapshots 6 and 7, on main's newest, which is 5."""
+    done(context, "create-tag", name="now")
+    done(context, "create-branch", name="fix", tag="now")
+    for number in (900, 901):
+        add(context, "shop.orders$branch_fix", number)
+    return context
+
+
+def delete_branch(orders: Path, *, anew: bool) -> None:
+    """As a stock engine does: without looking at our lock. `anew`: another gets its name, and commits."""
+    shutil.rmtree(orders / "branch/branch-fix")
+    if anew:
+        warehouse = orders.parent.parent
+        open_table(warehouse, "shop.orders").branch_manager().create_branch("fix", "now")
+        for number in (950, 951):
+            add_to_branch(warehouse, number)
+        open_table(warehouse, "shop.orders$branch_fix").create_tag("foreign", 6)
+
+
+def add_to_branch(warehouse: Path, number: int) -> None:
+    from tests.actions.acting import context_on
+
+    add(context_on(warehouse), "shop.orders$branch_fix", number)
+
+
+def recovered(context: Context) -> list[str]:
+    lines: list[str] = []
+    lines.append(applied(context, planned(context, "recover"), lines).message)
+    return lines
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_main_keeps_what_it_had_of_a_branch_that_is_gone(
+    ahead: Context, warehouse: Path, orders: Path, anew: bool
+) -> None:
+    died(warehouse, r"orders/snapshot/snapshot-6$", "merge-branch", name="fix")
+    merged = Lineage(ahead.files, MAIN).snapshot(6)
+    delete_branch(orders, anew=anew)
+    done(ahead, "recover")
+    assert Lineage(ahead.files, MAIN).snapshot_ids()[-1] == 6
+    assert {900} == {row["order_id"] for row in main_rows(ahead)} & {900, 901, 950, 951}
+    [event] = history.events(ahead.files, ORDERS)
+    assert event.head == event.main == point_of(merged)
+    tags = dict(Lineage(ahead.files, MAIN).tags())
+    assert tags["paimark.merge.fix.6"].delta_manifest_list == merged.delta_manifest_list
+    assert "paimark.merge.fix.7" not in tags and "foreign" not in tags
+    operation = read_operations(ahead.files, ORDERS)[-1]
+    assert "up to snapshot 6: another engine deleted the branch" in operation.summary
+    assert planned(ahead, "recover").empty and verify(ahead, ORDERS).problems == ()
+    assert planned(ahead, "undo").refusals == ()
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_main_that_went_on_from_a_branch_that_is_gone_stays_as_it_is(
+    ahead: Context, warehouse: Path, orders: Path, anew: bool
+) -> None:
+    """A job committed on the first of the branch's snapshots, and that expired."""
+    died(warehouse, r"orders/snapshot/snapshot-7$", "merge-branch", name="fix")
+    delete_branch(orders, anew=anew)
+    add(ahead, "shop.orders", 990)
+    rows = main_rows(ahead)
+    shutil.rmtree(orders / "consumer")
+    expired(orders, 1, 2, 3, 4, 5, 6)
+    done(ahead, "recover")
+    assert main_rows(ahead) == rows and {900, 901, 990} <= {row["order_id"] for row in rows}
+    [event] = history.events(ahead.files, ORDERS)
+    assert event.main.id == 7
+    assert planned(ahead, "recover").empty
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_nothing_was_merged_of_a_branch_that_went_before_its_first_snapshot_came(
+    ahead: Context, warehouse: Path, orders: Path, anew: bool
+) -> None:
+    died(warehouse, r"tag-paimark\.merge\.fix\.7$", "merge-branch", name="fix")
+    delete_branch(orders, anew=anew)
+    add(ahead, "shop.orders", 990)
+    rows = main_rows(ahead)
+    done(ahead, "recover")
+    assert main_rows(ahead) == rows
+    assert history.events(ahead.files, ORDERS) == []
+    assert not any(name.startswith("paimark.merge") for name in Lineage(ahead.files, MAIN).tag_names())
+    assert planned(ahead, "recover").empty
+
+
+def test_tags_of_another_branch_of_the_name_do_not_come_to_main(
+    ahead: Context, warehouse: Path, orders: Path
+) -> None:
+    """The merge is noted as committed, and its end is still to come."""
+    died(warehouse, r"orders/snapshot/LATEST$", "merge-branch", name="fix")
+    delete_branch(orders, anew=True)
+    done(ahead, "recover")
+    assert "foreign" not in Lineage(ahead.files, MAIN).tag_names()
+    assert Lineage(ahead.files, MAIN).snapshot_ids()[-1] == 7
+    assert verify(ahead, ORDERS).problems == ()
