@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -15,15 +16,25 @@ from core.storage.remote_errors import unavailable
 _S3 = frozenset({"s3", "s3a", "s3n"})
 _GOOGLE = frozenset({"gs", "gcs"})
 _AZURE = frozenset({"abfs", "abfss", "az"})
-_WITH_BUCKETS = _S3 | _GOOGLE | _AZURE | {"oss"}
-_WHOLE_AZURE = "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"
+_BUCKETS = _S3 | _GOOGLE | {"oss"}
 _PACKAGES = {
     **dict.fromkeys(_GOOGLE, "paimark[gcs]"),
     **dict.fromkeys(_AZURE, "paimark[azure]"),
     "oss": "paimark[oss]",
 }
 # In other addresses the part before the @ belongs to their clients.
-_WITHOUT_PASSWORDS = _WITH_BUCKETS | {"hdfs"}
+_WITHOUT_PASSWORDS = _BUCKETS | _AZURE | {"hdfs"}
+_HOSTS = frozenset({"http", "https", "webhdfs", "swebhdfs", "ftp", "sftp", "ssh", "smb"})
+_WHOLE_AZURE = "abfss://CONTAINER@ACCOUNT.dfs.core.windows.net/PATH"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_BUCKET = re.compile(r"(?!\.)[a-zA-Z0-9._-]{1,255}|arn:[^\s/]{1,255}")
+_CONTAINER = re.compile(r"(?!\.)\$?[a-zA-Z0-9._-]{1,255}")
+# Labels of a name, or an IPv6 address in brackets. Name services of Hadoop may hold underscores.
+_HOST = re.compile(r"(?=.{1,253}$)(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?|\[[0-9a-fA-F:.]+\]")
+_PORT = re.compile(r"0*([0-9]{1,5})")
+_LAST_PORT = 65535
+_PARENTS = ("..", ".")
 
 
 def open_remote(uri: str, options: Mapping[str, str]) -> Files:
@@ -33,10 +44,9 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     uri = f"{scheme}://{location}"
     shown = without_secrets(uri).rstrip("/")
     if not shown.partition("://")[2]:
-        raise UsageError(f"{shown}// names no bucket or directory", _written(scheme))
-    if location.startswith("/") and scheme in _WITH_BUCKETS:
-        raise UsageError(f"{shown} names no bucket", _written(scheme))
+        raise UsageError(f"{shown}// names no bucket or directory", _how_to_write(scheme))
     _require_no_passwords(uri)
+    require_address(shown)
     if scheme in _S3:
         from core.storage.s3.s3_files import S3Files
         from core.storage.s3.s3_options import s3_arguments
@@ -52,14 +62,6 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     address = f"abfs://{location}" if scheme in _AZURE else uri
     filesystem, root = _connect(address, arguments, _PACKAGES.get(scheme, ""), shown)
     return kind(filesystem, root, shown)
-
-
-def _written(scheme: str) -> str:
-    """The hint that shows how to write an address."""
-    if scheme in _AZURE:
-        return f"Write it as {_WHOLE_AZURE}."
-    where = "namenode:8020" if scheme == "hdfs" else "bucket"
-    return f"Write it as {scheme}://{where}/path."
 
 
 def _other(
@@ -111,9 +113,114 @@ def _connect(uri: str, arguments: Mapping[str, object], package: str, shown: str
     except ValueError as error:
         hint = "Use a path, or s3://, hdfs://, gs:// or abfs://."
         if uri.partition("://")[0] in _AZURE:
-            hint = f"Name the account: {_WHOLE_AZURE}, or AZURE_STORAGE_ACCOUNT_NAME and _KEY."
+            hint = f"{_how_to_write('abfss')} Or set AZURE_STORAGE_ACCOUNT_NAME and _KEY."
         raise UsageError(f"{shown} can't be opened: {error}", hint) from error
     # The edge to foreign clients: each store's library has its own family of errors.
     except Exception as error:
         raise unavailable(shown, error) from error
     return filesystem, root
+
+
+def require_address(address: str) -> None:
+    """Raises `UsageError` that names the part which no client accepts. `address` holds no password."""
+    scheme, _, location = address.partition("://")
+    _require_printable(address)
+    authority, _, path = location.partition("/")
+    if scheme in _BUCKETS:
+        _require_bucket(address, authority)
+    elif scheme in _AZURE:
+        _require_container(address, authority)
+    elif scheme == "hdfs":
+        _require_name_node(address, authority)
+    elif scheme in _HOSTS:
+        _require_host(address, authority.rpartition("@")[2])
+        return
+    else:
+        return
+    _require_straight(address, path)
+
+
+def _how_to_write(scheme: str) -> str:
+    """The hint that shows an address of the store."""
+    if scheme in _AZURE:
+        return f"Write it as {_WHOLE_AZURE}."
+    if scheme == "hdfs":
+        return "Write it as hdfs://namenode:8020/path, or hdfs://SERVICE/path for a name service."
+    return f"Write it as {scheme}://{'host' if scheme in _HOSTS else 'bucket'}/path."
+
+
+def _require_printable(address: str) -> None:
+    # Quoted, so that the character is seen.
+    if _CONTROL.search(address):
+        raise UsageError(
+            f"The address {address!r} holds a control character", "Was a line break copied with it?"
+        )
+    if _SURROGATE.search(address):
+        raise UsageError(f"The address {address!r} is not UTF-8", "Write it in the terminal's encoding.")
+
+
+def _require_bucket(address: str, bucket: str) -> None:
+    if not bucket:
+        raise UsageError(f"{address} names no bucket", _hint(address))
+    if not _BUCKET.fullmatch(bucket):
+        hint = f"{_hint(address)} A bucket's name has letters, digits, dots and dashes."
+        raise UsageError(f"{address}: {bucket!r} is not a bucket name", hint)
+
+
+def _require_container(address: str, authority: str) -> None:
+    container, has_account, account = authority.partition("@")
+    if not container:
+        raise UsageError(f"{address} names no container", _hint(address))
+    if not _CONTAINER.fullmatch(container):
+        hint = f"{_hint(address)} A container's name has letters, digits and dashes."
+        raise UsageError(f"{address}: {container!r} is not a container name", hint)
+    if has_account:
+        _require_host_name(address, account)
+
+
+def _require_name_node(address: str, authority: str) -> None:
+    """An empty one is the default of Hadoop's own configuration."""
+    if "@" in authority:
+        raise UsageError(
+            f"{address} names a user: hdfs addresses take none",
+            "Leave it out: HADOOP_USER_NAME names the user.",
+        )
+    if authority:
+        _require_host(address, authority)
+
+
+def _require_host(address: str, authority: str) -> None:
+    """Raises `UsageError` unless it is `host` or `host:port`."""
+    host, has_port, port = _split_port(authority)
+    _require_host_name(address, host)
+    number = _PORT.fullmatch(port)
+    if has_port and not (number and 0 < int(number[1]) <= _LAST_PORT):
+        raise UsageError(
+            f"{address}: {port!r} is not a port",
+            f"{_hint(address)} A port is a number from 1 to {_LAST_PORT}.",
+        )
+
+
+def _split_port(authority: str) -> tuple[str, str, str]:
+    """The colons of `[::1]` precede no port."""
+    if authority.endswith("]"):
+        return authority, "", ""
+    host, colon, port = authority.rpartition(":")
+    return (host, colon, port) if colon else (authority, "", "")
+
+
+def _require_host_name(address: str, host: str) -> None:
+    if not host:
+        raise UsageError(f"{address} names no host", _hint(address))
+    if not _HOST.fullmatch(host):
+        raise UsageError(f"{address}: {host!r} is not a host name", _hint(address))
+
+
+def _require_straight(address: str, path: str) -> None:
+    """Hadoop's clients shorten `a/../b`, and others look for `..`: they would use different directories."""
+    if parent := next((part for part in path.split("/") if part in _PARENTS), ""):
+        raise UsageError(f"{address} holds {parent!r} as a part of its path", "Write the path without it.")
+
+
+def _hint(address: str) -> str:
+    return _how_to_write(address.partition("://")[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,8 @@ _EXISTS = ("BlobAlreadyExists", "ConditionNotMet", "PathAlreadyExists")
 _MISSING = 404
 # The client waits 15 seconds before it tries again, which is too long for a person.
 _AT_ONCE = {"retry_total": 0, "connection_timeout": 5}
+# It prints errors that it also raises.
+logging.getLogger("azure").setLevel(logging.CRITICAL)
 
 
 class AzureFiles(MarkedFiles):
