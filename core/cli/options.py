@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ class Given(Flags):
 def key_value(text: str) -> tuple[str, str]:
     """Parse `key=value`; the value may contain further `=`."""
     key, equals, value = text.partition("=")
-    if not key or not equals:
+    if not key.strip() or not equals:
         raise click.BadParameter("it is not of the form key=value")
     return key, value
 
@@ -97,6 +98,25 @@ GLOBAL_OPTIONS: tuple[click.Option, ...] = (
 )
 
 
+def require_filled(params: Iterable[click.Parameter], values: Mapping[str, Any]) -> None:
+    """Raises `UsageError` that names an option or argument with a blank value: an unset variable of a script.
+
+    Without it a default would take effect, such as another layout, or the current directory.
+    """
+    for param in params:
+        value = values.get(param.name or "")
+        for each in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(each, str) and not each.strip():
+                raise UsageError(f"{_name_of(param)} is empty", "Is the variable set that it comes from?")
+
+
+def _name_of(param: click.Parameter) -> str:
+    """As the help writes it: `--branch`, `TABLE`."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len)
+    return str(param.metavar).strip("[].")
+
+
 _EVERYWHERE = "Everywhere, before or after the command (given twice, the later counts)"
 
 
@@ -110,16 +130,17 @@ class GlobalCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            self._require_once(ctx, args)
+            self._require_well_given(ctx, args)
         return super().parse_args(ctx, args)
 
-    def _require_once(self, ctx: click.Context, args: list[str]) -> None:
-        """Refuse an option of this command that is given twice; click would silently take the last.
+    def _require_well_given(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuse a blank value, and an option of this command that is given twice; click would take the last.
 
         Raises `UsageError`. A later global option is meant to win: an alias may contain the first.
         """
-        _, _, asked = self.make_parser(ctx).parse_args(list(args))
-        for param, times in Counter(asked).items():
+        values, _, params = self.make_parser(ctx).parse_args(list(args))
+        require_filled(params, values)
+        for param, times in Counter(params).items():
             if not isinstance(param, click.Option) or param in GLOBAL_OPTIONS:
                 continue
             if times > 1 and not (param.multiple or param.is_flag):

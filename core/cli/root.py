@@ -10,7 +10,7 @@ from typing import Any, cast
 import click
 
 from core.cli.launch import open_console
-from core.cli.options import GLOBAL_OPTIONS, GlobalCommand, given, write_options
+from core.cli.options import GLOBAL_OPTIONS, GlobalCommand, given, require_filled, write_options
 from core.cli.places import go_to, looks_like_place
 
 # In the order of `--help`.
@@ -65,6 +65,12 @@ class RootGroup(click.Group):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
         self.params.extend(GLOBAL_OPTIONS)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not ctx.resilient_parsing:
+            values, _, params = self.make_parser(ctx).parse_args(list(args))
+            require_filled(params, values)
+        return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from core.actions.registry import ACTIONS

@@ -6,10 +6,13 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from core.cli.root import root
 from core.errors import UsageError
 from core.storage.known_options import require_known
 from paimark import open as open_warehouse
@@ -97,7 +100,49 @@ def test_an_empty_name_never_means_another_warehouse(
     assert (ran.code, ran.out) == (2, "")
     assert f"{words[0]} is empty" in ran.err
     ran = paimark("")
-    assert ran.code == 2 and "name is empty" in ran.err
+    assert ran.code == 2 and "WAREHOUSE is empty" in ran.err
+
+
+def every_value(blank: str) -> Iterator[tuple[list[str], str]]:
+    """Words with one blank value, for each that a command takes, and its name; "" for an argument."""
+    ctx = root.make_context("paimark", [], resilient_parsing=True)
+    for name in root.list_commands(ctx):
+        command = root.get_command(ctx, name)
+        assert command is not None
+        before: list[str] = []
+        for each in command.params:
+            if isinstance(each, click.Argument):
+                yield [name, *before, blank], ""
+                before.append("x")
+            elif isinstance(each, click.Option) and not each.is_flag:
+                option = max(each.opts, key=len)
+                yield [name, option, blank], option
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_value_is_refused_by_name_at_every_command(paimark: Paimark, blank: str) -> None:
+    """An unset variable of a script: with its default another layout, or another directory, would count."""
+    cases = list(every_value(blank))
+    assert len(cases) > 200
+    for words, name in cases:
+        ran = paimark(*words)
+        assert (ran.code, ran.out) == (2, ""), (words, ran)
+        assert f"{name} is empty" in ran.err and len(ran.err.splitlines()) == 2, (words, ran.err)
+
+
+@pytest.mark.parametrize(
+    "option", ["--warehouse", "--plan-out", "--option", "--spark-conf", "--spark-master"]
+)
+def test_a_blank_value_is_refused_before_the_command_too(paimark: Paimark, option: str) -> None:
+    ran = paimark(option, "", "tables")
+    assert (ran.code, ran.err.splitlines()[0]) == (2, f"paimark: {option} is empty")
+
+
+@pytest.mark.parametrize("option", ["--option", "--spark-conf"])
+def test_a_pair_without_a_name_is_refused(paimark: Paimark, option: str) -> None:
+    for pair in ("=x", " =x", "x", "="):
+        ran = paimark("tables", option, pair)
+        assert ran.code == 2 and f"'{option}': it is not of the form key=value" in ran.err
 
 
 def test_the_environment_names_the_warehouse(

@@ -340,7 +340,7 @@ def test_what_is_one_is_not_given_twice(paimark: Paimark, warehouse: Path, words
     assert tree(warehouse) == before
 
 
-@pytest.mark.parametrize("number", [" 5", "+5", "0_5", "٥", "5.0", ""])
+@pytest.mark.parametrize("number", [" 5", "+5", "0_5", "٥", "5.0"])
 def test_an_id_is_digits(paimark: Paimark, warehouse: Path, number: str) -> None:
     """Each but the last two is 5 to Python."""
     before = tree(warehouse)
