@@ -5,27 +5,27 @@ from __future__ import annotations
 import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeGuard
+from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
 from core.errors import PaimarkError
 from core.figures import counted
-from core.storage.files import Files
 from core.table.definition.retention import retention_options
 from core.table.layout import MAIN, Root, TablePath
 from core.table.lineage import branches
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names
 from core.table.lineage.unheld_forks import Unheld
 from core.table.records import Snapshot
 from tui.named_keys import key
+from tui.panes.branch_heads import BranchHeads
+from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import snapshot_facts
 from tui.records.record_key import RecordKey
 from tui.records.row_actions import PROTECTING, RowAction, RowActions
 from tui.records.sources import GridColumn, Records
-from tui.session import Opened, RowVersion, Session, Target
+from tui.session import RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.work.background import ThreadReport
 
@@ -72,6 +72,7 @@ class BranchesPane(RecordPane[BranchRows]):
     """Main first."""
 
     TITLE = "Branches"
+    ONE_ROOT: ClassVar[bool] = False
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
         GridColumn("branch", style="accent"),
         GridColumn("", style="warn"),
@@ -88,13 +89,17 @@ class BranchesPane(RecordPane[BranchRows]):
     )
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v", "view", "view branch", id="branches.view")]
 
+    def __init__(self, session: Session, desk: Desk) -> None:
+        super().__init__(session, desk)
+        self._heads = BranchHeads()
+
     def empty_note(self) -> str:
         return "No branches."
 
     def read(self, target: Target, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # The list of branches is the same for every branch in view.
         opened = self.session.open(Target(target.table))
-        seen = branches_seen(self.session.files, opened)
+        seen = self._heads.read(self.session.files, opened)
         rows = [
             _branch_row(self.session, target.table, opened.root, state)
             for state in branches.branch_states(self.session.files, target.table)
@@ -104,7 +109,7 @@ class BranchesPane(RecordPane[BranchRows]):
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(Target(target.table))
-        return opened.root, branches_seen(self.session.files, opened)
+        return opened.root, self._heads.check(self.session.files, opened)
 
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]
@@ -126,6 +131,12 @@ class BranchesPane(RecordPane[BranchRows]):
                 *snapshot_facts(row.newest, int(time.time() * 1000)),
             ]
         return Detail(title, (*facts, ("directory", row.root.directory)))
+
+    def _why_gone(self, lost: RecordKey) -> str:
+        opened = None if self.loaded is None else self.loaded.opened
+        if opened is None or lost.root != opened.target.table.root() or opened.main == MAIN:
+            return super()._why_gone(lost)
+        return f"{lost.name} was replaced: {opened.main} is main now"
 
     def version(self, index: int) -> RowVersion | None:
         row = self.rows.records[index]
@@ -152,24 +163,6 @@ class BranchesPane(RecordPane[BranchRows]):
             return
         row = self.rows.records[self.grid.index]
         await self.desk.view_branch(None if row.is_main else row.name)
-
-
-def branches_seen(files: Files, main: Opened) -> Hashable:
-    """The branches, and the newest snapshot of each by its hint: one listing, and two small reads each.
-
-    It includes the content of the snapshots: a branch that was dropped and made again may have the same ids.
-    """
-    table = main.target.table
-    names = branch_names(files, table)
-    roots = (main.root, *map(table.root, names))
-    hints = tuple(files.read_many([root.latest_hint for root in roots]))
-    newest = [root.snapshot(int(hint)) for root, hint in zip(roots, hints, strict=True) if _is_id(hint)]
-    return tuple(names), hints, hash(tuple(files.read_many(newest)))
-
-
-def _is_id(hint: bytes | None) -> TypeGuard[bytes]:
-    # `int` refuses a number with very many digits.
-    return hint is not None and hint.isdigit() and len(hint) < 20
 
 
 def _branch_row(session: Session, table: TablePath, main: Root, state: branches.BranchState) -> BranchLine:

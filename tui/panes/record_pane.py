@@ -51,6 +51,8 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = ()
     FROZEN: ClassVar[int] = 1
     TITLE: ClassVar[str] = ""
+    # Whether all rows are of the root that is opened.
+    ONE_ROOT: ClassVar[bool] = True
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "query", tooltip="prepare the query that reads it", id="pane.query")
     ]
@@ -267,10 +269,18 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         grid, lost = self.grid, self.grid.lost
         if isinstance(lost, RecordKey):
             hidden = grid.source.find(lost) is not None
-            return f"{lost.name} no longer matches /{grid.order.text}" if hidden else f"{lost.name} is gone"
+            return f"{lost.name} no longer matches /{grid.order.text}" if hidden else self._why_gone(lost)
         if grid.going_to_end:
             return "The last row is still being read"
         return grid.why_none
+
+    def _why_gone(self, lost: RecordKey) -> str:
+        """The reason why a record is not among the rows: it is deleted, or of the main of before."""
+        opened = None if self.loaded is None else self.loaded.opened
+        if opened is None or not self.ONE_ROOT or lost.root == opened.root:
+            return f"{lost.name} is gone"
+        timeline = key("tab.timeline", "7")
+        return f"main is {opened.root.label} now, without {lost.name}: {timeline} shows all branches"
 
     def says_no_row(self) -> bool:
         """Whether the cursor is on no row; shows the reason then. A key must not act on a neighbour."""

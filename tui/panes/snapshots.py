@@ -23,7 +23,7 @@ from tui.named_keys import key
 from tui.opening import PAGE, Newest
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
-from tui.records.record_key import CommitKey, RecordKey, commit_of, commit_of_row, snapshot_key
+from tui.records.record_key import CommitKey, RecordKey, commit_of, commit_of_row, has_moved, snapshot_key
 from tui.records.sources import GridColumn, Records
 from tui.session import Opened, RowVersion, Session, Target
 from tui.widgets.detail_strip import Detail
@@ -67,7 +67,8 @@ class SnapshotRows(Records[SnapshotRow]):
         if not isinstance(key, RecordKey) or not isinstance(key.made, CommitKey):
             return None
         index = self.find_id(key.made.id)
-        return index if index is not None and self.key(index) == key else None
+        is_it = index is not None and (self.key(index) == key or has_moved(key, self.key(index)))
+        return index if is_it else None
 
     def find_id(self, snapshot_id: int) -> int | None:
         """The index of a snapshot, or None. By bisection: there may be a hundred thousand."""

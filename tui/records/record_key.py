@@ -26,6 +26,15 @@ class RecordKey(msgspec.Struct, frozen=True):
     made: Hashable = None
 
 
+def has_moved(key: Hashable, to: Hashable) -> bool:
+    """Whether two keys are of one record, which is of another root since main was replaced."""
+    if not isinstance(key, RecordKey) or not isinstance(to, RecordKey) or key.root.table != to.root.table:
+        return False
+    # Options are known by their names alone; of other records another may have the same name.
+    is_known = key.made is not None or key.kind == "option"
+    return is_known and (key.kind, key.name, key.made) == (to.kind, to.name, to.made)
+
+
 class CommitKey(msgspec.Struct, frozen=True):
     """Distinguishes two commits with the same id. `time_ms` is epoch milliseconds."""
 

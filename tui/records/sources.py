@@ -8,6 +8,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from tui.formats import CellKind
+from tui.records.record_key import has_moved
 
 T = TypeVar("T")
 
@@ -26,6 +27,16 @@ class GridColumn(msgspec.Struct, frozen=True):
     @property
     def right(self) -> bool:
         return self.kind in ("number", "id", "bytes")
+
+
+class ShortText(msgspec.Struct, frozen=True):
+    """A text of a cell, and the names behind it: a filter searches both."""
+
+    text: str
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class RowSource(Protocol):
@@ -65,7 +76,10 @@ class Records(Generic[T]):
         return self._key(self.records[index])
 
     def find(self, key: Hashable) -> int | None:
-        return next((index for index in range(len(self)) if self.key(index) == key), None)
+        keys = [self.key(index) for index in range(len(self))]
+        if key in keys:
+            return keys.index(key)
+        return next((index for index, each in enumerate(keys) if has_moved(key, each)), None)
 
 
 def tuples(rows: Sequence[Sequence[object]]) -> Records[tuple[int, Sequence[object]]]:

@@ -144,14 +144,19 @@ def _lane(side: Side, parent: tuple[int, int] | None) -> Lane:
     return replace(lane, notes=notes)
 
 
-def _with_newborn(lanes: Sequence[Lane]) -> list[Lane]:
-    """Name branches without a commit of their own at the commit where they begin."""
+def newborn_branches(lanes: Sequence[Lane]) -> dict[Place, list[str]]:
+    """The branches without a commit of their own, by the commit where they begin."""
     newborn: dict[Place, list[str]] = {}
     for lane in lanes[1:]:
         if not lane.ids and not lane.tags and lane.parent is not None and lane.fork is not None:
             newborn.setdefault(Place(lane.parent, lane.fork), []).append(lane.root.label)
+    return newborn
+
+
+def _with_newborn(lanes: Sequence[Lane]) -> list[Lane]:
+    """Name branches without a commit of their own at the commit where they begin."""
     notes = {}
-    for place, names in newborn.items():
+    for place, names in newborn_branches(lanes).items():
         more = f" and {counted(len(names) - _MOST_NAMED, 'more', 'more')}" if len(names) > _MOST_NAMED else ""
         notes[place] = f"{'branch' if len(names) == 1 else 'branches'} {', '.join(names[:_MOST_NAMED])}{more}"
     return _noted(lanes, notes.items())

@@ -159,3 +159,31 @@ async def test_a_hidden_pane_takes_nothing_from_the_table_before(warehouse: Path
         await console.sees("Deleted tag v2")
         await console.press("escape", "1")
         await console.sees("snapshot 5", "1 of 5")
+
+
+async def test_each_tab_says_what_became_of_its_row_when_another_branch_is_made_main(warehouse: Path) -> None:
+    """What both mains have keeps the cursor; the rest is not called gone, because the archive has it."""
+    async with sitting(warehouse, (140, 40)) as console:
+        await to_orders(console)
+        act(warehouse, "create-savepoint", snapshot=2)
+        act(warehouse, "create-branch", name="fix", tag="v2")
+        await console.press("2")
+        await console.sees("savepoint 1", "1 of 1")
+        await console.press("4")
+        await console.sees("savepoint.1", "1 of 2")
+        await console.press("5", "G")
+        await console.sees("option bucket")
+        await console.press("3")
+        await console.sees("branch main")
+        await console.press("1")
+        await console.sees("snapshot 5", "1 of 5")
+        act(warehouse, "replace-main-branch", name="fix")
+        await console.sees("main is fix now, without snapshot.5: 7 shows all branches", "– of 2")
+        await console.press("2")
+        await console.sees("savepoint 1", "1 of 1")
+        await console.press("4")
+        await console.sees("savepoint.1", "1 of 2")
+        await console.press("5")
+        await console.sees("schema 0 of ", "option bucket")
+        await console.press("3")
+        await console.sees("main was replaced: fix is main now")

@@ -270,3 +270,58 @@ async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
         await console.sees("No tag or savepoint is here, and no branch ends here")
         await console.press("P")
         await console.sees("Go to a row of a branch: main is expired by its own options")
+
+
+async def test_a_commit_is_followed_to_the_archive_when_main_is_replaced(forked: Path) -> None:
+    """The archive has the same commit: it is not gone. On a long lane it would be folded away."""
+    for _ in range(12):
+        row = {"order_id": [1], "customer": ["more"], "price": [0.5]}
+        commit(forked, "shop.orders", pa.table(row, schema=ORDERS))
+    async with sitting(forked, (120, 40)) as console:
+        pane = await open_timeline(console)
+        for snapshot in (7, 2):
+            index = next(i for i, row in enumerate(pane.rows.records) if row and row.run.newest == snapshot)
+            pane.grid.move_to(index)
+            await console.sees(f"snapshot {snapshot} ")
+            act(forked, "replace-main-branch", name="fix")
+            await console.press("r")
+            await console.sees("MAIN fix", f"snapshot {snapshot} ")
+            row_now = pane.rows.records[pane.grid.index or 0]
+            assert row_now is not None and row_now.run.newest == snapshot
+            assert row_now.lane.root.label.startswith("main-" if snapshot == 7 else "fix")
+            act(forked, "undo")
+            await console.press("r")
+            await console.loses("MAIN fix")
+            await console.sees(f"snapshot {snapshot} ")
+            row_now = pane.rows.records[pane.grid.index or 0]
+            assert row_now is not None and (row_now.run.newest, row_now.is_main) == (snapshot, True)
+
+
+async def test_a_filter_finds_every_branch_by_its_name(forked: Path) -> None:
+    """Also the fourth branch at a commit, which is not named there, and main by its own name."""
+    for letter in "abcd":
+        act(forked, "create-branch", name=f"newborn-{letter}", tag="v2")
+    async with sitting(forked, (120, 40)) as console:
+        await open_timeline(console)
+        await console.sees("branches newborn-a")
+        for text in ("newborn-d", "what~newborn-d"):
+            await console.press("slash", *text, "enter")
+            await console.sees("1 of 1", "snapshot 2 ")
+            await console.press("escape")
+        act(forked, "replace-main-branch", name="fix")
+        await console.press("r")
+        await console.sees("MAIN fix")
+        await console.press("slash", *"branch=fix", "enter")
+        await console.sees("snapshot 2 ", "2 of 3 (6 in all)")
+
+
+async def test_a_jump_to_a_commit_that_the_filter_hides_says_so(hourly: Path) -> None:
+    async with sitting(hourly, (100, 40)) as console:
+        pane = await open_timeline(console, "t")
+        await console.press("slash", *"id>295", "enter")
+        await console.sees("1 of 5")
+        await console.press("at", *"2023-11-26 18:10Z", "enter")
+        await console.sees("That row does not match /id>295: esc takes the filter away")
+        assert pane.grid.index == 0
+        await console.press("at", *"2023-11-27 08:10Z", "enter")
+        await console.sees("Snapshot 298 of main", "snapshot 298 ", "3 of 5")

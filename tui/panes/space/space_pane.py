@@ -18,7 +18,7 @@ from core.table.operations import operation_names
 from core.text import clean_text
 from tui.messages import StatusShown
 from tui.named_keys import cancel_key, key
-from tui.panes.branches import branches_seen
+from tui.panes.branch_heads import BranchHeads, ReadHeads
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import tags_seen
@@ -40,6 +40,7 @@ class SpacePane(RecordPane[SpaceRows]):
     """Shows the size of main's newest snapshot at once; a thread counts the rest, and ctrl+c stops it."""
 
     TITLE = "Space"
+    ONE_ROOT: ClassVar[bool] = False
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
 
     def empty_note(self) -> str:
@@ -48,6 +49,7 @@ class SpacePane(RecordPane[SpaceRows]):
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
         self._summary = Summary()
+        self._heads = BranchHeads()
         self._counting = Cancellation()
         self._took = 0.0
 
@@ -85,7 +87,7 @@ class SpacePane(RecordPane[SpaceRows]):
         if self.loaded is None:
             main = self.session.open(Target(target.table)).root
             report(PaneRows(opened, SpaceRows.of_first(main, first_figure(files, main)), None))
-        seen = self._seen(target)
+        seen = self._seen(target, self._heads.read)
         with cancellable(counting):
             told = space(
                 self.session.context,
@@ -97,12 +99,12 @@ class SpacePane(RecordPane[SpaceRows]):
         report(PaneRows(opened, SpaceRows.of_report(target.table, told), seen))
 
     def fingerprint(self, target: Target) -> Hashable:
-        return self._seen(target)
+        return self._seen(target, self._heads.check)
 
-    def _seen(self, target: Target) -> Hashable:
+    def _seen(self, target: Target, heads: ReadHeads) -> Hashable:
         main = self.session.open(Target(target.table))
         operations = len(operation_names(self.session.files, target.table))
-        return branches_seen(self.session.files, main), main.lineage.latest_id(), tags_seen(main), operations
+        return heads(self.session.files, main), main.lineage.latest_id(), tags_seen(main), operations
 
     def take(self, loaded: PaneRows[SpaceRows]) -> None:
         super().take(loaded)

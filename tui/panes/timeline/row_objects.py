@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.table.layout import SAVEPOINT_TAG_PREFIX
-from core.table.timeline.scene import Scene
+from core.table.timeline.scene import Scene, newborn_branches
 from core.table.timeline.weaving import Row
 from tui.named_keys import delete_key
 from tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
@@ -40,6 +40,5 @@ def _branches(action: str, row: Row, scene: Scene, *, ends: bool = False) -> Ite
     is_newest = row.run.newest == max([*lane.ids[-1:], *lane.tags])
     if not row.is_main and (is_newest or not ends):
         yield on_branch(action, lane.root.label)
-    for other in scene.lanes:
-        if not other.ids and not other.tags and (other.parent, other.fork) == row.run.place:
-            yield on_branch(action, other.root.label)
+    for name in newborn_branches(scene.lanes).get(row.run.place, ()):
+        yield on_branch(action, name)

@@ -16,17 +16,26 @@ from core.table.operations import operation_names
 from core.table.timeline.lanes import NEWEST_SHOWN, Lane, Place
 from core.table.timeline.lanes import Opened as OpenedRun
 from core.table.timeline.scene import Scene, read_scene
-from core.table.timeline.weaving import RecordReader, around, place_at, weave
+from core.table.timeline.weaving import RecordReader, place_at, weave
 from core.travel.times.spoken import HINT, read_spoken_time
 from tui.messages import StatusShown
-from tui.named_keys import key
-from tui.panes.branches import branches_seen
+from tui.named_keys import key, unfilter_hint
+from tui.panes.branch_heads import BranchHeads, ReadHeads
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
 from tui.panes.snapshots import tags_seen
 from tui.panes.timeline.past_events import read_past_events
 from tui.panes.timeline.row_objects import actions_of
-from tui.panes.timeline.timeline_rows import COLUMNS, OLDER, TimelineRows, Woven, detail_of, version_of
+from tui.panes.timeline.timeline_rows import (
+    COLUMNS,
+    OLDER,
+    TimelineRows,
+    View,
+    Woven,
+    detail_of,
+    unfolded_for,
+    version_of,
+)
 from tui.records.row_actions import RowActions
 from tui.records.sources import GridColumn
 from tui.session import Opened, RowVersion, Session, Target
@@ -40,18 +49,7 @@ from tui.work.background import Slot, ThreadReport
 _ROWS = 500
 # The number of commits that each Enter unfolds of a folded run.
 _UNFOLDED = 50
-# The number of commits that a jump unfolds on each side of its commit.
-_AROUND = 4
 _STILL_READING = "The branches are still being read: try again in a moment"
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """The part of a history that is shown: the unfolded runs, and the number of rows."""
-
-    limit: int
-    unfolded: tuple[OpenedRun, ...] = ()
-    until: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +73,7 @@ class TimelinePane(RecordPane[TimelineRows]):
     """Shows main's newest commits at once, then all lanes. It reads records only for shown rows."""
 
     TITLE = "Timeline"
+    ONE_ROOT: ClassVar[bool] = False
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("@", "jump", "jump", tooltip="go to a time: yesterday 03:10, 2 h ago", id="timeline.jump"),
@@ -90,6 +89,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         self.grid = TimelineGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
         self._view = View(_ROWS)
         self._go_to: Place | None = None
+        self._heads = BranchHeads()
 
     def on_mount(self) -> None:
         self._jumping: Slot[Jump] = Slot(self.app, "jump", self._jumped, self._not_found)
@@ -104,22 +104,27 @@ class TimelinePane(RecordPane[TimelineRows]):
         main, viewed, view = self.session.open(Target(target.table)), self.session.open(target), self._view
         if self.loaded is None:
             report(PaneRows(viewed, TimelineRows(_newest_of_main(main)), None))
-        seen = self._seen(main)
+        seen = self._seen(main, self._heads.read)
         events, left_out = read_past_events(self.session.files, target.table)
         scene = read_scene(self.session.files, target.table, main.root, events)
         scene = replace(scene, unreadable=(*scene.unreadable, *left_out))
-        report(_woven(viewed, scene, RecordReader(self.session.files, scene), view, seen))
+        reader = RecordReader(self.session.files, scene)
+        main_moved = self.loaded is not None and self.loaded.rows.woven.scene.main != scene.main
+        if main_moved:
+            view = unfolded_for(self.grid.held, view, scene, reader)
+        report(_woven(viewed, scene, reader, view, seen, main_moved=main_moved))
 
     def fingerprint(self, target: Target) -> Hashable:
         main = self.session.open(Target(target.table))
         ids = self.loaded.rows.woven.scene.lanes[0].ids if self.loaded is not None else ()
         # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.
-        return self._seen(main, oldest_left=not ids or main.lineage.has_snapshot(ids[0]))
+        oldest_left = not ids or main.lineage.has_snapshot(ids[0])
+        return self._seen(main, self._heads.check, oldest_left=oldest_left)
 
-    def _seen(self, main: Opened, *, oldest_left: bool = True) -> Hashable:
+    def _seen(self, main: Opened, heads: ReadHeads, *, oldest_left: bool = True) -> Hashable:
         files, table = self.session.files, main.target.table
         return (
-            branches_seen(files, main),
+            heads(files, main),
             main.lineage.latest_id(),
             oldest_left,
             tags_seen(main),
@@ -129,13 +134,22 @@ class TimelinePane(RecordPane[TimelineRows]):
     def take(self, loaded: PaneRows[TimelineRows]) -> None:
         super().take(loaded)
         # The rows that a jump added stay; its place is dropped, because lanes may be renumbered.
-        self._view = replace(self._view, limit=max(self._view.limit, len(loaded.rows)), until=None)
+        view = loaded.rows.woven.view
+        self._view = replace(view, limit=max(view.limit, len(loaded.rows)), until=None)
         if self._go_to is not None and (index := loaded.rows.index_of(self._go_to)) is not None:
-            self.grid.move_to(index)
+            self._go_to_row(index)
         elif self.grid.lost == OLDER:
             # The first of the older rows is now at its position.
             self.grid.move_to(self.grid.cursor)
         self._go_to = None
+
+    def _go_to_row(self, index: int) -> None:
+        place = self.grid.view.place(self.rows.key(index))
+        if place is not None:
+            self.grid.move_to(place)
+        else:
+            text = f"That row does not match /{self.grid.order.text}: {unfilter_hint(in_dialog=False)}"
+            self.post_message(StatusShown(text, "warn"))
 
     @property
     def keys_wait_for(self) -> str:
@@ -259,15 +273,22 @@ def _newest_of_main(main: Opened) -> Woven:
     scene = Scene(main.root, [lane], [{}])
     reader = RecordReader(main.lineage.files, scene)
     reader.take(0, rows)
-    return Woven(scene, reader, *weave(scene, reader))
+    return Woven(scene, reader, *weave(scene, reader), View(_ROWS))
 
 
 def _woven(
-    viewed: Opened, scene: Scene, reader: RecordReader, view: View, seen: Hashable
+    viewed: Opened,
+    scene: Scene,
+    reader: RecordReader,
+    view: View,
+    seen: Hashable,
+    *,
+    main_moved: bool = False,
 ) -> PaneRows[TimelineRows]:
     rows, total = weave(scene, reader, view.unfolded, view.limit, view.until)
     left_out = (*scene.unreadable, *reader.unreadable.values())
-    return PaneRows(viewed, TimelineRows(Woven(scene, reader, rows, total)), seen, left_out=left_out)
+    woven = Woven(scene, reader, rows, total, view, main_moved)
+    return PaneRows(viewed, TimelineRows(woven), seen, left_out=left_out)
 
 
 def _look_up(loaded: PaneRows[TimelineRows], view: View, time_ms: int) -> Jump:
@@ -280,7 +301,7 @@ def _look_up(loaded: PaneRows[TimelineRows], view: View, time_ms: int) -> Jump:
     if place is None:
         return Jump(loaded, view, None, f"Nothing here is as old as {asked}")
     lane = lanes[place.lane]
-    view = replace(view, unfolded=(*view.unfolded, around(lane, place.id, _AROUND)), until=place)
+    view = view.including(lane, place)
     committed = age(woven.reader.time_of(place), now_ms)
     said = f"Snapshot {place.id} of {lane.root.label}, committed {committed}: the newest at {asked}"
     return Jump(loaded, view, place, said)

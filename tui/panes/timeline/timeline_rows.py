@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
 from core.figures import counted, distance, exact_time
 from core.table.layout import MAIN
 from core.table.timeline.drawing import FOLDED
-from core.table.timeline.lanes import Place
-from core.table.timeline.scene import Scene
-from core.table.timeline.weaving import RecordReader, Row, covers
+from core.table.timeline.lanes import Lane, Opened, Place
+from core.table.timeline.scene import Scene, newborn_branches
+from core.table.timeline.weaving import RecordReader, Row, around, covers
 from tui.formats import format_value
 from tui.named_keys import key
-from tui.records.record_key import RecordKey, commit_of_row, snapshot_key
-from tui.records.sources import GridColumn, Records
+from tui.records.record_key import CommitKey, RecordKey, commit_of_row, snapshot_key
+from tui.records.sources import GridColumn, Records, ShortText
 from tui.session import RowVersion
 from tui.widgets.detail_strip import Detail
 
@@ -40,14 +40,36 @@ _BAR = 6
 _ADDED, _HALF, _REMOVED = "━", "╸", "┄"
 
 
+# The number of commits that are unfolded on each side of one that is to be shown.
+_AROUND = 4
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The part of a history that is shown: the unfolded runs, and the number of rows."""
+
+    limit: int
+    unfolded: tuple[Opened, ...] = ()
+    until: Place | None = None
+
+    def including(self, lane: Lane, place: Place) -> View:
+        """The view with a commit of this lane unfolded."""
+        return replace(self, unfolded=(*self.unfolded, around(lane, place.id, _AROUND)), until=place)
+
+
 @dataclass(frozen=True, slots=True)
 class Woven:
-    """Rows, their total number, and the data to make other rows of the same history."""
+    """The rows of a view, the number of all rows, and the data to make other rows of the same history.
+
+    `main_moved`: another branch was main in the rows before these.
+    """
 
     scene: Scene
     reader: RecordReader
     rows: Sequence[Row]
     total: int
+    view: View
+    main_moved: bool = False
 
 
 class TimelineRows(Records[Row | None]):
@@ -59,10 +81,20 @@ class TimelineRows(Records[Row | None]):
             rows.append(None)
         super().__init__(rows, self._values_of, _key)
         self.woven = woven
+        self._newborn = newborn_branches(woven.scene.lanes)
         self._largest = max((abs(row.change or 0) for row in woven.rows if not row.run.is_folded), default=0)
 
     def find(self, key: Hashable) -> int | None:
-        return self._places.get(key)
+        index = self._indexes.get(key)
+        return self._find_commit(key) if index is None and self.woven.main_moved else index
+
+    def _find_commit(self, key: Hashable) -> int | None:
+        """The index of the commit on any branch: a replacement of main gives it to another branch."""
+        if not isinstance(key, RecordKey) or key.made is None:
+            return None
+        keys = (known for known in self._indexes if isinstance(known, RecordKey))
+        same = (known for known in keys if (known.kind, known.made) == (key.kind, key.made))
+        return next((self._indexes[known] for known in same), None)
 
     def index_of(self, place: Place) -> int | None:
         """The index of the row of a commit, or of the run that it is folded into."""
@@ -70,7 +102,7 @@ class TimelineRows(Records[Row | None]):
         return next(at, None)
 
     @cached_property
-    def _places(self) -> Mapping[Hashable, int]:
+    def _indexes(self) -> Mapping[Hashable, int]:
         return {_key(row): index for index, row in enumerate(self.records)}
 
     def _values_of(self, row: Row | None) -> Sequence[object]:
@@ -83,7 +115,7 @@ class TimelineRows(Records[Row | None]):
             row.graph,
             None if row.run.is_folded else row.run.newest,
             _branch(row),
-            _words(row),
+            _words(row, self._newborn.get(row.run.place, ())),
             newest.commit_time if newest else None,
             row.change,
             bar(shown.delta_record_count, self._largest) if shown else None,
@@ -93,6 +125,18 @@ class TimelineRows(Records[Row | None]):
             shown.schema_id if shown else None,
             shown.commit_user if shown else None,
         )
+
+
+def unfolded_for(key: Hashable, view: View, scene: Scene, reader: RecordReader) -> View:
+    """The view with the commit of a row's key unfolded, on the branch that has it."""
+    commit = key.made if isinstance(key, RecordKey) and key.kind == "snapshot" else None
+    if not isinstance(commit, CommitKey):
+        return view
+    places = [Place(index, commit.id) for index, lane in enumerate(scene.lanes) if lane.has(commit.id)]
+    reader.read(places)
+    rows = ((place, reader.at(place)) for place in places)
+    here = (place for place, row in rows if row is not None and commit_of_row(row) == commit)
+    return next((view.including(scene.lanes[place.lane], place) for place in here), view)
 
 
 def version_of(row: Row | None) -> RowVersion | None:
@@ -115,7 +159,7 @@ def detail_of(row: Row | None, now_ms: int) -> Detail:
     if row is None:
         return Detail("older rows", ((key("pane.query", "enter"), "shows more of them"),))
     run, newest, oldest = row.run, row.newest, row.oldest
-    facts = [("branch", _branch(row))]
+    facts = [("branch", str(_branch(row)))]
     if run.is_folded:
         facts += [("snapshots", f"{run.oldest} to {run.newest}")]
         facts += [(key("pane.query", "enter"), "shows the newest of them")]
@@ -157,18 +201,19 @@ def _key(row: Row | None) -> RecordKey | str:
         return OLDER
     root, run = row.lane.root, row.run
     if run.is_folded:
-        return RecordKey(root, "run", f"run to snapshot {run.oldest}")
+        oldest = commit_of_row(row.oldest) if row.oldest is not None else None
+        return RecordKey(root, "run", f"run to snapshot {run.oldest}", oldest)
     if row.newest is None:
         return RecordKey(root, "snapshot", f"snapshot.{run.newest}")
     return snapshot_key(root, commit_of_row(row.newest))
 
 
-def _branch(row: Row) -> str:
+def _branch(row: Row) -> str | ShortText:
     label = row.lane.root.label
-    return f"MAIN {label}" if row.is_main and label != MAIN else label
+    return ShortText(f"MAIN {label}", (label,)) if row.is_main and label != MAIN else label
 
 
-def _words(row: Row) -> str | None:
+def _words(row: Row, newborn: Sequence[str]) -> str | ShortText | None:
     if row.run.is_folded:
         return f"… {counted(row.run.length, 'commit')}{_span(row)} …"
     kept = ", ".join(row.tags) + (" (expired, kept)" if row.is_expired else "")
@@ -176,7 +221,8 @@ def _words(row: Row) -> str | None:
     words += [f"{name} is of another history" for name in row.others]
     if row.newest is None:
         words.append("! can't be read")
-    return ", ".join(words) or None
+    text = ", ".join(words)
+    return ShortText(text, tuple(newborn)) if newborn else text or None
 
 
 def _span(row: Row) -> str:

@@ -54,7 +54,8 @@ class Cursor(msgspec.Struct, frozen=True):
             return self.moved(view, 0)
         place = view.place(self.held)
         if place is not None:
-            return Cursor(place, self.held)
+            # Not always the key that was held: the record may be on another branch now.
+            return Cursor(place, view.key(place))
         if not len(view) and view.source.find(self.held) is not None:
             # No row matches the filter: the cursor finds its record again when the filter is removed.
             return Cursor(0, self.held)

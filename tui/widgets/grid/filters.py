@@ -19,8 +19,10 @@ from typing import Any
 from core.durations import parse_duration
 from core.errors import Refused, UsageError
 from core.figures import clock_time
+from core.text import clean_text
+from tui.formats import LONGEST, whole_text
 from tui.named_keys import columns_key
-from tui.records.sources import GridColumn, RowSource
+from tui.records.sources import GridColumn, RowSource, ShortText
 from tui.widgets.grid.paint import cell_text
 
 Number = int | float | Decimal
@@ -75,8 +77,16 @@ class RowFilter:
         if not self.words:
             return True
         cells = zip(columns, row, strict=True)
-        line = "\x00".join(cell_text(column, value, now_ms) for column, value in cells).casefold()
+        line = "\x00".join(text for column, value in cells for text in _texts(column, value, now_ms))
         return all(word in line for word in self.words)
+
+
+def _texts(column: GridColumn, value: object, now_ms: int) -> tuple[str, ...]:
+    """What a cell shows, and whatever the cell has no room for; casefolded."""
+    shown = cell_text(column, value, now_ms).casefold()
+    if isinstance(value, ShortText):
+        return shown, *(name.casefold() for name in value.names)
+    return (shown, clean_text(whole_text(value)).casefold()) if len(shown) >= LONGEST else (shown,)
 
 
 def plain_words(text: str) -> RowFilter:
@@ -121,7 +131,7 @@ def _plain(name: str) -> str:
 def _test(column: GridColumn, index: int, sign: str, typed: str, source: RowSource, now_ms: int) -> Test:
     if sign == "~":
         part = typed.casefold()
-        return lambda value: part in cell_text(column, value, now_ms).casefold()
+        return lambda value: any(part in text for text in _texts(column, value, now_ms))
     if typed.casefold() == _MISSING and sign in ("=", "!="):
         return lambda value: (value is None) is (sign == "=")
     compare = _COMPARE[sign]
@@ -136,7 +146,10 @@ def _test(column: GridColumn, index: int, sign: str, typed: str, source: RowSour
         return _number_test(column, compare, typed)
     if sign in ("=", "!="):
         text = typed.casefold()
-        return lambda value: value is not None and compare(cell_text(column, value, now_ms).casefold(), text)
+        holds = any if sign == "=" else all
+        return lambda value: (
+            value is not None and holds(compare(each, text) for each in _texts(column, value, now_ms))
+        )
     raise Refused(
         f"{column.title} holds no numbers, so nothing is {'more' if sign[0] == '>' else 'less'} than {typed}",
         f"Write {column.title}={typed} for that value, or {column.title}~{typed} for a part of it.",

@@ -4,8 +4,7 @@ Textual's DataTable measures every cell of every row on the event loop; this gri
 visible rows. It has no scrollbars. `tui.mouse` handles clicks.
 
 The cursor is on a record, not on a line: it follows its record when rows come, go or are sorted. If the
-record disappears, the cursor is on no record until it is moved, so that no key acts on a neighbour. In a grid
-with `cells` the cursor is also on a column: rows of data are wider than records.
+record disappears, no key acts on a neighbour. In a grid with `cells` the cursor is also on a column.
 """
 
 from __future__ import annotations
@@ -93,7 +92,6 @@ class RecordGrid(Widget, can_focus=True):
         is_cut: bool = False,
     ) -> None:
         """Show other rows. `note` is shown if there are none; `total` is their number while more are read.
-
         `is_cut` says that there are more rows that were not read: filter and sort do not cover them."""
         if columns is not None and list(columns) != list(self.columns):
             self.shown_columns.replace(columns)
@@ -161,6 +159,11 @@ class RecordGrid(Widget, can_focus=True):
         """The source's index of the row under the cursor; None if it is on no record."""
         on_record = self.cursor < self.count and self._cursor.on_record
         return self.view.index(self.cursor) if on_record else None
+
+    @property
+    def held(self) -> Hashable:
+        """The key of the record under the cursor, also after the record disappeared."""
+        return self._cursor.held
 
     @property
     def lost(self) -> Hashable | None:
@@ -282,9 +285,8 @@ class RecordGrid(Widget, can_focus=True):
         await FilterLine(self, self.order.text, self.filter).open()
 
     def filter(self, text: str, *, to_top: bool = False) -> None:
-        """Show the rows that contain these words; with `!words` those that do not.
-
-        The cursor goes to the first row if its record is not among them, or if `to_top` is set."""
+        """Show the rows that contain these words, with `!` those that do not. The cursor goes to the first
+        row if its record is not among them, or if `to_top` is set."""
         self.order = SortOrder(text, self.order.column, self.order.descending)
         self._asked, self._to_top = True, to_top
         self._arrange()
@@ -294,9 +296,7 @@ class RecordGrid(Widget, can_focus=True):
         self.sort_by(self.shown_columns.after(self.order.column))
 
     def sort_by(self, column: int | None, *, descending: bool | None = None) -> None:
-        """Sort by a column; without `descending`: text ascending, numbers and times descending.
-
-        None is the source's own order."""
+        """Sort by a column (None: the source's order), by default text ascending, and all else descending."""
         if descending is None:
             descending = column is not None and self.columns[column].kind not in ("text",)
         self.order = SortOrder(self.order.text, column, descending)
