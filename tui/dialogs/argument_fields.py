@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from core.actions.registry import Action, Argument
@@ -48,6 +48,18 @@ class ArgumentField(Horizontal):
         yield self.input
 
 
+class FieldRows(Vertical):
+    """The fields, one below the other. If there is no room for all, they scroll to the focused one."""
+
+    DEFAULT_CSS = """
+    FieldRows { overflow-y: auto; scrollbar-size-vertical: 1; }
+    """
+
+    def fit(self, most: int) -> None:
+        """Show all fields, or as many as `most` lines have room for."""
+        self.styles.height = max(1, min(len(self.children), most))
+
+
 class ArgumentFields:
     """The fields of an action on a table, with `confirmation` if it is destructive.
 
@@ -67,12 +79,18 @@ class ArgumentFields:
         }
         self.confirmation: ArgumentField | None = None
         if action.danger == "destructive":
-            self.confirmation = ArgumentField("confirm", f"type {self._phrase} to confirm")
+            self.confirmation = ArgumentField("confirm", "")
+            self.show_phrase()
 
     def __iter__(self) -> Iterator[ArgumentField]:
         yield from self._fields.values()
         if self.confirmation is not None:
             yield self.confirmation
+
+    def show_phrase(self) -> None:
+        """Say what to type into the field that confirms: it differs with the name of the object."""
+        if self.confirmation is not None:
+            self.confirmation.input.placeholder = f"type {self._phrase} to confirm"
 
     @property
     def missing(self) -> Sequence[ArgumentField]:

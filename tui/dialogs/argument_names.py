@@ -76,6 +76,8 @@ def known_lines(files: Files, table: TablePath, action: str, branch: str | None)
 
 
 def _line(argument: str, names: Sequence[str]) -> Line:
-    more = f", and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
-    told = ", ".join(map(clean_text, names[:_MOST])) + more if names else "none is there yet"
-    return [(f"{argument} is one of: " if names else f"{argument}: ", "quiet"), (told, "")]
+    more = f", and {len(names) - _MOST:,}\u00a0more" if len(names) > _MOST else ""
+    # No line ends within a name, or between an operation's number and its action.
+    unbroken = (clean_text(name).replace(" ", "\u00a0") for name in names[:_MOST])
+    listed = ", ".join(unbroken) + more if names else "none is there yet"
+    return [(f"{argument} is one of: " if names else f"{argument}: ", "quiet"), (listed, "")]

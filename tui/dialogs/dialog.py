@@ -9,6 +9,7 @@ from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
+from textual.widget import Widget
 
 from core.text import clean_text
 from tui.keymap import hidden
@@ -16,13 +17,21 @@ from tui.theme import Line
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.grid.scroll_lines import ScrollLines
 
-# The frame's two lines, and one visible line of the screen above and below.
-_FRAME = 4
+# One line of the screen above and one below; with the frame's own two lines.
+_OUTSIDE = 2
+_FRAME = 2 + _OUTSIDE
 _LEAST = 3
 # The panel's width (as in the CSS below): percent of the screen, the most cells, the cells of its frame.
 _SHARE, _WIDEST, _SIDES = 92, 96, 4
 
 Result = TypeVar("Result")
+
+
+def _lines_of(widget: Widget) -> int:
+    """The height of a widget: the one in its styles, if any, which may not be laid out yet."""
+    styled = widget.styles.height
+    cells = None if styled is None else styled.cells
+    return max(1, widget.outer_size.height if cells is None else cells)
 
 
 class Dialog(ModalScreen[Result]):
@@ -66,10 +75,13 @@ class Dialog(ModalScreen[Result]):
 
     def _fit(self, text: ScrollLines) -> None:
         width, height = self.app.size
-        others = sum(max(1, child.outer_size.height) + child.styles.margin.height for child in text.siblings)
+        others = sum(_lines_of(child) + child.styles.margin.height for child in text.siblings)
         room = height - others - text.styles.margin.height - _FRAME
+        if room < _LEAST:
+            # The frame takes the lines above and below it, and the text has at least one.
+            room = max(1, min(_LEAST, room + _OUTSIDE))
         inside = text.size.width or min(_WIDEST, width * _SHARE // 100) - _SIDES
-        text.styles.height = max(_LEAST, min(text.needed(inside), room))
+        text.styles.height = min(max(_LEAST, text.needed(inside)), room)
 
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Close it. Idempotent: the first result counts.

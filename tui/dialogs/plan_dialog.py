@@ -15,10 +15,10 @@ from textual.widgets import Input
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import Action
 from core.cancelling import Cancellation, cancellable
-from core.errors import PaimarkError
+from core.errors import NotFound, PaimarkError
 from core.table.layout import TablePath
 from core.text import clean_text
-from tui.dialogs.argument_fields import ArgumentFields
+from tui.dialogs.argument_fields import ArgumentFields, FieldRows
 from tui.dialogs.argument_names import known_lines
 from tui.dialogs.dialog import Dialog
 from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
@@ -39,6 +39,10 @@ LEAVE, STOP = "To the background", "Cancel it"
 # The argument that names a file of choices.
 _RESOLVE = "resolve"
 _READING = "Reading what it takes …"
+# A terminal with fewer lines has no blank ones in its dialogs.
+_TIGHT = 16
+# The lines of a dialog that are for no field: its frame, three of text, the buttons and the keys.
+_BESIDE_FIELDS = 7
 # How long after the last key a new plan is made, in seconds.
 _PAUSE = 0.25
 # How often the elapsed time of a change is updated, in seconds.
@@ -54,6 +58,7 @@ class PlanDialog(Dialog[Outcome | None]):
     DEFAULT_CSS = """
     PlanDialog ScrollLines { margin-top: 1; }
     PlanDialog Choices { height: 1; margin-top: 1; }
+    PlanDialog.-tight ScrollLines, PlanDialog.-tight Choices { margin-top: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "cancel", key_display="esc", id="dialog.close"),
@@ -85,6 +90,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._state: DialogState = "asking" if change is None else "applying"
         self._plan: Plan | None = None
         self._told: list[Line] = []
+        self._at_end = False
         self._above: list[Line] = []
         self._timer: Timer | None = None
         # True until its first plan begins.
@@ -98,6 +104,7 @@ class PlanDialog(Dialog[Outcome | None]):
         branch = given.get("branch")
         self._begun_on = None if branch is None else str(branch)
         self._fields = ArgumentFields(action, table.full_name, given)
+        self._rows = FieldRows(*self._fields)
         # In a field letters are text, so the named key is no letter.
         self._text = ScrollLines(lambda: key("dialog.page_down", "pgdn"))
         self._choices = Choices([CANCEL])
@@ -105,12 +112,14 @@ class PlanDialog(Dialog[Outcome | None]):
     def compose(self) -> ComposeResult:
         with self.framed(f"{self._action.name} · {self._table.full_name}"):
             # The fields are for one object: a change of many has none.
-            yield from self._fields if self._change is None or not self._change.plan.parts else ()
+            if self._change is None or not self._change.plan.parts:
+                yield self._rows
             yield self._text
             yield self._choices
             yield KeyBar()
 
     def on_mount(self) -> None:
+        self._make_room()
         self._planning: Slot[Plan] = Slot(self.app, "plan", self._planned, self._not_planned)
         # The names only help: an error is ignored.
         self._naming: Slot[Mapping[str, Line]] = Slot(self.app, "names", self._read_names, lambda error: None)
@@ -127,12 +136,22 @@ class PlanDialog(Dialog[Outcome | None]):
         # After the fields' first `Changed` messages, which would drop the plan.
         self.call_after_refresh(self.action_plan)
 
+    def on_resize(self) -> None:
+        self._make_room()
+        self.show_text(self._text, self._told, from_end=self._at_end)
+
+    def _make_room(self) -> None:
+        is_tight = self.app.size.height < _TIGHT
+        self.set_class(is_tight, "-tight")
+        self._rows.fit(self.app.size.height - _BESIDE_FIELDS - (0 if is_tight else 2))
+
     # Arguments
 
     def on_input_changed(self, event: Input.Changed) -> None:
         event.stop()
         if self._state in ("applying", "done"):
             return
+        self._fields.show_phrase()
         confirmation = self._fields.confirmation
         if confirmation is None or event.input is not confirmation.input:
             # The arguments differ from those of the plan: it can't be applied any more.
@@ -196,7 +215,12 @@ class PlanDialog(Dialog[Outcome | None]):
             progress=lambda line: report.meanwhile(lambda: self._counted(line)),
         )
         with cancellable(counting):
-            report(self._action.plan(context, self._table, arguments))
+            try:
+                report(self._action.plan(context, self._table, arguments))
+            except NotFound:
+                # Without the warehouse nothing is found: a person would look for a table that was dropped.
+                self._session.require_warehouse()
+                raise
 
     def _counted(self, line: str) -> None:
         """Show the progress of a plan, which may take minutes."""
@@ -281,7 +305,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._show([*self._above, *change.lines, *end], from_end=True)
 
     def _show(self, lines: list[Line], *, from_end: bool = False) -> None:
-        self._told = lines
+        self._told, self._at_end = lines, from_end
         self._offer()
         self.show_text(self._text, lines, from_end=from_end)
         self.refresh_bindings()

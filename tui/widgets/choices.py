@@ -57,12 +57,24 @@ class Choices(Lines, can_focus=True):
             start, end = end, end + width_of(text)
             # `lines` puts a piece of blanks after each button, and a blank or an arrow before its bracket.
             if start < event.x < end and number % 2 == 0:
-                self._cursor = number // 2
+                self._cursor = self._first(self.size.width) + number // 2
                 self.action_choose()
+
+    def _first(self, width: int) -> int:
+        """The first button in sight: that under the cursor always is."""
+        first = 0
+        while first < self._cursor and self._cells(first) > width:
+            first += 1
+        return first
+
+    def _cells(self, first: int) -> int:
+        """The width of the buttons from the first one to that under the cursor."""
+        return sum(width_of(f" [ {label} ]  ") for label in self._labels[first : self._cursor + 1]) - 2
 
     def lines(self, width: int) -> Sequence[Line]:
         pieces: list[Piece] = []
-        for index, label in enumerate(self._labels):
+        first = self._first(width)
+        for index, label in enumerate(self._labels[first:], first):
             here = index == self._cursor and self.has_focus
             pieces += [(f"▸[ {label} ]", "choice") if here else (f" [ {label} ]", "quiet"), ("  ", "")]
         return [pieces]

@@ -108,7 +108,8 @@ def test_the_names_told_are_those_of_the_branch_that_the_dialog_is_for(warehouse
     files, table = LocalFiles(str(warehouse)), TablePath("shop", "orders")
 
     def told(name: str, argument: str, branch: str | None = None) -> str:
-        return "".join(text for text, _ in known_lines(files, table, name, branch)[argument])
+        line = known_lines(files, table, name, branch)[argument]
+        return "".join(text for text, _ in line).replace("\u00a0", " ")
 
     assert "v2" in told("delete-tag", "name") and "on-fix" not in told("delete-tag", "name")
     assert told("delete-tag", "name", "fix") == "name is one of: on-fix, v2"

@@ -74,11 +74,14 @@ class ScrollLines(Lines, can_focus=True):
 
 
 def wrap_line(line: Line, width: int) -> list[Line]:
-    """Wrap a line: its last piece continues under its own beginning; the pieces before it are not wrapped."""
+    """Wrap a line: its last piece continues under its own beginning; the pieces before it are not wrapped.
+
+    No line ends at a no-break space, which is shown as a blank.
+    """
     if not line:
         return [line]
     *lead, (text, ink) = line
     indent = sum(width_of(piece) for piece, _ in lead)
-    first, *rest = wrap(text, max(8, width - indent))
+    first, *rest = (each.replace("\u00a0", " ") for each in wrap(text, max(8, width - indent)))
     continued: list[list[Piece]] = [[(" " * indent, ""), (more, ink)] for more in rest]
     return [[*lead, (first, ink)], *continued]

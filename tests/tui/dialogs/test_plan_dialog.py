@@ -1,0 +1,89 @@
+"""The dialog of an action: what it says, and that it fits a terminal without room for all of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from rich.cells import cell_len
+
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+from tests.conftest import ORDERS
+from tests.paimon import commit
+from tests.table.branches import create_branch
+from tests.tui.conftest import act
+from tests.tui.driving import at_orders
+from tui.dialogs.argument_names import known_lines
+from tui.widgets.choices import Choices
+from tui.widgets.grid.scroll_lines import wrap_line
+
+
+@pytest.mark.parametrize("size", [(40, 10), (40, 12), (60, 16)])
+async def test_buttons_and_the_focused_field_of_a_plan_are_in_sight(
+    warehouse: Path, size: tuple[int, int]
+) -> None:
+    """With four fields: three of `merge-branch`, and its confirmation."""
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    row = {"order_id": [1], "customer": ["fixed"], "price": [0.5]}
+    commit(warehouse, "shop.orders$branch_fix", pa.table(row, schema=ORDERS))
+    async with at_orders(warehouse, (120, 40)) as console:
+        await console.press("3", "j")
+        await console.sees("branch fix")
+        await console.pilot.resize_terminal(*size)
+        await console.press("m")
+        await console.sees("▸[ Cancel ]", "Merge what branch fix of", "esc cancel", "╰─")
+        await console.press("c")
+        await console.sees("confirm", "[ Cancel ]", "╰─")
+        await console.type("fix")
+        await console.sees("confirm       fix ", "[ Cancel ]")
+        for _ in range(3):
+            await console.press("up")
+        await console.sees("name          fix ", "[ Cancel ]")
+
+
+async def test_a_dialog_fits_a_terminal_that_becomes_smaller(warehouse: Path) -> None:
+    async with at_orders(warehouse, (120, 40)) as console:
+        await console.press("B")
+        await console.sees("rollback · shop.orders", "[ Cancel ]")
+        await console.pilot.resize_terminal(40, 10)
+        await console.sees("[ Cancel ]", "╰─", "╭─")
+
+
+def test_the_button_under_the_cursor_is_in_sight_on_a_narrow_line() -> None:
+    choices = Choices(["To the background", "Cancel it"])
+    choices._cursor = 1
+    line = "".join(text for text, _ in choices.lines(30)[0])
+    assert "[ Cancel it ]" in line and cell_len(line.rstrip()) <= 30
+    assert choices.lines(80)[0][0][0].endswith("[ To the background ]")
+
+
+def test_no_line_ends_between_the_number_of_an_operation_and_its_action(warehouse: Path) -> None:
+    for number in range(12):
+        act(warehouse, "create-tag", name=f"t{number}")
+    line = known_lines(LocalFiles(str(warehouse)), TablePath("shop", "orders"), "restore", None)["to"]
+    for width in range(40, 97):
+        texts = ["".join(text for text, _ in each) for each in wrap_line(line, width)]
+        assert not [text for text in texts if re.search(r"\b\d+ *$", text)]
+        assert "\u00a0" not in "".join(texts)
+    assert "12 create-tag, 11 create-tag" in " ".join("".join(t for t, _ in e) for e in wrap_line(line, 500))
+
+
+async def test_a_plan_for_a_warehouse_that_is_gone_says_so(warehouse: Path) -> None:
+    async with at_orders(warehouse, (100, 30)) as console:
+        warehouse.rename(warehouse.with_name("gone"))
+        await console.press("s")
+        await console.sees("create-savepoint · shop.orders", "✗ failed There is no warehouse at")
+
+
+async def test_the_phrase_to_type_follows_the_name_that_is_typed(warehouse: Path) -> None:
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    async with at_orders(warehouse, (100, 30)) as console:
+        await console.press("3")
+        await console.sees("branch main")
+        await console.press("x")
+        await console.sees("Fill in: name.", "type shop.orders to confirm")
+        await console.type("fix")
+        await console.sees("Delete branch fix", "type fix to confirm")
