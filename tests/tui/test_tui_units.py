@@ -41,7 +41,7 @@ def test_values_of_every_kind_become_one_clean_line() -> None:
     assert whole_text({"a": [1, None]}) == '{"a":[1,null]}'
     assert whole_text(b"\x00\xff") == "00 ff"
     assert whole_text([1.5, float("nan"), float("-inf")]) == '[1.5,"NaN","-Infinity"]'
-    assert whole_text([("k", 1), ("l", None)]) == '{"k":1,"l":null}'
+    assert whole_text([(1, "k"), (2, None)]) == '[{"key":1,"value":"k"},{"key":2,"value":null}]'
     assert format_value("text", list(range(100_000)), 0) == whole_text(list(range(1000)))[:1000]
 
 
