@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from itertools import takewhile
 
 import msgspec
 from msgspec import structs
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from core.errors import Refused
@@ -52,7 +51,6 @@ _SHOWS = (
 )
 # So long after a cancel, the Python workers are killed if the statement still runs.
 _WORKERS_END_SECONDS = 1.0
-_DEATH_SECONDS = 2.0
 
 
 def classic_runner(launched: Spark, start: Start) -> Runner:
@@ -113,14 +111,8 @@ class Classic:
         if seconds > _WORKERS_END_SECONDS:
             kill_workers(self.launched.process.pid)
 
-    def is_gone(self, error: Exception) -> bool:
-        process = self.launched.process
-        is_java_silent = isinstance(error, Py4JError) and not isinstance(error, Py4JJavaError)
-        if is_java_silent or isinstance(error, OSError | EOFError):
-            # The connection breaks shortly before the process has ended.
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_DEATH_SECONDS)
-        return process.poll() is not None
+    def is_gone(self) -> bool:
+        return self.launched.has_ended()
 
     def rewrite(self, job: Job, order: Ask | Write) -> Iterator[Told]:
         self.session.views.queries.tag()

@@ -24,6 +24,7 @@ from core.redaction import keep_secrets, redacted
 from core.spark.client.scratch import remove_scratch
 from core.spark.idle_work.scheduler import IdleWork
 from core.spark.launch.cluster import Cluster, loss
+from core.spark.launch.java_process import ending
 from core.spark.launch.jvm import OUT_OF_MEMORY
 from core.spark.launch.session import Spark, start_spark
 from core.spark.launch.workers import kill_descendants
@@ -138,6 +139,9 @@ class Server:
             # Other threads notice it too, and end the process.
             return
         except BaseException as error:
+            if self._spark is not None and self._spark.has_ended():
+                # `_watch_java` reports it, and ends the process.
+                return
             # The last resort of the thread that runs statements: without it the parent would wait for ever.
             print(redacted(traceback.format_exc()), file=sys.stderr, flush=True)
             with suppress(ParentGone):
@@ -173,6 +177,7 @@ class Server:
                 self._runner = connect(self._start)
             else:
                 self._spark = start_spark(self._start, _import_statements)
+                threading.Thread(target=self._watch_java, args=(self._spark,), daemon=True).start()
                 from core.spark.engine.classic import classic_runner
 
                 self._runner = classic_runner(self._spark, self._start)
@@ -182,7 +187,6 @@ class Server:
         if self._spark is None:
             self.report(Ready(time.monotonic() - began))
             return True
-        threading.Thread(target=self._watch_java, args=(self._spark,), daemon=True).start()
         self.report(Ready(time.monotonic() - began, self._spark.nodes))
         # Modules stay loaded, so the garbage collector need not examine them.
         gc.freeze()
@@ -215,11 +219,8 @@ class Server:
             memory = spark.memory
             message = f"Spark ran out of memory (its Java process may use {memory})"
             self._last_words(Died(message, "Give it more with --spark-conf spark.driver.memory=8g."))
-        elif code < 0:
-            name = signal.Signals(-code).name
-            self._last_words(Died(f"The Spark engine died: its Java process was ended by {name}"))
         else:
-            self._last_words(Died(f"The Spark engine died: its Java process ended (exit code {code})"))
+            self._last_words(Died(f"The Spark engine died: its Java process {ending(code)}"))
 
     def _last_words(self, words: Died) -> None:
         self.report(words)

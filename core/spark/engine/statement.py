@@ -116,8 +116,8 @@ class Backend(Protocol):
     def interrupt(self, job: Job, seconds: float) -> None:
         """Stop the jobs with the job's tag, `seconds` after it was cancelled."""
 
-    def is_gone(self, error: Exception) -> bool:
-        """Whether an error comes from the end of the Java process. Its message is useless then."""
+    def is_gone(self) -> bool:
+        """Whether the Java process has ended. The message of an error is useless then."""
 
     def ask(self, job: Job) -> None:
         """Let Spark plan a query while its tables are being opened. `run` raises the errors of planning."""
@@ -182,13 +182,25 @@ class Runner:
         except ParentGone:
             raise
         except Exception as error:
-            if self._backend.is_gone(error):
-                raise JavaGone from error
             # An error of Spark's ends this statement, but not the engine.
-            end = self._helped(job.failed(error), job)
+            end = self._failed(job, error)
         finally:
             self._job = None
         tell(CANCELLED if job.cancelled else end)
+
+    def _failed(self, job: Job, error: Exception) -> Failed:
+        """Describe an error. Raises `JavaGone` if Java is gone, or ends while it is asked about the error."""
+        self._require_java(error)
+        try:
+            return self._helped(job.failed(error), job)
+        except Exception as another:
+            self._require_java(another)
+            raise
+
+    def _require_java(self, error: Exception) -> None:
+        """Raises `JavaGone`, with the error as its cause, if the Java process is gone."""
+        if self._backend.is_gone():
+            raise JavaGone from error
 
     def _helped(self, end: Failed, job: Job) -> Failed:
         """Add a hint for a table that Spark did not find: a table of that name in another database."""

@@ -16,12 +16,12 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from core.errors import Unavailable
 from core.spark.compiling.kept_jars import PROPERTY
 from core.spark.launch.cds import Archive, archive_for
 from core.spark.launch.cluster import PACKAGE
 from core.spark.launch.home import SparkHome
 from core.spark.launch.java import Java
+from core.spark.launch.java_process import start_failed
 from core.spark.launch.settings import properties_file
 from core.spark.stores.tickets import realm_option
 
@@ -163,10 +163,7 @@ def listening(process: subprocess.Popen[bytes], java: Java, scratch: Path) -> tu
     # Spark writes the file under another name first, so it is complete once it exists.
     while not connection.exists():
         if process.poll() is not None:
-            raise Unavailable(
-                f"Java {java.version} ({java.executable}) ended while Spark was starting "
-                f"(exit code {process.returncode})"
-            )
+            raise start_failed(process, java)
         time.sleep(_POLL_SECONDS)
     data = connection.read_bytes()
     connection.unlink()

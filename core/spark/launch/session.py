@@ -6,18 +6,19 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.errors import Unavailable
 from core.redaction import keep_secrets
 from core.spark.launch import cluster, jvm
 from core.spark.launch.cds import Archive
 from core.spark.launch.home import find_spark
-from core.spark.launch.java import find_java
+from core.spark.launch.java import Java, find_java
+from core.spark.launch.java_process import has_ended, starting
 from core.spark.launch.masters.masters import no_start, require_known, require_master
 from core.spark.launch.refused_settings import require_no_redirection, require_possible
 from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
@@ -52,6 +53,25 @@ class Spark:
     archive: Archive | None
     nodes: tuple[str, ...]
     joined: cluster.Cluster | None
+
+    def has_ended(self) -> bool:
+        """Whether the Java process has ended. Ends it if it is ending already, or gives no answer."""
+        if self._is_running():
+            return False
+        if not has_ended(self.process):
+            self.process.kill()
+            self.process.wait()
+        return True
+
+    def _is_running(self) -> bool:
+        from py4j.protocol import Py4JError
+
+        try:
+            java: Any = self.session.sparkContext._jsc
+            # A cluster can end its application while Java goes on. On one machine only the end of Java does.
+            return not (java.sc().isStopped() and self.joined is None)
+        except (Py4JError, OSError, EOFError):
+            return False
 
     def stop(self) -> None:
         """End the Java process: first by a request (its hooks leave a cluster cleanly), then by force."""
@@ -100,14 +120,31 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
         print(f"paimark: {java.remark}", file=sys.stderr)
     archive = jvm.class_archive(java, spark, settings)
     process = jvm.launch(java, spark, settings, scratch, archive, jars)
+    with starting(process, java):
+        session, nodes = _session(process, java, settings, start, joined, imports)
+    result = result.at(session.sparkContext.getConf().get("spark.driver.host") or LOOPBACK)
+    memory = settings["spark.driver.memory"]
+    return Spark(session, process, scratch, result, memory, archive, tuple(map(str, nodes)), joined)
+
+
+def _session(
+    process: subprocess.Popen[bytes],
+    java: Java,
+    settings: Mapping[str, str],
+    start: Start,
+    joined: cluster.Cluster | None,
+    imports: Callable[[], None],
+) -> tuple[SparkSession, Sequence[cluster.ClusterNode]]:
+    """Wait for Java, and begin a session in it. Returns also the nodes of the cluster `joined`."""
     import pyspark.sql.datasource  # noqa: F401
     from pyspark.sql import SparkSession
 
     importing = threading.Thread(target=_import_libraries, args=(imports,), name="imports", daemon=True)
     importing.start()
+    scratch = Path(start.scratch)
     port, secret = jvm.listening(process, java, scratch)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
-    with _told_plainly(master):
+    with _told_plainly(settings["spark.master"]):
         with cluster.started_in_time(process, joined):
             _require_sql_settings(settings)
             session = SparkSession.builder.getOrCreate()
@@ -116,10 +153,8 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
 
         session.dataSource.register(PaimarkSource)
         session.sparkContext.setInterruptOnCancel(True)
-        nodes = cluster.prepare(session.sparkContext, scratch, joined, start.warehouse) if joined else []
-    result = result.at(session.sparkContext.getConf().get("spark.driver.host") or LOOPBACK)
-    memory = settings["spark.driver.memory"]
-    return Spark(session, process, scratch, result, memory, archive, tuple(map(str, nodes)), joined)
+        context = session.sparkContext
+        return session, cluster.prepare(context, scratch, joined, start.warehouse) if joined else []
 
 
 def _import_libraries(others: Callable[[], None]) -> None:

@@ -128,7 +128,7 @@ class Connect:
             # The thread that waits for the statement reports errors of the server.
             self.session.spark.interruptTag(job.tag)
 
-    def is_gone(self, error: Exception) -> bool:
+    def is_gone(self) -> bool:
         """There is no Java process."""
         return False
 

@@ -1,0 +1,115 @@
+"""Java dies in each phase of a statement: one sentence, the same in all of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from core.config import Settings
+from core.spark.client.client import Engine
+from core.spark.protocol import Batch, Event, Failed
+from tests.spark.client.test_engine import eventually, java_of, running, state_of, the_end
+from tests.spark.engine_fixture import rows
+
+ENDLESS_ROWS = "SELECT id, repeat('x', 100) AS text FROM range(0, 1000000000000, 1, 1)"
+KILLED = "The Spark engine died: its Java process was ended by SIGKILL"
+
+
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    """Within the context the process does not answer; then it is dead."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+def started(engine: Engine) -> int:
+    engine.wait_ready()
+    return java_of(engine)
+
+
+def require_dead(end: Event, engine: Engine, message: str = KILLED) -> None:
+    assert isinstance(end, Failed) and end.cause == "engine"
+    assert end.message == message
+    assert end.hint == f"The next statement starts a new one; what it said is in {engine.log_path}."
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT order_id, count(*) FROM shop.orders GROUP BY order_id",
+        pytest.param("DESCRIBE shop.orders", marks=pytest.mark.long),
+        pytest.param("SET spark.paimark.lookups = off", marks=pytest.mark.long),
+        pytest.param("EXPLAIN SELECT * FROM shop.orders", marks=pytest.mark.long),
+        pytest.param("SELECT * FROM shop.orders TIMESTAMP AS OF now()", marks=pytest.mark.long),
+    ],
+)
+def test_java_dies_while_a_statement_is_planned(engine: Engine, sql: str) -> None:
+    ended: list[Event] = []
+    with frozen(started(engine)):
+        thread = threading.Thread(target=lambda: ended.extend(engine.run(sql)))
+        thread.start()
+        time.sleep(1)
+        assert not ended
+    thread.join()
+    require_dead(ended[-1], engine)
+
+
+@pytest.mark.long
+def test_java_dies_while_rows_are_fetched(engine: Engine) -> None:
+    pid = started(engine)
+    with closing(engine.run(ENDLESS_ROWS)) as events:
+        while not isinstance(next(events), Batch):
+            pass
+        os.kill(pid, signal.SIGKILL)
+        require_dead(the_end(events), engine)
+
+
+@pytest.mark.long
+def test_java_dies_while_no_statement_runs(engine: Engine) -> None:
+    os.kill(started(engine), signal.SIGKILL)
+    eventually(lambda: state_of(engine) == "failed")
+    assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
+
+
+@pytest.mark.long
+def test_java_dies_while_a_statement_is_cancelled(engine: Engine) -> None:
+    pid = started(engine)
+    with running(engine) as events:
+        with frozen(pid):
+            engine.cancel()
+        require_dead(the_end(events), engine)
+
+
+@pytest.mark.long
+def test_java_is_asked_to_end_while_a_statement_runs(engine: Engine) -> None:
+    """Spark stops first, and its error is about a cluster."""
+    pid = started(engine)
+    with running(engine) as events:
+        os.kill(pid, signal.SIGTERM)
+        require_dead(the_end(events), engine, "The Spark engine died: its Java process ended (exit code 143)")
+
+
+def test_java_dies_while_spark_starts(engine_warehouse: Path, tmp_path: Path) -> None:
+    """Java listens already, and Python waits for Spark's session."""
+    engine = Engine(Settings(str(engine_warehouse), spark_master="local[1]"), tmp_path / "engine.log")
+    with closing(engine):
+        engine.start()
+        assert engine._process is not None
+        connection = engine._process.scratch / "connection"
+        for wanted in (True, False):
+            while connection.exists() != wanted:
+                time.sleep(0.001)
+        os.kill(java_of(engine), signal.SIGKILL)
+        end = the_end(engine.run("SELECT 1"))
+    assert isinstance(end, Failed) and end.cause == "start"
+    assert end.message.endswith("was ended by SIGKILL while Spark was starting")
