@@ -23,3 +23,10 @@ async def test_the_width_of_the_tables_is_changed_and_remembered(warehouse: Path
     async with at_events(warehouse, (80, 24)) as console:
         # At most half of a narrow terminal.
         assert console.app.browse.tables.outer_size.width == 40
+
+
+async def test_the_filter_of_tables_is_offered_only_what_it_can_do(warehouse: Path) -> None:
+    async with at_events(warehouse, (120, 40)) as console:
+        await console.press("slash")
+        await console.sees("words  !without")
+        assert "price>10" not in console.text

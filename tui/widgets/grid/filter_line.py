@@ -12,6 +12,11 @@ from textual.widgets import Input
 from tui.widgets.ask_line import LineBelow
 
 _EXAMPLE = "words  price>10  name=x  name~part  !without"
+_EXAMPLE_OF_WORDS = "words  !without"
+
+
+def filter_example(only_words: bool) -> str:
+    return _EXAMPLE_OF_WORDS if only_words else _EXAMPLE
 
 
 class FilterLine(LineBelow):

@@ -269,7 +269,7 @@ class RecordGrid(Widget, can_focus=True):
         self.post_message(self.Moved())
 
     async def action_choose_columns(self) -> None:
-        # It opens a dialog. Widgets may not import dialogs, so the application opens it.
+        # Widgets may not import dialogs.
         await self.run_action("app.choose_columns")
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -280,9 +280,9 @@ class RecordGrid(Widget, can_focus=True):
     # Order
 
     async def action_filter(self) -> None:
-        from tui.widgets.grid.filter_line import FilterLine
+        from tui.widgets.grid.filter_line import FilterLine, filter_example
 
-        await FilterLine(self, self.order.text, self.filter).open()
+        await FilterLine(self, self.order.text, self.filter, filter_example(self._only_words)).open()
 
     def filter(self, text: str, *, to_top: bool = False) -> None:
         """Show the rows that contain these words, with `!` those that do not. The cursor goes to the first
