@@ -29,7 +29,7 @@ class BranchHeads:
         """A value for `check` to be compared with: one listing, and two small reads a branch."""
         hints = _hints(files, main)
         self._contents = _contents(files, hints, hints)
-        return self._seen(hints)
+        return self._fingerprint(hints)
 
     def check(self, files: Files, main: Opened) -> Hashable:
         """A value that differs from the last one if there are other branches or newest snapshots.
@@ -41,9 +41,9 @@ class BranchHeads:
         self._turn += 1
         again = {roots[0], roots[self._turn % len(roots)]}
         self._contents = {**self._contents, **_contents(files, hints, again)}
-        return self._seen(hints)
+        return self._fingerprint(hints)
 
-    def _seen(self, hints: Mapping[Root, bytes | None]) -> Hashable:
+    def _fingerprint(self, hints: Mapping[Root, bytes | None]) -> Hashable:
         return tuple((root, hint, self._contents.get(root)) for root, hint in hints.items())
 
 

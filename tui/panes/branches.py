@@ -99,13 +99,13 @@ class BranchesPane(RecordPane[BranchRows]):
     def read(self, target: Target, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # The list of branches is the same for every branch in view.
         opened = self.session.open(Target(target.table))
-        seen = self._heads.read(self.session.files, opened)
+        fingerprint = self._heads.read(self.session.files, opened)
         rows = [
             _branch_row(self.session, target.table, opened.root, state)
             for state in branches.branch_states(self.session.files, target.table)
         ]
         viewed = self.session.open(target)
-        report(PaneRows(viewed, Records(rows, _values, _key), (opened.root, seen)))
+        report(PaneRows(viewed, Records(rows, _values, _key), (opened.root, fingerprint)))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(Target(target.table))

@@ -72,7 +72,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self.loaded: PaneRows[S] | None = None
         self.problem: PaimarkError | None = None
         self.grid = RecordGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
-        self._asked: Target | None = None
+        self._requested: Target | None = None
         self._going_to = ""
         self._kept_look = GridLook()
         self._ready = False
@@ -137,13 +137,13 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self.target, self._going_to = target, ""
         if self._ready:
             # The rows that are still being read belong to the previous target.
-            self._asked = None if self._reading.busy else self._asked
+            self._requested = None if self._reading.busy else self._requested
             self._reading.drop()
             self._checking.drop()
         self.load_if_stale()
 
     def load_if_stale(self) -> None:
-        if self._ready and self.display and self.target is not None and self._asked != self.target:
+        if self._ready and self.display and self.target is not None and self._requested != self.target:
             self.loaded = self.problem = None
             self.grid.clear("")
             self.load()
@@ -153,11 +153,13 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         target = self.target
         if target is None:
             return
-        self._asked = target
+        self._requested = target
         self._checking.drop()
-        self._reading.ask(lambda report: self._found(lambda: self.read(target, report)), self._is_slow)
+        self._reading.ask(
+            lambda report: self._within_warehouse(lambda: self.read(target, report)), self._is_slow
+        )
 
-    def _found(self, read: Callable[[], None]) -> None:
+    def _within_warehouse(self, read: Callable[[], None]) -> None:
         """Call `read`, in a thread. On `NotFound`, raise the warehouse's error if that is gone as well."""
         try:
             read()
@@ -170,7 +172,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
             self.grid.say(f"Reading {self.TITLE.lower()} …")
 
     def take(self, loaded: PaneRows[S]) -> None:
-        self._asked = loaded.opened.target
+        self._requested = loaded.opened.target
         known = self.loaded.left_out if self.loaded is not None else ()
         for sentence in loaded.left_out:
             if sentence not in known:
@@ -228,7 +230,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         """Read everything again, without use of the rows read before."""
         # A hidden pane that still has the rows of another table reads when it is opened: if it read now, it
         # would keep the filter, cursor and columns of that table.
-        if self._asked == self.target:
+        if self._requested == self.target:
             self.load()
 
     def follow(self) -> None:
@@ -236,7 +238,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         target = self.target
         if target is None or not self._ready or self._reading.busy or self._checking.busy:
             return
-        self._checking.ask(lambda report: self._found(lambda: report(self.fingerprint(target))))
+        self._checking.ask(lambda report: self._within_warehouse(lambda: report(self.fingerprint(target))))
 
     def _checked(self, fingerprint: Hashable) -> None:
         if self.loaded is None or fingerprint != self.loaded.fingerprint:
@@ -349,12 +351,12 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     def expect(self, target: Target) -> None:
         """Do not read the first rows of a target: another thread reads them and passes them to `take`."""
-        self.target = self._asked = target
+        self.target = self._requested = target
 
     @property
     def awaited(self) -> Target | None:
         """The target whose first rows are being read; None after they have arrived."""
-        return self._asked if self.loaded is None else None
+        return self._requested if self.loaded is None else None
 
     async def action_choose(self) -> None:
         version = self.current_version

@@ -99,12 +99,14 @@ class SavepointsPane(RecordPane[SavepointRows]):
 
     def read(self, target: Target, report: ThreadReport[PaneRows[SavepointRows]]) -> None:
         opened = self.session.open(target)
-        seen = self._listing(opened.root.tags, target)
+        fingerprint = self._listing(opened.root.tags, target)
         files = self.session.files
         manager = SavepointManager(files, target.table)
         lines = sorted(_lines(files, manager, opened.root), key=lambda line: -line.id)
         rows = SavepointRows(opened.root, lines, _automatic(files, opened.root))
-        report(PaneRows(opened, rows, (opened.root, seen), left_out=tuple(manager.unreadable.values())))
+        report(
+            PaneRows(opened, rows, (opened.root, fingerprint), left_out=tuple(manager.unreadable.values()))
+        )
 
     def fingerprint(self, target: Target) -> Hashable:
         root = self.session.open(target).root

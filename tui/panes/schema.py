@@ -83,15 +83,15 @@ class SchemaPane(RecordPane[SchemaRows]):
 
     def read(self, target: Target, report: ThreadReport[PaneRows[SchemaRows]]) -> None:
         opened = self.session.open(target)
-        seen, ids = _seen(opened), opened.lineage.schema_ids()
+        fingerprint, ids = _fingerprint(opened), opened.lineage.schema_ids()
         chosen = self._wanted if self._wanted in ids else (ids[-1] if ids else None)
         history = [opened.lineage.schema(each) for each in ids if chosen is not None and each <= chosen]
         lines = _lines(history)
         schema = history[-1] if history else None
-        report(PaneRows(opened, SchemaRows(opened.root, schema, ids, lines), seen))
+        report(PaneRows(opened, SchemaRows(opened.root, schema, ids, lines), fingerprint))
 
     def fingerprint(self, target: Target) -> Hashable:
-        return _seen(self.session.open(target))
+        return _fingerprint(self.session.open(target))
 
     def detail(self, index: int) -> Detail:
         rows = self.rows
@@ -135,7 +135,7 @@ class SchemaPane(RecordPane[SchemaRows]):
             self.post_message(StatusShown(f"There is no {'older' if step < 0 else 'newer'} schema"))
 
 
-def _seen(opened: Opened) -> Hashable:
+def _fingerprint(opened: Opened) -> Hashable:
     """A value that differs when a version is added, and when the table was dropped and made again.
 
     Raises `NotFound` when the table is gone.

@@ -48,7 +48,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """`kept_by`: the tags that keep each snapshot, savepoints first. `tags`: `tags_seen` before the read."""
+    """`kept_by`: the tags that keep each snapshot, savepoints first. `tags`: the fingerprint before that read."""
 
     root: Root
     tags: Hashable
@@ -128,14 +128,14 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         super().__init__(session, desk)
         self._kept_by: Mapping[CommitKey, str] = {}
         self._whole: Whole | None = None
-        self._tags_seen: Hashable = None
+        self._tags_fingerprint: Hashable = None
         self._want_all = False
         self._pauses: list[Timer] = []
         self._known: tuple[Root | None, Sequence[SnapshotRow]] = (None, ())
 
     def on_mount(self) -> None:
-        self._looking: Slot[Whole] = Slot(self.app, "snapshot", self._looked, self._not_seen)
-        self._marking: Slot[Marks] = Slot(self.app, "marks", self._marked, self._not_seen)
+        self._reading_whole: Slot[Whole] = Slot(self.app, "snapshot", self._take_whole, self._log_error)
+        self._reading_marks: Slot[Marks] = Slot(self.app, "marks", self._take_marks, self._log_error)
 
     def first_page(self, newest: Newest) -> None:
         """Show the rows that were read before the screen existed."""
@@ -168,7 +168,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
             report(self._pane_rows(opened, rows, total))
 
     def reload(self) -> None:
-        self._known, self._tags_seen = (None, ()), None
+        self._known, self._tags_fingerprint = (None, ()), None
         super().reload()
 
     def fingerprint(self, target: Target) -> Fingerprint:
@@ -178,24 +178,28 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.
         oldest_left = root != opened.root or not rows or opened.lineage.has_snapshot(rows[-1].snapshot_id)
         commits = (opened.root, commit_of_row(newest[0]) if newest else None, oldest_left)
-        return Fingerprint(commits, tags_seen(opened))
+        return Fingerprint(commits, tags_fingerprint(opened))
 
     def _checked(self, fingerprint: Hashable) -> None:
         assert isinstance(fingerprint, Fingerprint)
         super()._checked(fingerprint.commits)
-        if self.loaded is not None and fingerprint.tags != self._tags_seen and not self._marking.busy:
+        if (
+            self.loaded is not None
+            and fingerprint.tags != self._tags_fingerprint
+            and not self._reading_marks.busy
+        ):
             self._read_tags(self.loaded.opened)
 
     def take(self, loaded: PaneRows[SnapshotRows]) -> None:
         if self.loaded is None or self.loaded.opened.root != loaded.opened.root:
-            self._kept_by, self._tags_seen = {}, None
+            self._kept_by, self._tags_fingerprint = {}, None
         self._known = (loaded.opened.root, loaded.rows.records)
         super().take(self._with_marks(loaded))
-        if self._tags_seen is None:
+        if self._tags_fingerprint is None:
             self._read_tags(loaded.opened)
 
     def _read_tags(self, opened: Opened) -> None:
-        self._marking.ask(lambda report: report(_read_marks(opened)))
+        self._reading_marks.ask(lambda report: report(_read_marks(opened)))
 
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]
@@ -241,7 +245,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         index = self.grid.index
         if index is None or (self._whole is not None and self._whole[0] == self.rows.key(index)):
             return True
-        self._pauses = [self.set_timer(_REST, self._look), self.set_timer(_LATE, self._late)]
+        self._pauses = [self.set_timer(_REST, self._read_whole_row), self.set_timer(_LATE, self._late)]
         return self._whole is None
 
     def _late(self) -> None:
@@ -255,26 +259,26 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         shown = SnapshotRows(opened.root, rows, {})
         return PaneRows(opened, shown, (opened.root, newest, True), total, left_out=left_out)
 
-    def _look(self) -> None:
+    def _read_whole_row(self) -> None:
         """Read the record under the cursor in full, after the cursor has rested on it."""
         index, loaded = self.grid.index, self.loaded
         if index is None or loaded is None:
             return
         lineage, snapshot_id = loaded.opened.lineage, self.rows.records[index].snapshot_id
-        self._looking.ask(lambda report: report(_read_whole(lineage, snapshot_id)))
+        self._reading_whole.ask(lambda report: report(_read_whole(lineage, snapshot_id)))
 
-    def _looked(self, whole: Whole) -> None:
+    def _take_whole(self, whole: Whole) -> None:
         self._whole = whole
         self.post_message(self.Changed(self))
 
-    def _not_seen(self, error: PaimarkError) -> None:
+    def _log_error(self, error: PaimarkError) -> None:
         self.post_message(LogLineAdded(error.message, "warn"))
 
-    def _marked(self, marks: Marks) -> None:
+    def _take_marks(self, marks: Marks) -> None:
         loaded = self.loaded
         if loaded is None or marks.root != loaded.opened.root:
             return
-        self._tags_seen = marks.tags
+        self._tags_fingerprint = marks.tags
         if marks.kept_by == self._kept_by:
             return
         self._kept_by = marks.kept_by
@@ -304,13 +308,13 @@ def _joined(newest: list[SnapshotRow], before: Sequence[SnapshotRow]) -> list[Sn
     return newest
 
 
-def tags_seen(opened: Opened) -> Hashable:
+def tags_fingerprint(opened: Opened) -> Hashable:
     """A value that differs when a tag is made, deleted, or moved to another snapshot. One listing."""
     return frozenset(opened.lineage.files.entries(opened.root.tags))
 
 
 def _read_marks(opened: Opened) -> Marks:
-    seen = tags_seen(opened)
+    fingerprint = tags_fingerprint(opened)
     names: dict[CommitKey, list[str]] = {}
     for name, tag in opened.lineage.tags():
         names.setdefault(commit_of(tag), []).append(name)
@@ -318,7 +322,7 @@ def _read_marks(opened: Opened) -> Marks:
         commit: ", ".join(sorted(tags, key=lambda name: not name.startswith(SAVEPOINT_TAG_PREFIX)))
         for commit, tags in names.items()
     }
-    return Marks(opened.root, seen, kept_by)
+    return Marks(opened.root, fingerprint, kept_by)
 
 
 def _read_whole(lineage: Lineage, snapshot_id: int) -> Whole:
@@ -338,11 +342,11 @@ def snapshot_facts(snapshot: Snapshot, now_ms: int, kept_by: str = "") -> list[t
     ]
     if kept_by:
         facts.append(("kept by", kept_by))
-    told = {"id", "schema_id", "commit_user", "commit_kind", "time_millis", "total_record_count"}
-    told |= {"delta_record_count", "unknown"}
+    listed = {"id", "schema_id", "commit_user", "commit_kind", "time_millis", "total_record_count"}
+    listed |= {"delta_record_count", "unknown"}
     for field in msgspec.structs.fields(snapshot):
         value = getattr(snapshot, field.name)
-        if field.name not in told and value is not None:
+        if field.name not in listed and value is not None:
             facts.append((field.name.replace("_", " "), _plain(value)))
     return [*facts, *((name, _plain(value)) for name, value in snapshot.unknown.items())]
 

@@ -51,9 +51,9 @@ def _interrupted(session: Session, target: Target) -> str:
 
     context = session.context
     try:
-        held = current(context, table)
-        if held is not None and held.standing(context) == "gone":
-            return f"{held.journal.action} of {table.full_name} was interrupted: {_who_mends(session)}"
+        lock = current(context, table)
+        if lock is not None and lock.standing(context) == "gone":
+            return f"{lock.journal.action} of {table.full_name} was interrupted: {_who_mends(session)}"
         for claim in (read_claim(context, table, number) for number in claims):
             if claim is not None and standing(context, claim.owner, claim.token) == "gone":
                 return f"savepoint {claim.id} of {table.full_name} was interrupted: {_who_mends(session)}"

@@ -58,7 +58,7 @@ class TablesPane(Vertical):
         self._listed = self._failed = False
         self._slots: dict[str, Slot[list[TablePath]]] = {}
         # The names in the warehouse (under "") and in the open databases, from the last listing.
-        self._seen: dict[str, frozenset[str]] = {}
+        self._listings: dict[str, frozenset[str]] = {}
         self._timer: Timer | None = None
         self._lines: list[TreeLine] = []
 
@@ -96,14 +96,14 @@ class TablesPane(Vertical):
             lambda report: report({each: frozenset(files.names(path)) for each, path in listed.items()})
         )
 
-    def _checked(self, seen: dict[str, frozenset[str]]) -> None:
-        before, self._seen = self._seen, seen
-        if seen[""] != before.get("", set(map(database_directory, self.databases))):
+    def _checked(self, listings: dict[str, frozenset[str]]) -> None:
+        before, self._listings = self._listings, listings
+        if listings[""] != before.get("", set(map(database_directory, self.databases))):
             self._listing.ask(lambda report: report(databases(self.session.files)))
-        for database in self._open & seen.keys():
+        for database in self._open & listings.keys():
             tables = self.tables.get(database)
             known = {each.name for each in tables} if isinstance(tables, list) else set()
-            if seen[database] != before.get(database, known):
+            if listings[database] != before.get(database, known):
                 self._read(database)
 
     def take_databases(self, names: list[str]) -> None:

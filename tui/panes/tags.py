@@ -14,7 +14,7 @@ from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
 from tui.named_keys import key
 from tui.panes.record_pane import PaneRows, RecordPane
-from tui.panes.snapshots import snapshot_facts, tags_seen
+from tui.panes.snapshots import snapshot_facts, tags_fingerprint
 from tui.records.record_key import RecordKey, commit_of
 from tui.records.sources import GridColumn, Records
 from tui.session import RowVersion, Target
@@ -45,15 +45,15 @@ class TagsPane(RecordPane[TagRows]):
 
     def read(self, target: Target, report: ThreadReport[PaneRows[TagRows]]) -> None:
         opened = self.session.open(target)
-        seen = tags_seen(opened)
+        fingerprint = tags_fingerprint(opened)
         tags = sorted(opened.lineage.tags(), key=lambda named: (-named[1].id, named[0]))
         left_out = tuple(opened.lineage.unreadable.values())
         rows = Records(tags, _values, partial(_key, opened.root))
-        report(PaneRows(opened, rows, (opened.root, seen), left_out=left_out))
+        report(PaneRows(opened, rows, (opened.root, fingerprint), left_out=left_out))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)
-        return opened.root, tags_seen(opened)
+        return opened.root, tags_fingerprint(opened)
 
     def detail(self, index: int) -> Detail:
         name, tag = self.rows.records[index]

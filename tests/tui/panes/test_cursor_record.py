@@ -98,7 +98,7 @@ async def test_a_tag_marks_only_the_commit_that_it_holds(warehouse: Path) -> Non
     async with sitting(warehouse, (120, 40)) as console:
         await to_orders(console, "G", "k")
         await console.sees("snapshot 2 ", "user other")
-        await console.until(lambda: not console.app.browse.snapshots._marking.busy)
+        await console.until(lambda: not console.app.browse.snapshots._reading_marks.busy)
         assert "◇" not in console.text
 
 

@@ -21,7 +21,7 @@ from tui.named_keys import cancel_key, key
 from tui.panes.branch_heads import BranchHeads, ReadHeads
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
-from tui.panes.snapshots import tags_seen
+from tui.panes.snapshots import tags_fingerprint
 from tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, detail_of, version_of
 from tui.panes.space.summary import Summary
 from tui.records.row_actions import RowActions
@@ -79,7 +79,7 @@ class SpacePane(RecordPane[SpaceRows]):
         if self.display:
             super().reload()
         else:
-            self._asked = None
+            self._requested = None
 
     def read(self, target: Target, report: ThreadReport[PaneRows[SpaceRows]]) -> None:
         counting, began = self._counting, time.monotonic()
@@ -87,28 +87,28 @@ class SpacePane(RecordPane[SpaceRows]):
         if self.loaded is None:
             main = self.session.open(Target(target.table)).root
             report(PaneRows(opened, SpaceRows.of_first(main, first_figure(files, main)), None))
-        seen = self._seen(target, self._heads.read)
+        fingerprint = self._fingerprint(target, self._heads.read)
         with cancellable(counting):
-            told = space(
+            measured = space(
                 self.session.context,
                 target.table,
                 target.branch,
-                lambda line: report.meanwhile(lambda: self._tell(line)),
+                lambda line: report.meanwhile(lambda: self._show_sums(line)),
             )
         self._took = time.monotonic() - began
-        report(PaneRows(opened, SpaceRows.of_report(target.table, told), seen))
+        report(PaneRows(opened, SpaceRows.of_report(target.table, measured), fingerprint))
 
     def fingerprint(self, target: Target) -> Hashable:
-        return self._seen(target, self._heads.check)
+        return self._fingerprint(target, self._heads.check)
 
-    def _seen(self, target: Target, heads: ReadHeads) -> Hashable:
+    def _fingerprint(self, target: Target, heads: ReadHeads) -> Hashable:
         main = self.session.open(Target(target.table))
         operations = len(operation_names(self.session.files, target.table))
-        return heads(self.session.files, main), main.lineage.latest_id(), tags_seen(main), operations
+        return heads(self.session.files, main), main.lineage.latest_id(), tags_fingerprint(main), operations
 
     def take(self, loaded: PaneRows[SpaceRows]) -> None:
         super().take(loaded)
-        self._tell("")
+        self._show_sums("")
 
     def fail(self, error: PaimarkError) -> None:
         super().fail(error)
@@ -130,9 +130,9 @@ class SpacePane(RecordPane[SpaceRows]):
         if self._took <= _QUICK_SECONDS:
             self.load()
         else:
-            self._tell(f"the table changed since: {_again()}")
+            self._show_sums(f"the table changed since: {_again()}")
 
-    def _tell(self, more: str) -> None:
+    def _show_sums(self, more: str) -> None:
         """Show the sums of the rows; `more` is the progress of the count, or a remark."""
         report = None if self.loaded is None else self.loaded.rows.report
         lines: list[Line] = []

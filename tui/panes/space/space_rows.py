@@ -173,8 +173,8 @@ def detail_of(line: SpaceLine, report: SpaceReport | None, *, is_counting: bool 
     alone = f"{size(line.alone_bytes)} in {counted(line.alone_files, 'file')}"
     facts.append((name, alone if line.alone_files else "nothing: others need all of it"))
     if line.kind in _MEANING:
-        told = _MEANING[line.kind].format(delete=delete_key(), palette=key("app.palette", ":"))
-        facts.append(("what", told))
+        meaning = _MEANING[line.kind].format(delete=delete_key(), palette=key("app.palette", ":"))
+        facts.append(("what", meaning))
     if line.is_part and line.kind == "tag":
         facts.append(("part of", f"branch {line.branch}, whose row has these bytes too"))
     return Detail(line.name, tuple(facts))

@@ -23,7 +23,7 @@ from tui.named_keys import key, unfilter_hint
 from tui.panes.branch_heads import BranchHeads, ReadHeads
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
-from tui.panes.snapshots import tags_seen
+from tui.panes.snapshots import tags_fingerprint
 from tui.panes.timeline.past_events import read_past_events
 from tui.panes.timeline.row_objects import actions_of
 from tui.panes.timeline.timeline_rows import (
@@ -59,7 +59,7 @@ class Jump:
     loaded: PaneRows[TimelineRows]
     view: View
     place: Place | None
-    said: str
+    message: str
 
 
 class TimelineGrid(RecordGrid):
@@ -92,7 +92,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         self._heads = BranchHeads()
 
     def on_mount(self) -> None:
-        self._jumping: Slot[Jump] = Slot(self.app, "jump", self._jumped, self._not_found)
+        self._jumping: Slot[Jump] = Slot(self.app, "jump", self._jumped, self._jump_failed)
 
     def aim(self, target: Target) -> None:
         if self.target is None or self.target.table != target.table:
@@ -104,7 +104,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         main, viewed, view = self.session.open(Target(target.table)), self.session.open(target), self._view
         if self.loaded is None:
             report(PaneRows(viewed, TimelineRows(_newest_of_main(main)), None))
-        seen = self._seen(main, self._heads.read)
+        fingerprint = self._fingerprint(main, self._heads.read)
         events, left_out = read_past_events(self.session.files, target.table)
         scene = read_scene(self.session.files, target.table, main.root, events)
         scene = replace(scene, unreadable=(*scene.unreadable, *left_out))
@@ -112,22 +112,22 @@ class TimelinePane(RecordPane[TimelineRows]):
         main_moved = self.loaded is not None and self.loaded.rows.woven.scene.main != scene.main
         if main_moved:
             view = unfolded_for(self.grid.held, view, scene, reader)
-        report(_woven(viewed, scene, reader, view, seen, main_moved=main_moved))
+        report(_woven(viewed, scene, reader, view, fingerprint, main_moved=main_moved))
 
     def fingerprint(self, target: Target) -> Hashable:
         main = self.session.open(Target(target.table))
         ids = self.loaded.rows.woven.scene.lanes[0].ids if self.loaded is not None else ()
         # Expiry deletes the oldest. Checking that our oldest still exists needs no listing.
         oldest_left = not ids or main.lineage.has_snapshot(ids[0])
-        return self._seen(main, self._heads.check, oldest_left=oldest_left)
+        return self._fingerprint(main, self._heads.check, oldest_left=oldest_left)
 
-    def _seen(self, main: Opened, heads: ReadHeads, *, oldest_left: bool = True) -> Hashable:
+    def _fingerprint(self, main: Opened, heads: ReadHeads, *, oldest_left: bool = True) -> Hashable:
         files, table = self.session.files, main.target.table
         return (
             heads(files, main),
             main.lineage.latest_id(),
             oldest_left,
-            tags_seen(main),
+            tags_fingerprint(main),
             len(operation_names(files, table)),
         )
 
@@ -258,11 +258,11 @@ class TimelinePane(RecordPane[TimelineRows]):
         if self.loaded is not jump.loaded:
             self.post_message(StatusShown("The table changed meanwhile: jump again", "warn"))
             return
-        self.post_message(StatusShown(jump.said, "" if jump.place else "warn"))
+        self.post_message(StatusShown(jump.message, "" if jump.place else "warn"))
         if jump.place is not None:
             self._change_view(jump.view, jump.place)
 
-    def _not_found(self, error: PaimarkError) -> None:
+    def _jump_failed(self, error: PaimarkError) -> None:
         self.post_message(StatusShown(error.message, "bad"))
 
 
@@ -281,14 +281,14 @@ def _woven(
     scene: Scene,
     reader: RecordReader,
     view: View,
-    seen: Hashable,
+    fingerprint: Hashable,
     *,
     main_moved: bool = False,
 ) -> PaneRows[TimelineRows]:
     rows, total = weave(scene, reader, view.unfolded, view.limit, view.until)
     left_out = (*scene.unreadable, *reader.unreadable.values())
     woven = Woven(scene, reader, rows, total, view, main_moved)
-    return PaneRows(viewed, TimelineRows(woven), seen, left_out=left_out)
+    return PaneRows(viewed, TimelineRows(woven), fingerprint, left_out=left_out)
 
 
 def _look_up(loaded: PaneRows[TimelineRows], view: View, time_ms: int) -> Jump:
@@ -297,11 +297,11 @@ def _look_up(loaded: PaneRows[TimelineRows], view: View, time_ms: int) -> Jump:
     lanes = woven.scene.lanes
     start = next((index for index, lane in enumerate(lanes) if lane.root == loaded.opened.root), 0)
     place = place_at(woven.scene, woven.reader, start, time_ms)
-    asked = exact_time(time_ms, now_ms)
+    time_text = exact_time(time_ms, now_ms)
     if place is None:
-        return Jump(loaded, view, None, f"Nothing here is as old as {asked}")
+        return Jump(loaded, view, None, f"Nothing here is as old as {time_text}")
     lane = lanes[place.lane]
     view = view.including(lane, place)
     committed = age(woven.reader.time_of(place), now_ms)
-    said = f"Snapshot {place.id} of {lane.root.label}, committed {committed}: the newest at {asked}"
-    return Jump(loaded, view, place, said)
+    message = f"Snapshot {place.id} of {lane.root.label}, committed {committed}: the newest at {time_text}"
+    return Jump(loaded, view, place, message)
