@@ -43,15 +43,23 @@ def _chart(name: str, kind: AxisKind, values: Sequence[object], *, is_cut: bool)
     rows = (
         f"of the first {counted(len(values), 'row')}" if is_cut else f"of all {counted(len(values), 'row')}"
     )
-    empty = len(values) - len(xs)
-    caption = f"{name}, {rows}" + (f", {empty:,} of them not drawn" if empty else "")
+    not_drawn = _not_drawn(values, len(xs))
+    caption = f"{name}, {rows}{not_drawn}"
     if not xs:
         return Chart(name, caption, instead="No value here to draw.")
     low, high = min(xs), max(xs)
     if low == high:
-        return Chart(name, caption, instead=f"All are {_exact(low, kind, 0.0)}.")
+        all_drawn = "All others" if not_drawn else "All"
+        return Chart(name, caption, instead=f"{all_drawn} are {_exact(low, kind, 0.0)}.")
     ends = f", {_exact(low, kind, high - low)} to {_exact(high, kind, high - low)}"
     return Chart(name, caption + ends, xs, x_kind=kind, steps=False)
+
+
+def _not_drawn(values: Sequence[object], drawn: int) -> str:
+    """How many values are null, and how many others are not drawn: NaN, for example."""
+    nulls = sum(value is None for value in values)
+    counts = ((nulls, "null"), (len(values) - drawn - nulls, "not drawn"))
+    return "".join(f", {count:,} {what}" for count, what in counts if count)
 
 
 def _exact(value: float, kind: AxisKind, span: float) -> str:

@@ -106,10 +106,20 @@ def test_histograms_are_of_numbers_and_times_over_the_rows_that_were_read() -> N
     types = ["int", "decimal(10,2)", "double", "date", "timestamp", "string"]
     batch = pa.RecordBatch.from_pydict(columns)
     n, price, same, on, at = histograms(list(columns), types, [batch, batch], is_cut=True)
-    assert (n.caption, list(n.xs)) == ("n, of the first 6 rows, 2 of them not drawn, 1 to 2", [1, 2, 1, 2])
+    assert (n.caption, list(n.xs)) == ("n, of the first 6 rows, 2 null, 1 to 2", [1, 2, 1, 2])
     assert price.caption == "price, of the first 6 rows, 1.5 to 64.5"
-    assert same.instead == "All are 3." and at.instead.startswith("All are ")
+    assert same.caption == "same, of the first 6 rows, 2 not drawn"
+    assert same.instead == "All others are 3." and at.instead.startswith("All are ")
     assert on.caption.endswith("05-01 00:00 to 05-03 00:00") and on.x_kind == "time"
+
+
+def test_a_histogram_counts_nulls_apart_from_other_values_that_are_not_drawn() -> None:
+    batch = pa.RecordBatch.from_pydict({"n": [1.0, None, float("inf"), 2.0, None]})
+    [chart] = histograms(["n"], ["double"], [batch], is_cut=False)
+    assert chart.caption == "n, of all 5 rows, 2 null, 1 not drawn, 1 to 2"
+    nothing = pa.RecordBatch.from_pydict({"n": pa.array([None], pa.float64())})
+    [chart] = histograms(["n"], ["double"], [nothing], is_cut=False)
+    assert (chart.caption, chart.instead) == ("n, of all 1 row, 1 null", "No value here to draw.")
 
 
 async def test_c_opens_steps_and_closes_a_chart_of_the_branch(warehouse: Path) -> None:
