@@ -271,8 +271,10 @@ class Console(TakesMouse, SparingApp):
         from tui.screens.key_sections import dialog_sections, key_sections
 
         everywhere = [*self.BINDINGS, *self._own_keys]
-        sections = dialog_sections(self.screen) or key_sections(everywhere, self.browse.tabs.current)
-        await self.push_screen(HelpScreen([(title, rebound(keys, self._keymap)) for title, keys in sections]))
+        of_dialog = dialog_sections(self.screen)
+        sections = of_dialog or key_sections(everywhere, self.browse.tabs.current)
+        shown = [(title, rebound(keys, self._keymap)) for title, keys in sections]
+        await self.push_screen(HelpScreen(shown, is_whole=not of_dialog))
 
     async def action_jobs(self) -> None:
         from tui.screens.jobs import open_jobs

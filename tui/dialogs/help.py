@@ -15,18 +15,22 @@ from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar, written
 
 _KEYS_WIDTH = 20
+_END: list[Line] = [
+    [("", "")],
+    [("Tab and shift+tab go from part to part. Nothing is changed without a plan first.", "quiet")],
+]
 # A title, and the bindings below it.
 KeySection = tuple[str, Sequence[BindingType]]
 
 
 class HelpScreen(Dialog[None]):
-    """Sections of keys."""
+    """Sections of keys. `is_whole` tells whether they are those of the console, and not of a dialog only."""
 
     BINDINGS: ClassVar[list[BindingType]] = [hidden("help.close", "question_mark,q", "close", "close")]
 
-    def __init__(self, sections: Sequence[KeySection]) -> None:
+    def __init__(self, sections: Sequence[KeySection], *, is_whole: bool) -> None:
         super().__init__()
-        self._sections = sections
+        self._lines = _page(sections) + (_END if is_whole else [])
         self._text = ScrollLines()
 
     def compose(self) -> ComposeResult:
@@ -35,7 +39,7 @@ class HelpScreen(Dialog[None]):
             yield KeyBar()
 
     def on_mount(self) -> None:
-        self.show_text(self._text, _page(self._sections))
+        self.show_text(self._text, self._lines)
         self.set_focus(self._text)
 
 
@@ -44,10 +48,6 @@ def _page(sections: Sequence[KeySection]) -> list[Line]:
     for title, bindings in sections:
         lines += [[("", "")], [(title, "title")]] if lines else [[(title, "title")]]
         lines += [_line(binding) for binding in bindings if isinstance(binding, Binding)]
-    lines += [
-        [("", "")],
-        [("Tab and shift+tab go from part to part. Nothing is changed without a plan first.", "quiet")],
-    ]
     return lines
 
 

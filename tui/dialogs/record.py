@@ -81,6 +81,11 @@ class RecordScreen(Dialog[None]):
             self._words = words
             self._show()
 
+    def take_filter_away(self) -> bool:
+        had_words = bool(self._words)
+        self._find("")
+        return had_words
+
     def action_copy(self) -> None:
         text = self._detail.facts[0][1] if self._is_cell else as_json(self._detail)
         self.app.post_message(Copied(text))

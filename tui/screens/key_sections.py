@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from tui.dialogs.dialog import Dialog
@@ -36,10 +37,14 @@ def dialog_sections(screen: Screen[Any]) -> list[KeySection]:
     if not isinstance(screen, Dialog):
         return []
     active = [each for each in screen.active_bindings.values() if each.node is screen and each.enabled]
-    # A binding with several keys is in the list once for each; Textual's own have no id.
-    here = {each.binding.id: each.binding for each in reversed(active) if each.binding.id}
+    here: dict[str, Binding] = {}
+    for binding in (each.binding for each in active):
+        # A binding with several keys is in the list once for each; Textual's own have no id.
+        if binding.id:
+            known = here.get(binding.id)
+            here[binding.id] = replace(binding, key=f"{known.key},{binding.key}") if known else binding
     in_rows = isinstance(screen.focused, RecordGrid)
-    return [("Here", [*reversed(here.values())]), *([("In rows", RecordGrid.BINDINGS)] if in_rows else [])]
+    return [("Here", [*here.values()]), *([("In rows", RecordGrid.BINDINGS)] if in_rows else [])]
 
 
 def key_sections(everywhere: Sequence[BindingType], here: Tab | None = None) -> list[KeySection]:

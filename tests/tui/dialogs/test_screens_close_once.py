@@ -83,7 +83,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
         NO_SPARK, "t", lambda: difference(place), lambda found: ""
     ),
     ExportScreen: lambda session, place: ExportScreen("Two rows."),
-    HelpScreen: lambda session, place: HelpScreen([]),
+    HelpScreen: lambda session, place: HelpScreen([], is_whole=True),
     HistoryScreen: lambda session, place: HistoryScreen([QueryExecution(0, "SELECT 1", "1 row")]),
     JobsScreen: lambda session, place: JobsScreen(session.jobs),
     PaletteScreen: lambda session, place: PaletteScreen(lambda: [PaletteEntry("one", "of one", "", int)]),
