@@ -1,4 +1,4 @@
-"""Analyse pypaimon's columns and types: the atomic types in a type, and which types are wider than others."""
+"""Analyse pypaimon's columns, types and files: the atomic types in a type, and which types are wider."""
 
 from __future__ import annotations
 
@@ -42,6 +42,11 @@ def written_fields(table: Any, schema_id: int) -> list[Any]:
     # pypaimon reports a missing schema itself.
     written = table.schema_manager.get_schema(schema_id)
     return [] if written is None else list(written.fields)
+
+
+def file_format(name: str) -> str:
+    """The format of a data file by its name: `parquet`."""
+    return name.rpartition(".")[2].lower()
 
 
 def is_wider(wanted: Any, in_file: Any) -> bool:

@@ -17,18 +17,17 @@ from pypaimon.table.file_store_table import FileStoreTable
 
 from core.errors import Corrupt, Refused
 from core.spark.datasource.conditions import PypaimonCondition, predicate
-from core.spark.datasource.field_types import atoms, merged_by, type_name
+from core.spark.datasource.field_types import atoms, file_format, merged_by, type_name
 from core.spark.datasource.file_io import file_io
 from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
-from core.spark.datasource.unlike.aggregates import as_stock, require_merged_alike
-from core.spark.datasource.unlike.conversions import convert_as_stock
-from core.spark.datasource.unlike.counted_rows import count_all_rows
-from core.spark.datasource.unlike.cut_bounds import loosen_cut_bounds
+from core.spark.datasource.unlike.aggregates import require_merged_alike
+from core.spark.datasource.unlike.counted_rows import COUNTED_FORMATS
 from core.spark.datasource.unlike.far_times import require_near_times
 from core.spark.datasource.unlike.held_columns import require_names_kept
 from core.spark.datasource.unlike.partition_directories import require_directories_found
+from core.spark.datasource.unlike.patches import patch_pypaimon
 from core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
 from core.spark.datasource.unlike.unread_kinds import refuse_null_vector, require_kinds_read
 from core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
@@ -73,7 +72,7 @@ def condition_columns(table: Any) -> dict[str, str]:
 
 def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
     """The splits to read, in pypaimon's order. Raises `Refused` if pypaimon would misread a column."""
-    loosen_cut_bounds()
+    patch_pypaimon()
     splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
     if scan.only is not None:
         names = frozenset(scan.only)
@@ -108,7 +107,7 @@ def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
         # pypaimon reports a missing schema itself.
         if written is None:
             continue
-        is_orc = any(file.file_name.lower().endswith(".orc") for file in files)
+        is_orc = any(file_format(file.file_name) == "orc" for file in files)
         require_convertible(scan.name, wanted, written.fields, is_orc=is_orc)
         for held in {tuple(file.write_cols) for file in files if file.write_cols is not None}:
             require_names_kept(scan.name, wanted, written.fields, held)
@@ -139,9 +138,19 @@ def read_splits(
     can't merge, or whose deletion vectors it can't read; `Corrupt` for a file that differs from its manifest.
     """
     name = scan.name
-    as_stock()
+    patch_pypaimon()
     try:
         yield from _read(scan, wanted, splits)
+    # Before NotImplementedError, which is a base class of Arrow's.
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        refuse_null_vector(name, _wanted(scan, open_table(scan)), error)
+        if changed := _changed_columns(scan, splits):
+            raise Refused(
+                f"A value in older files of {name} does not fit the type that its column has now "
+                f"({', '.join(changed)}): {error}",
+                "Leave the column out, or read a version from before the change.",
+            ) from error
+        raise Corrupt(f"Files of {name} can't be read ({error})", "See `paimark verify`.") from error
     except ArithmeticError as error:
         raise Refused(
             f"Rows of {name} come to more together than their column holds: {error}",
@@ -163,15 +172,6 @@ def read_splits(
             f"Python does not read the deletion vectors of {name} (deletion-vectors.bitmap64)",
             "Spark's own readers do, where EXPLAIN says `scan: native`; else a stock engine.",
         ) from error
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        refuse_null_vector(name, _wanted(scan, open_table(scan)), error)
-        if changed := _changed_columns(scan, splits):
-            raise Refused(
-                f"A value in older files of {name} does not fit the type that its column has now "
-                f"({', '.join(changed)}): {error}",
-                "Leave the column out, or read a version from before the change.",
-            ) from error
-        raise Corrupt(f"Files of {name} can't be read ({error})", "See `paimark verify`.") from error
 
 
 def split_readers(scan: Scan) -> str:
@@ -184,12 +184,11 @@ def split_readers(scan: Scan) -> str:
 
 
 def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
-    count_all_rows()
-    convert_as_stock()
-    builder, table = _builder(scan, wanted), open_table(scan)
+    builder, table = _builder(scan, wanted, splits), open_table(scan)
     condition = predicate(builder.new_predicate_builder(), wanted)
 
-    require_near_times(scan.name, table, _columns(scan, table), splits)
+    columns = _columns(scan, table, splits)
+    require_near_times(scan.name, table, columns, splits)
     padded = [field.name for field in table.fields if "CHAR" in map(type_name, atoms(field.type))]
 
     def by_python(part: list[Any]) -> Iterator[pa.RecordBatch]:
@@ -200,7 +199,7 @@ def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) ->
         for split in part:
             yield from without_padding(scan.name, reader.to_arrow_batch_reader([split]), padded, split)
 
-    reader = SplitReader(table, _columns(scan, table), condition, by_python)
+    reader = SplitReader(table, columns, condition, by_python)
     return reader.batches(Choice(scan, table), splits)
 
 
@@ -211,7 +210,7 @@ def without_padding(
 
     Raises `Refused` if they can't be distinguished from a value's own spaces.
     """
-    formats = {file.file_name.rpartition(".")[2].lower() for file in split.files}
+    formats = {file_format(file.file_name) for file in split.files}
     for batch in batches:
         for place, name in enumerate(batch.schema.names if "orc" in formats else ()):
             if name not in padded:
@@ -231,46 +230,52 @@ def _wanted(scan: Scan, table: Any) -> list[Any]:
     return [field for field in table.fields if scan.columns is None or field.name in scan.columns]
 
 
-def _columns(scan: Scan, table: Any) -> list[str]:
-    """The columns to read, with at least one that the files have: without it some readers return no rows."""
-    return table.field_names if scan.columns is None else [*scan.columns, *_counted(table, scan.columns)]
+def _columns(scan: Scan, table: Any, splits: Iterable[Any]) -> list[str]:
+    """The columns to read from the splits."""
+    if scan.columns is None:
+        return list(table.field_names)
+    return [*scan.columns, *_counted(table, scan.columns, splits)]
 
 
-def _changed_columns(scan: Scan, splits: Iterable[Any]) -> list[str]:
-    """Each wanted column that has another type in a file, as `c, once STRING, is INT`."""
+def _changed_columns(scan: Scan, splits: Collection[Any]) -> list[str]:
+    """Each column to read that has another type in a file, as `c, once STRING, is INT`."""
     table = open_table(scan)
-    wanted = {field.id: field for field in _wanted(scan, table)}
+    columns = _columns(scan, table, splits)
+    current = {field.id: field for field in table.fields if field.name in columns}
     columns_changed: dict[str, None] = {}
     for schema_id in {file.schema_id for split in splits for file in split.files}:
         written = table.schema_manager.get_schema(schema_id)
         for field in () if written is None else written.fields:
-            now = wanted.get(field.id)
+            now = current.get(field.id)
             if now is not None and now.type != field.type:
                 columns_changed[f"{now.name}, once {field.type}, is {now.type}"] = None
     return list(columns_changed)
 
 
-def _counted(table: Any, columns: Collection[str]) -> list[str]:
-    """One column that all files have, if `columns` may have none; otherwise empty.
+def _counted(table: Any, columns: Collection[str], splits: Iterable[Any]) -> list[str]:
+    """The oldest column, if rows would be lost without it; otherwise empty.
 
     With data evolution, pypaimon and stock Paimon leave out rows whose files have none of the selected
-    columns: a query of only a later column would lose them.
+    columns: a query of only a later column would lose them. Of some formats, pypaimon's readers may return no
+    rows without a column. It is read only if it must be, because its older values may not be convertible.
     """
     held = [field for field in table.fields if field.name not in table.partition_keys]
     oldest = min(held or table.fields, key=lambda field: int(field.id)).name
+    selected = [field.name for field in held if field.name in columns]
     evolves = table.table_schema.id > 0 and is_on(table.table_schema.options, "data-evolution.enabled")
-    is_held = not evolves and any(field.name in columns for field in held)
-    return [] if is_held or oldest in columns else [oldest]
+    formats = {file_format(file.file_name) for split in splits for file in split.files}
+    is_needed = (evolves and columns) or not (selected or formats.issubset(COUNTED_FORMATS))
+    return [oldest] if is_needed and oldest not in columns else []
 
 
-def _builder(scan: Scan, wanted: Iterable[PypaimonCondition]) -> Any:
+def _builder(scan: Scan, wanted: Iterable[PypaimonCondition], splits: Iterable[Any] = ()) -> Any:
     table = open_table(scan)
     builder = table.new_read_builder()
     condition = predicate(builder.new_predicate_builder(), wanted)
     if condition is not None:
         builder = builder.with_filter(condition)
     if scan.columns is not None:
-        builder = builder.with_projection(_columns(scan, table))
+        builder = builder.with_projection(_columns(scan, table, splits))
     # No limit with this option: pypaimon's limit counts the deletes that it writes with it as rows. Nor for a
     # part of the files (`only`): the limit counts rows of the others too.
     if scan.limit is not None and scan.only is None and "rowkind.field" not in table.table_schema.options:

@@ -21,9 +21,8 @@ from core.errors import Refused
 from core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
 from core.spark.datasource.reader import grouped
 from core.spark.datasource.scan import Scan
-from core.spark.datasource.unlike.conversions import convert_as_stock
-from core.spark.datasource.unlike.counted_rows import count_all_rows
 from core.spark.datasource.unlike.far_times import require_near_times
+from core.spark.datasource.unlike.patches import patch_pypaimon
 from core.storage.files import Files
 from core.table.definition.kind_signs import is_on, merge_engine
 from core.table.manifests.manifests import read_manifest_list, read_manifests
@@ -230,8 +229,7 @@ def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) ->
 
 def _changes(scan: Scan, splits: list[Any], column: str | None) -> Iterator[pa.RecordBatch]:
     """The changes in the files, row by row, with their kinds; one column, or all if it is None."""
-    count_all_rows()
-    convert_as_stock()
+    patch_pypaimon()
     table = open_table(scan)
     require_near_times(scan.name, table, table.field_names if column is None else [column], splits)
     builder = table.new_stream_read_builder().with_include_row_kind(True)

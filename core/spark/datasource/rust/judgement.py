@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from core.spark.datasource.field_types import INTEGERS, TEXTS, atoms, is_wider, type_name
+from core.spark.datasource.field_types import INTEGERS, TEXTS, atoms, file_format, is_wider, type_name
 from core.spark.datasource.rust.stores import StoreAccess
 from core.table.definition.column_types import ColumnType
 from core.table.definition.kind_signs import leaves_out_new_files, merge_engine
@@ -118,7 +118,7 @@ class FileFacts(NamedTuple):
 
     @property
     def format(self) -> str:
-        return self.name.rpartition(".")[2].lower()
+        return file_format(self.name)
 
 
 class SplitFacts(NamedTuple):
@@ -207,11 +207,11 @@ def _why_not_file(table: TableFacts, file: FileFacts) -> str:
     return ""
 
 
-def _unread(file_format: str, kind: Any) -> str:
+def _unread(format_name: str, kind: Any) -> str:
     """The type that it reads wrongly in files of the format, or empty. It reads each ROW in Avro as null."""
-    if file_format == "avro":
+    if format_name == "avro":
         return "ROW" if _has_row(kind) else ""
-    names = (type_name(each) for each in atoms(kind)) if file_format == "orc" else ()
+    names = (type_name(each) for each in atoms(kind)) if format_name == "orc" else ()
     return next((name for name in names if name in _UNREAD_ORC), "")
 
 

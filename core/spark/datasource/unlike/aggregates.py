@@ -1,9 +1,9 @@
 """Aggregate functions that differ between pypaimon and stock Paimon.
 
 In Python NaN is neither less nor greater than a number, and -0.0 equals 0.0; stock Paimon orders all of them.
-pypaimon's `listagg` leaves out blank texts, stock Paimon's only empty ones. `as_stock` replaces these
-functions of pypaimon's. Others make nested values in another order or with other nulls: a column that they
-would merge is refused.
+pypaimon's `listagg` leaves out blank texts, stock Paimon's only empty ones. `aggregate_as_stock` replaces
+these functions of pypaimon's. Others make nested values in another order or with other nulls: a column that
+they would merge is refused.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _UNLIKE_DISTINCT = ("listagg", "collect")
 
 
 @cache
-def as_stock() -> None:
+def aggregate_as_stock() -> None:
     """Replace the functions in this process, for all tables. Idempotent."""
     register_aggregator(
         NAME_MAX, lambda kind, name, options: _extreme(FieldMaxAgg, _Greatest, NAME_MAX, kind)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import Corrupt, Refused
-from core.spark.datasource.field_types import atoms, merged_by, written_fields
+from core.spark.datasource.field_types import atoms, file_format, merged_by, written_fields
 from core.spark.datasource.unlike.int96 import far_columns, names_of_int96
 from core.spark.datasource.unlike.orc_footer import time_bounds
 from core.table.definition.column_types import ColumnType
@@ -47,18 +47,14 @@ def require_near_times(name: str, table: Any, columns: Collection[str], splits: 
             if held and (column := next(_far(table, file, held), None)) is not None:
                 raise Refused(
                     f"Column {column} of {name} holds times before 1677 or after 2262 in "
-                    f"{_format(file)} files, of which others would come out here",
+                    f"{file_format(file.file_name)} files, of which others would come out here",
                     "Leave it out; a stock engine reads it.",
                 )
 
 
-def _format(file: Any) -> str:
-    return str(file.file_name.rpartition(".")[2].lower())
-
-
 def _held(table: Any, file: Any, wanted: Collection[str]) -> dict[str, str]:
     """The wanted columns that may hold such times: names in the table by names in the file."""
-    if _format(file) not in _READERS:
+    if file_format(file.file_name) not in _READERS:
         return {}
     names = {field.id: field.name for field in table.fields if field.name in wanted}
     fields = written_fields(table, file.schema_id)
@@ -68,7 +64,7 @@ def _held(table: Any, file: Any, wanted: Collection[str]) -> dict[str, str]:
 
 def _may_be_far(table: Any, file: Any, kind: Any) -> bool:
     digits = [each.fraction for each in map(ColumnType.of, atoms(kind)) if each.name in _TIMES]
-    if _format(file) == "orc" or not _is_written_by_paimon(table, file.file_name):
+    if file_format(file.file_name) == "orc" or not _is_written_by_paimon(table, file.file_name):
         return bool(digits)
     return max(digits, default=0) > _MOST_DIGITS
 
@@ -81,7 +77,7 @@ def _is_written_by_paimon(table: Any, name: str) -> bool:
 
 def _far(table: Any, file: Any, held: Mapping[str, str]) -> Iterator[str]:
     """Yield the names in the table of the columns with such times. Raises `Corrupt`."""
-    read = _READERS[_format(file)]
+    read = _READERS[file_format(file.file_name)]
     try:
         with table.file_io.new_input_stream(file.file_path) as source:
             for stored in read(source, file.file_size, held):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from core.errors import Refused
-from core.spark.datasource.field_types import atoms, written_fields
+from core.spark.datasource.field_types import atoms, file_format, written_fields
 
 # pyarrow's message for a Parquet file in which a VECTOR is null.
 _NULL_VECTOR = "Expected all lists to be of size"
@@ -17,7 +17,7 @@ def require_kinds_read(name: str, table: Any, fields: Iterable[Any], splits: Ite
     """Raises `Refused` naming one of the `fields` that is a VARIANT in ORC files. `table` is pypaimon's."""
     variants = {field.id: field.name for field in fields if "VARIANT" in atoms(field.type)}
     files = (file for split in splits if variants for file in split.files)
-    for schema_id in {file.schema_id for file in files if file.file_name.lower().endswith(".orc")}:
+    for schema_id in {file.schema_id for file in files if file_format(file.file_name) == "orc"}:
         # Files from before the column was added don't have it.
         for field in written_fields(table, schema_id):
             if field.id in variants:

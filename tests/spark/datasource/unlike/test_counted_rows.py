@@ -7,7 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from msgspec.structs import replace
+from pypaimon.schema.data_types import AtomicType
+from pypaimon.schema.schema_change import SchemaChange
 
+from core.errors import Refused
 from core.spark.datasource.conditions import PypaimonCondition
 from core.spark.datasource.paimon import plan_splits, read_splits
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
@@ -39,6 +42,65 @@ def test_rows_from_before_a_column_was_added_are_there(
     assert _values(scan, "x", PypaimonCondition("is_null", "x")) == [None, None]
 
 
+def test_rows_of_pypaimons_own_format_from_before_a_column_was_added_are_there(tmp_path: Path) -> None:
+    create_table(tmp_path, "d.t", SCHEMA, options={"bucket": "-1", "file.format": "row"})
+    commit(tmp_path, "d.t", pa.table([[1, 2], [5, 6]], schema=SCHEMA))
+    change = SchemaChange.add_column("x", AtomicType("INT"))
+    open_table(tmp_path, "d.t").schema_manager.commit_changes([change])
+    scan = replace(_scan(tmp_path), columns=("x",))
+    assert _values(scan, "x") == [None, None]
+    assert _values(scan, "x", PypaimonCondition("is_null", "x")) == [None, None]
+    assert _number(replace(scan, columns=())) == 2
+
+
+# Kinds of tables: a key or none, and options.
+KINDS: dict[str, tuple[list[str], dict[str, str]]] = {
+    "append": ([], {"bucket": "-1"}),
+    "evolves": ([], {"bucket": "-1", **EVOLVES}),
+    "deduplicate": (["k"], {"bucket": "1"}),
+    "vectors": (["k"], {"bucket": "1", "deletion-vectors.enabled": "true"}),
+    "partial-update": (["k"], {"bucket": "1", "merge-engine": "partial-update"}),
+    "aggregation": (
+        ["k"],
+        {"bucket": "1", "merge-engine": "aggregation", "fields.t.aggregate-function": "last_value"},
+    ),
+    "first-row": (["k"], {"bucket": "1", "merge-engine": "first-row"}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("file_format", ["parquet", "orc", "avro"])
+def test_rows_are_counted_whatever_type_their_columns_were_of(
+    tmp_path: Path, judge: Judge, file_format: str, kind: str
+) -> None:
+    keys, options = KINDS[kind]
+    # Nothing here converts such times to numbers.
+    columns = {"t": "TIMESTAMP(3) WITH LOCAL TIME ZONE", **dict.fromkeys(keys, "INT NOT NULL")}
+    judge.create(tmp_path, "d.t", columns, keys=keys, options={"file.format": file_format, **options})
+    for numbers in ([1, 2], [2, 3]):
+        judge.put(tmp_path, "d.t", [("+I", [each * 1_000_000, each][: len(columns)]) for each in numbers])
+    if kind in ("vectors", "first-row"):
+        judge.compact(tmp_path, "d.t")
+    _require_counted_as_by_stock(tmp_path, judge)
+    judge.alter_types(tmp_path, "d.t", {"t": "INT"})
+    judge.put(tmp_path, "d.t", [("+I", [4, 4][: len(columns)])])
+    if kind == "vectors":
+        judge.compact(tmp_path, "d.t")
+    _require_counted_as_by_stock(tmp_path, judge)
+
+
+def test_a_value_that_nothing_converts_is_refused_by_the_name_of_its_column(
+    tmp_path: Path, judge: Judge
+) -> None:
+    """Where the column must be read, because it alone is in all files."""
+    judge.create(tmp_path, "d.t", {"t": "TIMESTAMP(3) WITH LOCAL TIME ZONE"}, options=EVOLVES)
+    judge.put(tmp_path, "d.t", [("+I", [1_000_000])])
+    judge.alter_types(tmp_path, "d.t", {"t": "INT"})
+    judge.alter(tmp_path, "d.t", "add", "x", type="INT")
+    with pytest.raises(Refused, match=r"d\.t .*t, once TIMESTAMP"):
+        _values(replace(_scan(tmp_path), columns=("x",)), "x")
+
+
 def test_rows_of_which_no_column_is_left_are_there(tmp_path: Path, judge: Judge) -> None:
     create_table(tmp_path, "d.t", SCHEMA, options={"bucket": "-1", "file.format": "avro"})
     commit(tmp_path, "d.t", pa.table([[1, 2], [5, 6]], schema=SCHEMA))
@@ -68,6 +130,15 @@ def _scan(warehouse: Path) -> Scan:
     return make_scan(
         WarehouseAccess(files, str(warehouse), {}), root, Lineage(files, root).latest(), pinned=False
     )
+
+
+def _require_counted_as_by_stock(warehouse: Path, judge: Judge) -> None:
+    scan, rows = replace(_scan(warehouse), columns=()), len(judge.rows(warehouse, "d.t"))
+    assert [_number(replace(scan, rust=rust)) for rust in (True, False)] == [rows, rows]
+
+
+def _number(scan: Scan) -> int:
+    return sum(batch.num_rows for batch in read_splits(scan, (), plan_splits(scan, ())))
 
 
 def _values(scan: Scan, name: str, *conditions: PypaimonCondition) -> list[int | None]:
