@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import msgspec
 
+from core.config import state_directory
 from core.regular_files import open_regular, read_regular
 
 _KEPT = 500
@@ -17,6 +19,15 @@ class QueryExecution(msgspec.Struct, frozen=True):
     time: int
     sql: str
     outcome: str
+
+
+def history_path() -> Path:
+    return state_directory() / "history.jsonl"
+
+
+def keep_statement(sql: str, outcome: str) -> None:
+    """Add a statement to the history now. Ignores errors."""
+    add_to_history(history_path(), QueryExecution(int(time.time() * 1000), sql.strip(), outcome))
 
 
 def read_history(path: Path) -> list[QueryExecution]:

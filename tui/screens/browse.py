@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -248,9 +248,9 @@ class BrowseScreen(Screen[None]):
         """The difference that was shown last; None if there was none."""
         return self._difference_lookup.shown
 
-    async def plan_call(self, called: Called) -> None:
-        """Open the dialog of an action that a CALL names."""
-        await self.dialogs.open_call(called)
+    async def plan_call(self, called: Called, begun: Callable[[str], None]) -> None:
+        """Open the dialog of an action that a CALL names. `begun` is as in `RowDialogs.open_call`."""
+        await self.dialogs.open_call(called, begun)
 
     async def _query_pane(self) -> QueryPane:
         from tui.panes.query import QueryPane

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -104,11 +104,13 @@ class RowDialogs:
         labels = {choice.label: choice for choice in choices}
         await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
 
-    async def open_call(self, called: Called) -> None:
-        """Open the dialog of an action that a CALL names."""
+    async def open_call(self, called: Called, begun: Callable[[str], None]) -> None:
+        """Open the dialog of an action that a CALL names. `begun` is called when it closes, with a word for
+        the history, unless nothing was begun.
+        """
         from tui.dialogs.plan_dialog import PlanDialog
 
-        await self._push(PlanDialog(self._session, called.action, called.table, called.arguments))
+        await self._push(PlanDialog(self._session, called.action, called.table, called.arguments), begun)
 
     async def open_running(self, change: RunningChange) -> None:
         """Open the dialog of a change that runs in the background."""
@@ -124,9 +126,10 @@ class RowDialogs:
 
         await self._push(PlanDialog(self._session, action(name), target.table, arguments))
 
-    async def _push(self, dialog: PlanDialog) -> None:
+    async def _push(self, dialog: PlanDialog, begun: Callable[[str], None] = lambda word: None) -> None:
         def closed(outcome: Outcome | None) -> None:
             if dialog.has_begun:
+                begun("begun" if outcome is None else "done")
                 # The change was for the marked rows.
                 self._rows.unmark()
             if outcome is not None:

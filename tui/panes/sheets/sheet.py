@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from pathlib import Path
 from typing import ClassVar
 
 from textual.app import ComposeResult, SuspendNotSupported
@@ -13,7 +12,6 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
-from core.config import state_directory
 from core.errors import PaimarkError
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
@@ -29,7 +27,7 @@ from tui.panes.sheets.sheet_job import SheetJob
 from tui.panes.sheets.sheet_text import SheetText
 from tui.query.completing import Completing
 from tui.query.exporting import Export
-from tui.query.history import QueryExecution, add_to_history, read_history
+from tui.query.history import history_path, keep_statement, read_history
 from tui.query.query_result import QueryResult
 from tui.query.result_rows import row_detail, row_text
 from tui.query.sql_files import SqlFile
@@ -211,9 +209,15 @@ class QuerySheet(Vertical):
             self._run(text, base)
             return
         if called is not None:
-            await self.desk.plan_call(called)
+            await self.desk.plan_call(called, partial(self._keep_run, statement.sql))
             return
         self._run(statement, base)
+
+    def _keep_run(self, sql: str, outcome: str) -> None:
+        """Add a statement that a dialog has run to the history."""
+        keep_statement(sql, outcome)
+        self.draft = self.draft.after_run(self.editor.text, sql)
+        self._tell_name()
 
     def _run(self, asked: str | Statement, base: int) -> None:
         self._hint = None
@@ -264,11 +268,11 @@ class QuerySheet(Vertical):
     def _ended(self, result: QueryResult) -> None:
         end = result.end
         short = result.title
-        _keep(result.statement, result.in_short)
+        keep_statement(result.statement, result.in_short)
         self._job.end(f"{short}: {result.outcome}", result.ink)
         if not isinstance(end, Failed):
             # The focus stays: the person may be typing the next statement.
-            self.post_message(LogLineAdded(f"{short}: {result.in_short}", "good"))
+            self.post_message(LogLineAdded(f"{short}: {result.outcome}", "good"))
             return
         self.post_message(LogLineAdded(f"{short}: {end.message}", "bad"))
         if end.position is not None and self.editor.statement[0] in (result.statement, self.editor.text):
@@ -361,14 +365,14 @@ class QuerySheet(Vertical):
     def keep_text(self) -> None:
         """Add the texts that end with the sheet to the history."""
         if self.has_unsaved:
-            _keep(self.editor.text, "not run")
+            keep_statement(self.editor.text, "not run")
         if self.result is not None and self.result.running:
-            _keep(self.result.statement, "left while it ran")
+            keep_statement(self.result.statement, "left while it ran")
 
     async def action_history(self) -> None:
         from tui.dialogs.history import HistoryScreen
 
-        ran = read_history(_history())
+        ran = read_history(history_path())
 
         async def chosen(sql: str | None) -> None:
             if sql:
@@ -385,11 +389,3 @@ class QuerySheet(Vertical):
         # The left edge does nothing: in wide rows one key too many should not lead to another pane.
         if edge == "top":
             self.screen.set_focus(self.editor)
-
-
-def _history() -> Path:
-    return state_directory() / "history.jsonl"
-
-
-def _keep(sql: str, outcome: str) -> None:
-    add_to_history(_history(), QueryExecution(int(time.time() * 1000), sql.strip(), outcome))
