@@ -124,10 +124,14 @@ def _table_choices(written: str, known: Known) -> Iterable[str]:
 
 
 def _elsewhere(written: str, known: Known) -> Iterable[str]:
-    """Tables of other databases that begin with the text, for a person who does not know the database."""
+    """Tables with their databases: those of other databases that begin with the text, for a person who does
+    not know the database, and the one of this database that is written in full.
+    """
     plain = written.replace("`", "").lower()
     for database, table in known.all_tables:
-        if plain and "." not in plain and database != known.database and table.lower().startswith(plain):
+        name = table.lower()
+        is_meant = name == plain if database == known.database else name.startswith(plain)
+        if plain and "." not in plain and is_meant:
             yield f"{quoted_if_needed(database)}.{quoted_if_needed(table)}"
 
 

@@ -29,6 +29,8 @@ KNOWN = Known(
         ("sel", ("SELECT",)),
         ("SELECT * FROM sh", ("shop.events", "shop.orders")),
         ("SELECT * FROM ord", ("orders",)),
+        ("SELECT * FROM orders", ("shop.orders",)),
+        ("SELECT * FROM Orders", ("orders", "shop.orders")),
         ("SELECT * FROM a", ("odd.`a b`",)),
         ("SELECT * FROM odd.", ("odd.`a b`",)),
         ("SELECT * FROM shop.orders$", ("shop.`orders$branch_fix`", "shop.`orders$files`")),
