@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.cells import cut, fit, width_of, wrap
 from core.quoting import quoted_if_needed
-from core.spark.protocol import Finished, StageProgress
+from core.spark.protocol import CANCELLED, Finished, StageProgress
 from core.table.layout import TablePath
 from tui.dialogs.plan_text import by_keys
 from tui.formats import format_value, whole_text
@@ -188,10 +188,19 @@ def test_a_result_that_was_cut_is_not_told_as_whole() -> None:
     assert result.in_short == "first 500 rows, 0.50 s"
 
 
+def test_a_statement_that_was_cancelled_has_not_failed() -> None:
+    result = QueryResult("SELECT 1", 0, 0.0)
+    result.take(CANCELLED)
+    first, _ = result.status(1.0, "ready")
+    assert first == [("! ", "warn"), ("The statement was cancelled", "")]
+
+
 def test_what_a_statement_says_at_its_end_is_not_cut() -> None:
     result = QueryResult("INSERT INTO t SELECT 1", 0, 0.0)
     message = "Committed snapshot 12 of shop.orders$branch_repair, with 11,950 rows"
     result.take(Finished(11950, False, 48.1, message))
+    # Its one row tells of the commit: it is not the number of its rows.
+    assert (result.in_short, result.outcome) == ("done, 48.1 s", message)
     first, _ = result.status(50.0, "ready")
     lines = wrap_line([(" ", ""), *first], 60)
     assert max(map(line_width, lines)) <= 60

@@ -87,6 +87,8 @@ class QueryResult:
         """The result in a few words, for the log and the history."""
         if isinstance(self.end, Failed):
             return "cancelled" if self.end.cause == "cancelled" else "failed"
+        if isinstance(self.end, Finished) and self.end.message:
+            return f"done, {seconds(self.end.seconds)}"
         if isinstance(self.end, Finished):
             first = "first " if self.end.truncated else ""
             return f"{first}{counted(self.end.rows, 'row')}, {seconds(self.end.seconds)}"
@@ -112,7 +114,7 @@ class QueryResult:
         """The status line and the lines after it; `now` is in seconds, of the clock of `began`."""
         more = [reading(each.table, each.version, each.scan, each.note) for each in self.readings]
         if isinstance(self.end, Failed):
-            failed = problem(self.end.message, self.end.hint)
+            failed = problem(self.end.message, self.end.hint, is_cancel=self.end.cause == "cancelled")
             return failed[0], [*failed[1:], *more]
         if isinstance(self.end, Finished):
             return self._finished(self.end), more

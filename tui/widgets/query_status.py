@@ -53,13 +53,14 @@ def bar(done: int, total: int) -> str:
     return f"{'█' * filled}{'░' * (_BAR - filled)} {done}/{total}"
 
 
-def problem(message: str, hint: str) -> list[Line]:
-    """An error's message, and its hint."""
-    lines: list[Line] = [[("✗ ", "alarm"), (clean_text(message), "bad")]]
+def problem(message: str, hint: str, *, is_cancel: bool = False) -> list[Line]:
+    """An error's message, and its hint. A cancellation is not a failure."""
+    sign, inks = ("! ", ("warn", "")) if is_cancel else ("✗ ", ("alarm", "bad"))
+    lines: list[Line] = [[(sign, inks[0]), (clean_text(message), inks[1])]]
     return [*lines, [("  ", ""), (clean_text(hint), "quiet")]] if hint else lines
 
 
 def reading(table: str, version: str, scan: str, note: str) -> Line:
     """The version at which a table of the statement was read, how it was read, and a note."""
-    told = [f"{table} at {version}", scan, note]
-    return [("read ", "quiet"), (clean_text(" · ".join(each for each in told if each)), "")]
+    parts = [f"{table} at {version}", scan, note]
+    return [("read ", "quiet"), (clean_text(" · ".join(each for each in parts if each)), "")]
