@@ -24,8 +24,7 @@ from core.redaction import keep_secrets, redacted
 from core.spark.client.scratch import remove_scratch
 from core.spark.idle_work.scheduler import IdleWork
 from core.spark.launch.cluster import Cluster, loss
-from core.spark.launch.java_process import ending
-from core.spark.launch.jvm import OUT_OF_MEMORY
+from core.spark.launch.jvm import OUT_OF_MEMORY, ending
 from core.spark.launch.session import Spark, start_spark
 from core.spark.launch.workers import kill_descendants
 from core.spark.protocol import (

@@ -9,19 +9,21 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import struct
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from core.errors import PaimarkError, Unavailable
 from core.spark.compiling.kept_jars import PROPERTY
 from core.spark.launch.cds import Archive, archive_for
 from core.spark.launch.cluster import PACKAGE
 from core.spark.launch.home import SparkHome
 from core.spark.launch.java import Java
-from core.spark.launch.java_process import start_failed
 from core.spark.launch.settings import properties_file
 from core.spark.stores.tickets import realm_option
 
@@ -74,6 +76,8 @@ _NOT_WITH_ARCHIVE = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtEx
 # The exit codes of a JVM with -XX:+ExitOnOutOfMemoryError, and of Spark's executor without memory.
 OUT_OF_MEMORY = frozenset({3, 52})
 _POLL_SECONDS = 0.02
+# Connections break, and Spark stops, shortly before the process has ended.
+_DEATH_SECONDS = 3.0
 _LIBRARIES = "DYLD_LIBRARY_PATH" if sys.platform == "darwin" else "LD_LIBRARY_PATH"
 # Variables for the settings and the jars of a Hadoop outside of Spark.
 _HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
@@ -169,6 +173,37 @@ def listening(process: subprocess.Popen[bytes], java: Java, scratch: Path) -> tu
     connection.unlink()
     port, length = struct.unpack_from(">ii", data)
     return port, data[8 : 8 + length].decode()
+
+
+def has_ended(process: subprocess.Popen[bytes]) -> bool:
+    """Whether Java has ended, or ends in a moment."""
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_DEATH_SECONDS)
+    return process.poll() is not None
+
+
+def ending(code: int) -> str:
+    """The end of a process with that exit code, as the rest of a sentence."""
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended (exit code {code})"
+
+
+@contextmanager
+def starting(process: subprocess.Popen[bytes], java: Java) -> Iterator[None]:
+    """Within the context, the end of Java raises `Unavailable`, whatever call finds Java gone."""
+    try:
+        yield
+    except PaimarkError:
+        raise
+    except Exception as error:
+        if not has_ended(process):
+            raise
+        raise start_failed(process, java) from error
+
+
+def start_failed(process: subprocess.Popen[bytes], java: Java) -> Unavailable:
+    """The error for a Java process that ended before Spark was ready."""
+    end = ending(process.returncode)
+    return Unavailable(f"Java {java.version} ({java.executable}) {end} while Spark was starting")
 
 
 def _connection(scratch: Path) -> Path:

@@ -18,7 +18,6 @@ from core.spark.launch import cluster, jvm
 from core.spark.launch.cds import Archive
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import Java, find_java
-from core.spark.launch.java_process import has_ended, starting
 from core.spark.launch.masters.masters import no_start, require_known, require_master
 from core.spark.launch.refused_settings import require_no_redirection, require_possible
 from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
@@ -58,7 +57,7 @@ class Spark:
         """Whether the Java process has ended. Ends it if it is ending already, or gives no answer."""
         if self._is_running():
             return False
-        if not has_ended(self.process):
+        if not jvm.has_ended(self.process):
             self.process.kill()
             self.process.wait()
         return True
@@ -120,7 +119,7 @@ def start_spark(start: Start, imports: Callable[[], None] = lambda: None) -> Spa
         print(f"paimark: {java.remark}", file=sys.stderr)
     archive = jvm.class_archive(java, spark, settings)
     process = jvm.launch(java, spark, settings, scratch, archive, jars)
-    with starting(process, java):
+    with jvm.starting(process, java):
         session, nodes = _session(process, java, settings, start, joined, imports)
     result = result.at(session.sparkContext.getConf().get("spark.driver.host") or LOOPBACK)
     memory = settings["spark.driver.memory"]
