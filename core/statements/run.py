@@ -23,10 +23,10 @@ from core.statements.listing.listed import Listing, events, read_listing
 from core.statements.words import IN_SQL
 from core.storage.open import open_files
 from core.table.catalog import find_table
-from core.travel.parse.kinds import NOT_DONE
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
 from core.travel.resolving import require_versions
+from core.travel.statements.refused import not_done
 
 if TYPE_CHECKING:
     from core.statements.insert import Inserts
@@ -76,7 +76,7 @@ def run_statement(
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
     elif is_never_done(statement):
-        yield Failed(*NOT_DONE)
+        yield Failed.of(not_done(statement))
     elif is_action(statement):
         yield from _run_action(engine, statement, database, limit, call or CallMode())
     else:

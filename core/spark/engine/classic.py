@@ -39,10 +39,10 @@ from core.spark.results.results import (
     tell_rows,
 )
 from core.spark.writing.insert import insert_rows, target_of
-from core.travel.parse.kinds import NOT_DONE
 from core.travel.parse.uses import Statement
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert
+from core.travel.statements.refused import not_done
 from core.travel.statements.shows import require_nothing_kept
 
 _SHOWS = (
@@ -158,7 +158,7 @@ class Classic:
         if statement.kind == "show" and not is_session_command(said.kind):
             raise Refused(f"{_head(statement)} is not answered here", _SHOWS)
         if (said.reads and statement.writes) or not (said.reads or is_session_command(said.kind)):
-            raise Refused(*NOT_DONE)
+            raise not_done(statement)
         if insert is not None:
             return self._insert(job, insert, said.reads)
         if said.reads:

@@ -46,10 +46,14 @@ _GONE = re.compile(
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
 _MISSING = ("FileMissing", "FileNotFoundError")
 _FAILED_READ = "FAILED_READ_FILE"
+# Spark's own catalog, which has no tables of ours.
+_CATALOG = "`spark_catalog`."
 NO_TABLE = "SHOW TABLES lists what there is; write database.table where none is chosen."
 # Hints that replace Spark's, whose advice is about its own catalog.
 _HINTS = {
     "TABLE_OR_VIEW_NOT_FOUND": NO_TABLE,
+    "REQUIRES_SINGLE_PART_NAMESPACE": NO_TABLE,
+    "SCHEMA_NOT_FOUND": "SHOW DATABASES lists what there is.",
     "FAILED_READ_FILE.FILE_NOT_EXIST": LOST_FILE,
 }
 
@@ -106,7 +110,7 @@ def sentences(text: str) -> tuple[str, str]:
             return of_store
         # Paimark's own errors are sentences already.
         text = message if kind in _OURS else f"{kind}: {message}"
-    text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text)))
+    text = _JAVA_CLASS.sub("", _CONDITION.sub("", _ADDED.sub("", text))).replace(_CATALOG, "")
     first, *rest = _SENTENCE_END.split(" ".join(text.split()), maxsplit=1)
     return (first or "Spark failed without saying why")[:_LONGEST].rstrip("."), (rest[0] if rest else "")[
         :_LONGEST

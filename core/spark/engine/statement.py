@@ -15,8 +15,10 @@ from msgspec.structs import replace
 from core.cancelling import Cancellation, cancellable
 from core.errors import PaimarkError, StatementFailed
 from core.spark.engine.answers import answer, tell_answer
-from core.spark.engine.failures import NO_TABLE, failed
+from core.spark.engine.failures import failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
+from core.spark.engine.names.current_database import with_current_database
+from core.spark.engine.names.hints import helped
 from core.spark.engine.planned.beside import Beside
 from core.spark.engine.planned.queries import Said
 from core.spark.engine.session_state import EngineSession
@@ -44,9 +46,9 @@ from core.spark.protocol import (
 from core.travel.parse.splice import Spliced, splice
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement, TableUse
-from core.travel.resolving import tables_called
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert, read_insert
+from core.travel.statements.refused import require_query_explained
 from core.travel.statements.shows import created_view
 
 _AGAIN_SECONDS = 0.3
@@ -203,16 +205,12 @@ class Runner:
             raise JavaGone from error
 
     def _helped(self, end: Failed, job: Job) -> Failed:
-        """Add a hint for a table that Spark did not find: a table of that name in another database."""
-        if end.hint != NO_TABLE:
-            return end
-        uses = read_statement(job.order.sql).uses
-        at = [use for use in uses if use.position == end.position and len(use.parts) == 1]
-        there = ""
-        # An error in the search for a hint must not hide the statement's own error.
+        session = self._session
+        # An error in the search for better words must not hide the statement's own error.
         with suppress(PaimarkError):
-            there = tables_called(self._session.warehouse.files, at[0].parts[0]) if at else ""
-        return replace(end, hint=f"Did you mean {there}?") if there else end
+            statement = read_statement(job.order.sql)
+            return helped(end, statement, session.warehouse.files, session.state.database)
+        return end
 
     def end(self) -> None:
         """End the protection of the running statement's reads. Any thread may call this."""
@@ -243,6 +241,8 @@ class Runner:
         session, order = self._session, job.order
         session.state.settle(order)
         statement, insert = read_statement(order.sql), None
+        if statement.kind == "explain":
+            require_query_explained(statement)
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
         answered = answer(statement, session.warehouse.files, session.state.database, session.views.temporary)
@@ -257,7 +257,8 @@ class Runner:
         resolved, beneath = self._resolved(opener, statement, order.differing)
         job.named = session.views.names(resolved)
         by_use = {table.use: name for name, table in job.named.items()}
-        job.spliced = splice(statement, by_use, database=session.state.database)
+        spliced = splice(statement, by_use, database=session.state.database)
+        job.spliced = with_current_database(spliced, statement, session.state.database)
         with self._backend.tagged(job):
             job.named = self._opened(opener, job, is_asked=statement.kind == "query" and insert is None)
             tables = (*job.named.values(), *beneath)

@@ -16,11 +16,6 @@ class Classified(NamedTuple):
     removes_rows: bool = False
 
 
-# The message and the hint for every statement that would write and is not supported.
-NOT_DONE = (
-    "This version reads, and writes by INSERT and ALTER TABLE, and no other statement",
-    "INSERT OVERWRITE with a query of the rows that stay does what DELETE, UPDATE and MERGE do.",
-)
 # Statements whose first word tells the kind. CACHE, SET and the like change the session, never the warehouse.
 _BY_FIRST_WORD: dict[str, Classified] = {
     "EXPLAIN": Classified("explain"),

@@ -1,0 +1,88 @@
+"""Better words for a statement that Spark refused: other names for a table, and what replaces a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from core.quoting import quoted_if_needed
+from core.spark.engine.failures import NO_TABLE
+from core.spark.protocol import Failed
+from core.storage.files import Files
+from core.table.catalog import table_exists
+from core.table.layout import TablePath
+from core.table.names import is_safe_name
+from core.table.system_tables import SYSTEM_TABLES
+from core.travel.parse.uses import Statement, TableUse
+from core.travel.resolving import tables_called
+from core.travel.statements.refused import foreign
+
+_LONGEST_NAME = 2
+_NO_DEFAULT = (
+    "DEFAULT is not supported among the values of an INSERT",
+    "Name the columns that get values: INSERT INTO db.t (a, b) VALUES ...; the others become NULL.",
+)
+
+
+def helped(end: Failed, statement: Statement, files: Files, database: str | None) -> Failed:
+    """The failure with our words for what Spark did not know; otherwise as it is. Raises `PaimarkError`."""
+    is_unknown = end.hint == NO_TABLE
+    if (is_unknown or statement.kind in ("other", "ddl")) and (refusal := foreign(statement)) is not None:
+        return Failed.of(refusal)
+    if _is_default(end, statement):
+        return replace(end, message=_NO_DEFAULT[0], hint=_NO_DEFAULT[1])
+    if not is_unknown:
+        return end
+    use = _failed_use(end, statement)
+    if use is None:
+        return end
+    return _named(end, use, " or ".join(_meant(files, use, database)))
+
+
+def _is_default(end: Failed, statement: Statement) -> bool:
+    """Whether the word DEFAULT among the values of an INSERT is at fault."""
+    is_insert = statement.kind in ("insert", "overwrite")
+    return is_insert and any(
+        token.start == end.position and token.upper == "DEFAULT" for token in statement.tokens
+    )
+
+
+def _failed_use(end: Failed, statement: Statement) -> TableUse | None:
+    """The table that Spark did not find. It gives no position for a name that is too long."""
+    for use in statement.uses:
+        is_too_long = end.position is None and len(use.parts) > _LONGEST_NAME
+        if use.position == end.position or is_too_long:
+            return use
+    return None
+
+
+def _named(end: Failed, use: TableUse, meant: str) -> Failed:
+    hint = f"Did you mean {meant}?" if meant else end.hint
+    if len(use.parts) <= _LONGEST_NAME:
+        return replace(end, hint=hint)
+    name = ".".join(map(quoted_if_needed, use.parts))
+    return replace(end, message=f"There is no table {name}", hint=hint, position=use.position)
+
+
+def _meant(files: Files, use: TableUse, database: str | None) -> Iterator[str]:
+    """The existing tables that the name may mean."""
+    match use.parts:
+        case [name]:
+            if there := tables_called(files, name):
+                yield there
+        case [table, system] if database is not None and _is_system_table(files, database, table, system):
+            yield quoted_if_needed(f"{table}${system}")
+        case [within, table, system] if _is_system_table(files, within, table, system):
+            yield f"{quoted_if_needed(within)}.{quoted_if_needed(f'{table}${system}')}"
+        case [_, within, table] if _exists(files, within, table):
+            yield f"{quoted_if_needed(within)}.{quoted_if_needed(table)}"
+
+
+def _is_system_table(files: Files, database: str, table: str, system: str) -> bool:
+    return system in SYSTEM_TABLES and _exists(files, database, table)
+
+
+def _exists(files: Files, database: str, table: str) -> bool:
+    name = table.partition("$")[0]
+    return is_safe_name(database) and is_safe_name(name) and table_exists(files, TablePath(database, name))

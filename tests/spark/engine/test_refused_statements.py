@@ -1,0 +1,103 @@
+"""What is not supported is refused by its name, with what to use instead; names get a hint."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.spark.client.client import Engine
+from core.spark.protocol import Failed
+from core.statements.run import run_statement
+from core.travel.parse.sql import read_statement
+from core.travel.statements.refused import not_done
+from tests.spark.engine_fixture import ask, rows
+
+
+@pytest.mark.parametrize(
+    ("sql", "refused"),
+    [
+        ("DELETE FROM shop.orders", "DELETE"),
+        ("WITH a AS (SELECT 1) UPDATE shop.orders SET a = 1", "UPDATE"),
+        ("UPDATE shop.orders SET price = 1", "UPDATE"),
+        ("MERGE INTO shop.orders o USING shop.orders n ON true WHEN MATCHED THEN DELETE", "MERGE"),
+        ("TRUNCATE TABLE shop.orders", "TRUNCATE TABLE"),
+        ("CREATE TABLE shop.n (a INT) USING paimark OPTIONS (x 'y')", "CREATE TABLE"),
+        ("CREATE OR REPLACE VIEW v AS SELECT 1", "CREATE VIEW"),
+        ("ANALYZE TABLE shop.orders COMPUTE STATISTICS", "ANALYZE TABLE"),
+        ("REFRESH shop.orders", "REFRESH"),
+        ("DROP DATABASE shop CASCADE", "DROP DATABASE"),
+        ("-- a comment\ndrop table shop.orders", "DROP TABLE"),
+    ],
+)
+def test_a_refusal_names_the_statement_and_what_to_use(sql: str, refused: str) -> None:
+    error = not_done(read_statement(sql))
+    assert error.message == f"{refused} is not supported here"
+    assert error.hint.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("sql", "message", "hint"),
+    [
+        ("CREATE TABLE shop.n (a INT)", "CREATE TABLE is not supported here", "Use Spark or Flink"),
+        ("CREATE VIEW v AS SELECT 1", "CREATE VIEW is not supported here", "CREATE TEMPORARY VIEW"),
+        ("DESCRIBE HISTORY shop.orders", "DESCRIBE HISTORY is not supported here", "t$snapshots"),
+        ("OPTIMIZE shop.orders", "OPTIMIZE is not supported here", "Use Spark or Flink"),
+        ("EXPLAIN DELETE FROM shop.orders", "EXPLAIN shows how a query is read, and DELETE is none", ""),
+        ("SELEC 1", "Syntax error at or near 'SELEC'", ""),
+        ("USE x.y", "The schema `x`.`y` cannot be found", "SHOW DATABASES"),
+        (
+            "SELECT * FROM shop.orders.snapshots",
+            "There is no table shop.orders.snapshots",
+            "orders$snapshots",
+        ),
+        ("SELECT * FROM x.shop.orders", "There is no table x.shop.orders", "Did you mean shop.orders?"),
+        ("SELECT * FROM spark_catalog.shop.orders", "There is no table", "Did you mean shop.orders?"),
+        ("DESCRIBE a.b.c.`d;`", "There is no table a.b.c.`d;`", "SHOW TABLES"),
+        ("SELECT * FROM `a/b`.`../x`.orders", "There is no table `a/b`.`../x`.orders", "SHOW TABLES"),
+    ],
+)
+def test_spark_has_no_say_in_it(engine: Engine, sql: str, message: str, hint: str) -> None:
+    failure = ask(engine, sql).failure
+    assert failure.message.startswith(message)
+    assert hint in failure.hint
+
+
+def test_a_system_table_of_the_current_database_is_meant(engine: Engine) -> None:
+    failure = ask(engine, "SELECT * FROM orders.snapshots", database="shop").failure
+    assert failure.hint == "Did you mean `orders$snapshots`?"
+
+
+def test_default_among_the_values_is_refused(engine: Engine) -> None:
+    *_, end = run_statement(engine, "INSERT INTO shop.events VALUES ('2026-05-03', default)")
+    assert isinstance(end, Failed) and end.position == 46
+    assert end.message == "DEFAULT is not supported among the values of an INSERT"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT current_database()", {"current_database()": "shop"}),
+        ("SELECT 1 AS a, CURRENT_SCHEMA ( )", {"a": 1, "current_schema()": "shop"}),
+        ("SELECT current_database() AS d FROM orders LIMIT 1", {"d": "shop"}),
+        ("SELECT concat('a', current_database(), 'b') AS c", {"c": "ashopb"}),
+        ("SELECT count(*) > 0 AS c FROM orders WHERE current_schema() = 'shop'", {"c": True}),
+        ("SELECT 'current_database()' AS text", {"text": "current_database()"}),
+        ("SELECT d FROM (SELECT DISTINCT current_database() FROM orders) AS t (d)", {"d": "shop"}),
+    ],
+)
+def test_the_current_database_is_ours(engine: Engine, sql: str, expected: dict[str, object]) -> None:
+    assert rows(engine, sql, database="shop") == [expected]
+
+
+def test_the_current_database_is_null_if_none_was_chosen(engine: Engine) -> None:
+    rows(engine, "SELECT 1", database="shop")
+    assert rows(engine, "SELECT current_database() AS d") == [{"d": None}]
+
+
+def test_use_changes_the_current_database(engine: Engine) -> None:
+    assert ask(engine, "USE shop", database="nowhere").finish
+    assert rows(engine, "SELECT current_schema() AS d", database="nowhere") == [{"d": "shop"}]
+
+
+def test_a_name_of_a_database_is_only_a_text(engine: Engine) -> None:
+    hostile = "a' OR '\\x`"
+    assert rows(engine, "SELECT current_database() AS d", database=hostile) == [{"d": hostile}]
