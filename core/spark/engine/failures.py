@@ -44,6 +44,11 @@ _GONE = re.compile(
 )
 # The error of Hadoop 3.4 on Java 24 and newer. Paimon tables don't need that call.
 _HADOOP_ON_NEW_JAVA = "getSubject is not supported"
+# Spark's messages if a Python process of a task, or the one that forks them, has ended.
+_WORKER_ENDED = re.compile(
+    r"Python worker exited unexpectedly|pyspark\.daemon's stdout|(?:^|IOException: )Stream closed\s*$",
+    re.MULTILINE,
+)
 _MISSING = ("FileMissing", "FileNotFoundError")
 _FAILED_READ = "FAILED_READ_FILE"
 # Spark's own catalog, which has no tables of ours.
@@ -71,8 +76,11 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
     text = redacted(_text(error, java))
     if _HADOOP_ON_NEW_JAVA in text:
         return Failed("Hadoop's file systems do not work on this Java", "Point JAVA_HOME to Java 17 or 21.")
-    message, hint = sentences(text)
     condition = _condition_of(java)
+    if not condition and java is not None and _WORKER_ENDED.search(causes := _causes(_outermost(error))):
+        # The innermost cause is only the end of a stream.
+        text = redacted(causes)
+    message, hint = sentences(text)
     hint = _HINTS.get(condition, hint)
     if condition.startswith(_FAILED_READ) and (of_store := told_of_read(redacted(_causes(java)))):
         message, hint = of_store
@@ -133,6 +141,12 @@ def _of_the_machines(text: str) -> tuple[str, str] | None:
             "Free some space there, or let spark.local.dir name a larger disk (on a cluster its workers' "
             "SPARK_LOCAL_DIRS, or YARN's local directories).",
         )
+    if _WORKER_ENDED.search(text):
+        return (
+            f"A Python process that reads the table on {where} has ended before its answer",
+            "Run it again. If the system ends it for want of memory, fewer cores need less: "
+            "--spark-master local[1].",
+        )
     if any(words in text for words in WAS_ENDED):
         return (
             "The cluster ended this application while the statement ran",
@@ -143,7 +157,7 @@ def _of_the_machines(text: str) -> tuple[str, str] | None:
 
 def _java(error: Exception) -> Any:
     """The Java exception that tells most: the outermost with an error condition, else the innermost cause."""
-    java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
+    java = _outermost(error)
     while java is not None:
         if _condition_of(java):
             return java
@@ -152,6 +166,10 @@ def _java(error: Exception) -> Any:
             return java
         java = cause
     return None
+
+
+def _outermost(error: Exception) -> Any:
+    return error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
 
 
 def _condition_of(java: Any) -> str:

@@ -84,6 +84,21 @@ FileNotFoundError: [Errno 2] No such file or directory: '/w/shop.db/t/bucket-0/d
             "The cluster ended this application while the statement ran",
             "Somebody stopped it there, or its executors failed too often: its logs say which. Run it again.",
         ),
+        *(
+            (
+                text,
+                "A Python process that reads the table on this machine has ended before its answer",
+                "Run it again. If the system ends it for want of memory, fewer cores need less: "
+                "--spark-master local[1].",
+            )
+            for text in (
+                "Stream closed",
+                "EOFException occurred while reading the port number from pyspark.daemon's stdout and "
+                "terminated with code: 137.",
+                "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)\n"
+                "java.io.EOFException",
+            )
+        ),
         ("java.lang.IllegalStateException: it is closed", "it is closed", ""),
         ("", "Spark failed without saying why", ""),
     ],
