@@ -93,7 +93,7 @@ class Console(TakesMouse, SparingApp):
         self._early = EarlyKeys()
         self._closing_key = ClosingKey()
         self.session = session
-        session.jobs.heard = self._ended_unwatched
+        session.jobs.on_unwatched_end = self._ended_unwatched
         self.log_lines: Log = deque(maxlen=KEPT)
         for name in THEMES:
             self.register_theme(make_theme(name))

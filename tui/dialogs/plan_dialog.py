@@ -89,7 +89,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._table = table
         self._state: DialogState = "asking" if change is None else "applying"
         self._plan: Plan | None = None
-        self._told: list[Line] = []
+        self._lines: list[Line] = []
         self._at_end = False
         self._above: list[Line] = []
         self._timer: Timer | None = None
@@ -138,7 +138,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def on_resize(self) -> None:
         self._make_room()
-        self.show_text(self._text, self._told, from_end=self._at_end)
+        self.show_text(self._text, self._lines, from_end=self._at_end)
 
     def _make_room(self) -> None:
         is_tight = self.app.size.height < _TIGHT
@@ -203,7 +203,7 @@ class PlanDialog(Dialog[Outcome | None]):
             self._show_problem(problem)
 
     def _is_slow(self) -> None:
-        if not self._told:
+        if not self._lines:
             self._show([[(_READING, "quiet")]])
 
     def _make_plan(
@@ -267,7 +267,7 @@ class PlanDialog(Dialog[Outcome | None]):
         if plan is None or not self._allowed or self._state != "planned":
             return
         session = self._session
-        begun = RunningChange(
+        change = RunningChange(
             self.app,
             lambda: session.context,
             session.room,
@@ -277,7 +277,7 @@ class PlanDialog(Dialog[Outcome | None]):
             self._action,
             plan,
         )
-        self._watch(begun)
+        self._watch(change)
 
     def _watch(self, change: RunningChange) -> None:
         """Show the progress of a change below its plan."""
@@ -305,7 +305,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._show([*self._above, *change.lines, *end], from_end=True)
 
     def _show(self, lines: list[Line], *, from_end: bool = False) -> None:
-        self._told, self._at_end = lines, from_end
+        self._lines, self._at_end = lines, from_end
         self._offer()
         self.show_text(self._text, lines, from_end=from_end)
         self.refresh_bindings()

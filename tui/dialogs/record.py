@@ -60,8 +60,8 @@ class RecordScreen(Dialog[None]):
 
     def _show(self) -> None:
         lines = paragraphs(self._detail.facts, unfold=self._is_unfolded, words=self._words)
-        found = f": {counted(len(lines), 'line')} with /{self._words}" if self._words else ""
-        self.retitle(f"{self._detail.title}{found}")
+        matches = f": {counted(len(lines), 'line')} with /{self._words}" if self._words else ""
+        self.retitle(f"{self._detail.title}{matches}")
         self.show_text(self._text, lines or [[(f"Nothing here matches /{self._words}", "quiet")]])
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -156,25 +156,25 @@ class QueryPane(Vertical):
         else:
             from tui.dialogs.confirm import ConfirmScreen
 
-            asked = ConfirmScreen(
+            question = ConfirmScreen(
                 sheet.draft.loss, sheet.editor.text, title="Close the query", agree="Close it"
             )
 
-            async def answered(agreed: bool | None) -> None:
+            async def close(agreed: bool | None) -> None:
                 if agreed:
                     await self._shut(sheet)
 
-            await self.app.push_screen(asked, answered)
+            await self.app.push_screen(question, close)
 
     async def _shut(self, sheet: QuerySheet) -> None:
         if sheet not in self.sheets:
             return
         sheet.keep_text()
-        place = self.sheets.index(sheet)
+        index = self.sheets.index(sheet)
         if len(self.sheets) == 1:
             await self.add()
         self.sheets.remove(sheet)
-        self.show_sheet(self.sheets[min(place, len(self.sheets) - 1)])
+        self.show_sheet(self.sheets[min(index, len(self.sheets) - 1)])
         await sheet.remove()
 
     def says_running(self) -> bool:

@@ -37,16 +37,16 @@ class Completing:
         self._editor = editor
         self._say = say
         self._nothing = nothing
-        self._asked = ("", 0)
-        self._found = Completion(0, ())
+        self._state_at_request = ("", 0)
+        self._completion = Completion(0, ())
         self._chosen = -1
         # The text after the last completion: while it is unchanged, Tab inserts the next name.
-        self._made: str | None = None
+        self._completed_text: str | None = None
         self._slot: Slot[Known] = Slot(app, "complete", self._read, self._failed)
 
     def press(self, database: str | None) -> None:
         editor = self._editor
-        if self._made is not None and editor.text == self._made and len(self._found.choices) > 1:
+        if editor.text == self._completed_text and len(self._completion.choices) > 1:
             self._put(self._chosen + 1)
             return
         text, base = editor.statement
@@ -54,52 +54,52 @@ class Completing:
         if not text[: caret - base].rsplit("\n", 1)[-1].strip() or editor.selected_text:
             self._nothing()
             return
-        self._asked = (editor.text, caret)
+        self._state_at_request = (editor.text, caret)
         session = self._session
         self._slot.ask(lambda report: report(read_known(session.files, text, database)))
 
     def changed(self) -> None:
-        if self._editor.text != self._made:
-            self._made = None
+        if self._editor.text != self._completed_text:
+            self._completed_text = None
             self._say(None)
 
     def _read(self, known: Known) -> None:
         editor = self._editor
-        if (editor.text, editor.caret) != self._asked:
+        if (editor.text, editor.caret) != self._state_at_request:
             return
         text, base = editor.statement
         completion = complete(text, editor.caret - base, known)
-        self._found = Completion(base + completion.start, completion.choices)
+        self._completion = Completion(base + completion.start, completion.choices)
         self._chosen = -1
         if not completion.choices:
             self._say([("nothing begins like that", "quiet")])
         elif len(completion.choices) == 1:
             self._put(0)
         else:
-            written = editor.text[self._found.start : editor.caret]
+            written = editor.text[self._completion.start : editor.caret]
             if len(completion.common) > len(written):
-                editor.put(self._found.start, completion.common)
-            self._made = editor.text
+                editor.put(self._completion.start, completion.common)
+            self._completed_text = editor.text
             self._show()
 
     def _put(self, number: int) -> None:
-        choices = self._found.choices
+        choices = self._completion.choices
         self._chosen = number % len(choices)
-        self._editor.put(self._found.start, choices[self._chosen])
-        self._made = self._editor.text
+        self._editor.put(self._completion.start, choices[self._chosen])
+        self._completed_text = self._editor.text
         self._show()
 
     def _show(self) -> None:
-        choices = self._found.choices
+        choices = self._completion.choices
         if len(choices) < 2:
             self._say(None)
             return
         first = max(0, min(self._chosen, len(choices) - _MOST_SHOWN))
         line: list[tuple[str, str]] = [(f"{key('editor.tab', 'tab')} ", "quiet")]
         for number, choice in enumerate(choices[first : first + _MOST_SHOWN], start=first):
-            here = number == self._chosen
+            is_chosen = number == self._chosen
             text = cut(clean_text(choice), _WIDEST)
-            line += [(f"[{text}]" if here else text, "title" if here else ""), ("  ", "")]
+            line += [(f"[{text}]" if is_chosen else text, "title" if is_chosen else ""), ("  ", "")]
         left = len(choices) - first - _MOST_SHOWN
         self._say([*line, (f"and {left} more" if left > 0 else "", "quiet")])
 

@@ -90,8 +90,8 @@ def complete(sql: str, caret: int, known: Known) -> Completion:
     if _asks_version(before):
         return _matching(written, start, [literal(each) for each in _versions(sql, before, known)])
     if before and before[-1].upper in _BEFORE_TABLE:
-        begun = _matching(written, start, _table_choices(written, known))
-        return Completion(start, tuple(dict.fromkeys((*begun.choices, *_elsewhere(written, known)))))
+        here = _matching(written, start, _table_choices(written, known))
+        return Completion(start, tuple(dict.fromkeys((*here.choices, *_elsewhere(written, known)))))
     if not written:
         return Completion(caret, ())
     return _matching(written, start, _others(sql, written, known))
@@ -157,8 +157,8 @@ def _asks_version(tokens: Sequence[Token]) -> bool:
 
 def _matching(written: str, start: int, choices: Iterable[str]) -> Completion:
     """Choices that begin with the written text, ignoring case and quotes."""
-    begun = written.replace("`", "").lower()
-    matching = (each for each in choices if each.replace("`", "").lstrip("'").lower().startswith(begun))
+    prefix = written.replace("`", "").lower()
+    matching = (each for each in choices if each.replace("`", "").lstrip("'").lower().startswith(prefix))
     return Completion(start, tuple(dict.fromkeys(each for each in matching if each != written)))
 
 

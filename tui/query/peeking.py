@@ -42,11 +42,11 @@ class Peeking:
         )
         if self._stopped:
             process.kill()
-        out, told = process.communicate(scan.to_text().encode())
+        out, errors = process.communicate(scan.to_text().encode())
         if self._stopped:
             return
         if process.returncode != 0:
-            last = told.decode(errors="replace").strip().rpartition("\n")[2]
+            last = errors.decode(errors="replace").strip().rpartition("\n")[2]
             raise Unavailable(
                 f"The rows could not be read: {clean_text(last) or f'exit code {process.returncode}'}",
                 f"{key('pane.query', 'enter')} on its row prepares the query that reads them with Spark.",

@@ -107,8 +107,8 @@ class QueryResult:
 
     def how_far(self, now: float, engine: str) -> str:
         """The progress in a few words, or what the statement waits for."""
-        told = "".join(text for text, ink in self._running(now, engine) if ink != "quiet").strip()
-        return f"{told}, {counted(len(self.rows), 'row')} so far" if len(self.rows) else told
+        progress = "".join(text for text, ink in self._running(now, engine) if ink != "quiet").strip()
+        return f"{progress}, {counted(len(self.rows), 'row')} so far" if len(self.rows) else progress
 
     def status(self, now: float, engine: str) -> tuple[Line, list[Line]]:
         """The status line and the lines after it; `now` is in seconds, of the clock of `began`."""

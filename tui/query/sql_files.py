@@ -129,17 +129,17 @@ def completions(typed: str) -> tuple[str, list[str]]:
 
     Directories end with a slash; hidden names are included only after a dot. Raises `Unavailable`.
     """
-    directory, begun = os.path.split(typed)
+    directory, prefix = os.path.split(typed)
     try:
         with os.scandir(os.path.expanduser(directory) or ".") as entries:
             names = sorted(
                 each.name + "/" * each.is_dir()
                 for each in entries
-                if each.name.startswith(begun) and (begun.startswith(".") or not each.name.startswith("."))
+                if each.name.startswith(prefix) and (prefix.startswith(".") or not each.name.startswith("."))
             )
     except OSError as error:
         raise Unavailable(f"{directory or '.'} can't be listed: {error.strerror or error}") from error
     names = [each for each in names if each.endswith(("/", ".sql"))] or names
     # By letters, not by path parts: they are names in one directory.
-    common = os.path.commonprefix(names) or begun  # noqa: RUF071
+    common = os.path.commonprefix(names) or prefix  # noqa: RUF071
     return os.path.join(directory, common), names

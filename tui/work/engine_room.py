@@ -110,10 +110,10 @@ _LINES: Mapping[str, tuple[str, str, str, str]] = {
 
 
 def engine_line(room: EngineRoom) -> Line:
-    sign, ink, how, then = _LINES.get(room.state, _LINES["stopped"])
-    told = "bad" if ink == "bad" else ""
+    sign, ink, state, consequence = _LINES.get(room.state, _LINES["stopped"])
+    state_ink = "bad" if ink == "bad" else ""
     return [
         (f"{sign} ", ink),
-        (how, told),
-        (f"   {then.format(log=room.log_path, run=run_key())}", "quiet"),
+        (state, state_ink),
+        (f"   {consequence.format(log=room.log_path, run=run_key())}", "quiet"),
     ]

@@ -34,10 +34,10 @@ class Job(msgspec.Struct, eq=False):
 
 
 class Jobs:
-    """`heard` is called, on the screen's thread, with each job that ended while nobody watched it."""
+    """`on_unwatched_end` gets, on the screen's thread, each job that ended while nobody watched it."""
 
     def __init__(self) -> None:
-        self.heard: Callable[[Job], None] = lambda job: None
+        self.on_unwatched_end: Callable[[Job], None] = lambda job: None
         self.running: list[Job] = []
         # The newest first.
         self.ended: deque[Job] = deque(maxlen=_KEPT)
@@ -55,7 +55,7 @@ class Jobs:
         self.running.remove(job)
         self.ended.appendleft(job)
         if not is_watched:
-            self.heard(job)
+            self.on_unwatched_end(job)
 
     @property
     def in_background(self) -> int:

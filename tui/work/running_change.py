@@ -149,9 +149,9 @@ class RunningChange:
     def how_far(self) -> str:
         """Its progress, or what it waits for; with an estimate of the time left if parts of it are done."""
         count, done = len(self.plan.parts), self._parts_done
-        told = "".join(text for text, _ in self.line)
+        step = "".join(text for text, _ in self.line)
         if self._cancellation.was_asked or not self.lines or self._spark.is_starting:
-            return told
+            return step
         if done:
             left = max(0.0, self._seconds_of_parts / done * count - self._job.elapsed)
             return f"{done} of {count} done, about {whole_seconds(left)} left"

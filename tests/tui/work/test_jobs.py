@@ -17,9 +17,9 @@ from tui.session import Session
 from tui.work.jobs import Job, Jobs
 
 
-def test_only_what_nobody_watched_is_heard_of_and_only_once() -> None:
-    jobs, heard = Jobs(), list[str]()
-    jobs.heard = lambda job: heard.append(job.title)
+def test_the_end_of_a_job_is_reported_once_and_only_if_nobody_watched_it() -> None:
+    jobs, unwatched = Jobs(), list[str]()
+    jobs.on_unwatched_end = lambda job: unwatched.append(job.title)
     watched = {"a"}
 
     def job(title: str) -> Job:
@@ -29,7 +29,7 @@ def test_only_what_nobody_watched_is_heard_of_and_only_once() -> None:
     assert jobs.in_background == 2
     for each in (a, b, b):
         jobs.end(each, "done", "good")
-    assert heard == ["b"] and jobs.running == [c]
+    assert unwatched == ["b"] and jobs.running == [c]
     assert [each.title for each in jobs.ended] == ["b", "a"]
     watched.add("c")
     assert jobs.in_background == 0

@@ -214,10 +214,10 @@ class Choosing:
 
 def _first_line(descriptor: int, begin: int, end: int) -> bytes:
     """Read the line that begins at an offset; the end of the last key's line is not known before."""
-    found = b""
-    while begin < end and b"\n" not in found:
+    data = b""
+    while begin < end and b"\n" not in data:
         piece = os.pread(descriptor, min(end - begin, 1 << 16), begin)
         if not piece:
             break
-        found, begin = found + piece, begin + len(piece)
-    return found.partition(b"\n")[0]
+        data, begin = data + piece, begin + len(piece)
+    return data.partition(b"\n")[0]

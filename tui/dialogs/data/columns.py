@@ -94,12 +94,12 @@ class ColumnsScreen(PickDialog[int]):
         self._grid.show(rows, note="No column.")
 
     def _values(self, index: int) -> Sequence[object]:
-        told = []
+        states = []
         if self._names[index] in self._of.shown_columns.layout.hidden:
-            told.append("hidden")
+            states.append("hidden")
         if index == self._of.order.column:
-            told.append("sorted " + ("▼" if self._of.order.descending else "▲"))
-        return self._of.columns[index].title, self._of.shown_columns.width(index), ", ".join(told)
+            states.append("sorted " + ("▼" if self._of.order.descending else "▲"))
+        return self._of.columns[index].title, self._of.shown_columns.width(index), ", ".join(states)
 
     @property
     def _under_cursor(self) -> int | None:

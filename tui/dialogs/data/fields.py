@@ -36,7 +36,7 @@ def paragraphs(fields: Fields, *, unfold: bool, words: str = "") -> list[Line]:
     front those that don't.
     """
     room = min(WIDEST_NAME, max((width_of(clean_text(name)) for name, _ in fields), default=0))
-    kept: list[Line] = []
+    lines: list[Line] = []
     for name, value in fields:
         title = cut_middle(clean_text(name), WIDEST_NAME)
         texts = [clean_text(each) for each in (unfolded(value) if unfold else [value])]
@@ -44,13 +44,13 @@ def paragraphs(fields: Fields, *, unfold: bool, words: str = "") -> list[Line]:
         for number, text in enumerate(texts):
             lead = title if number == 0 else ""
             indent = len(text) - len(text.lstrip(" "))
-            kept.append([(lead + " " * (room - width_of(lead) + 2 + indent), "quiet"), (text[indent:], "")])
-    return kept
+            lines.append([(lead + " " * (room - width_of(lead) + 2 + indent), "quiet"), (text[indent:], "")])
+    return lines
 
 
 def _matches(text: str, words: str) -> bool:
-    asked = words.removeprefix("!").casefold().split()
-    if not asked:
+    parts = words.removeprefix("!").casefold().split()
+    if not parts:
         return True
     folded = text.casefold()
-    return all(word in folded for word in asked) is not words.startswith("!")
+    return all(word in folded for word in parts) is not words.startswith("!")

@@ -162,12 +162,12 @@ class DifferenceScreen(Dialog[str]):
         self._looking.ask(lambda report: report(self._look_up()))
         self._tick()
 
-    def _take_versions(self, found: Difference) -> None:
-        if why_not := self._accept(found):
+    def _take_versions(self, difference: Difference) -> None:
+        if why_not := self._accept(difference):
             self._failed(Refused(why_not))
             return
-        self._looked_up = found
-        self.retitle(f"Difference of {found.title}")
+        self._looked_up = difference
+        self.retitle(f"Difference of {difference.title}")
         self._count()
 
     def _count(self) -> None:
@@ -179,12 +179,12 @@ class DifferenceScreen(Dialog[str]):
         reading = self._begin("Reading the rows")
         self._paging.ask(lambda report: report(reading.page(page)))
 
-    def _take_totals(self, found: Counted) -> None:
-        self._spark, self._totals, self._notes = None, found.totals, found.notes
-        listed = shown.choices(self._difference, found.totals)
+    def _take_totals(self, counted_rows: Counted) -> None:
+        self._spark, self._totals, self._notes = None, counted_rows.totals, counted_rows.notes
+        listed = shown.choices(self._difference, counted_rows.totals)
         self._choice = next((each for each in listed if each.only == self._page.only), listed[0])
         self._choices.show(shown.choice_rows(listed))
-        if found.totals.rows:
+        if counted_rows.totals.rows:
             self._read_page(self._page)
         else:
             self._grid.say("Both versions have the same rows.")

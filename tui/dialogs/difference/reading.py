@@ -48,11 +48,11 @@ class DifferenceReading:
         return Counted(self._difference.totals(rows), tuple(notes))
 
     def page(self, page: Page) -> list[DiffRow]:
-        found: list[DiffRow] = []
+        rows: list[DiffRow] = []
         for event in self._run(self._difference.page_sql(page)):
             if isinstance(event, Batch):
-                found += self._difference.rows(read_batch(event))
-        return found
+                rows += self._difference.rows(read_batch(event))
+        return rows
 
     def write(self, path: Path, tell: Callable[[int], None]) -> int:
         """Write all rows with all columns to a file that must not exist yet; return their number."""
@@ -68,8 +68,8 @@ class DifferenceReading:
                     names[:], types[:] = event.names, event.types
                 yield event
 
-        with closing(events()) as found:
-            return write_file(path, batches_of(found, tell), names, types)
+        with closing(events()) as running:
+            return write_file(path, batches_of(running, tell), names, types)
 
     def _run(self, sql: str) -> Iterator[Event]:
         for event in self._engine().run(sql, differing=self._difference.cancels):

@@ -67,8 +67,8 @@ def rows_shown(difference: Difference, rows: Sequence[DiffRow], first: str | Non
     """`first` is the column whose change is named first."""
 
     def values(row: DiffRow) -> Sequence[object]:
-        told: tuple[object, ...] = tuple(row.key.values()) if difference.keys else (row.times,)
-        return SIGNS[row.change], *told, in_short(row, first)
+        lead: tuple[object, ...] = tuple(row.key.values()) if difference.keys else (row.times,)
+        return SIGNS[row.change], *lead, in_short(row, first)
 
     return Records(rows, values, lambda row: (row.change, repr(row.key), id(row)))
 
@@ -76,14 +76,14 @@ def rows_shown(difference: Difference, rows: Sequence[DiffRow], first: str | Non
 def total_line(difference: Difference, totals: Totals) -> Line:
     if not totals.rows:
         return [("No row differs", "strong")]
-    told = ", ".join(f"{totals.changes.get(change, 0):,} {change}" for change in difference.changes)
+    counts = ", ".join(f"{totals.changes.get(change, 0):,} {change}" for change in difference.changes)
     rows = difference.row_counts
     of_each = (
         ""
         if rows is None
         else f"   {difference.old.label} has {rows[0]:,} rows, {difference.new.label} {rows[1]:,}"
     )
-    return [(told, "strong"), (clean_text(of_each), "quiet")]
+    return [(counts, "strong"), (clean_text(of_each), "quiet")]
 
 
 def position_line(choice: Choice, start: int, shown: int, *, by_most: bool, has_key: bool) -> Line:

@@ -109,13 +109,13 @@ class SheetFiles:
             return
         is_own = sheet.draft.file is not None and str(sheet.draft.file.path) == path
         question = f"{path} was changed by somebody since." if is_own else f"{path} is there already."
-        asked = ConfirmScreen(
+        dialog = ConfirmScreen(
             question,
             f"It holds another text of {size(len(changed.data))}, which would be lost.",
             title="Overwrite the file",
             agree="Overwrite",
         )
-        await self._pane.app.push_screen(asked, partial(self._agreed, sheet, path, changed.data))
+        await self._pane.app.push_screen(dialog, partial(self._agreed, sheet, path, changed.data))
 
     def _agreed(self, sheet: QuerySheet, path: str, data: bytes, agreed: bool | None) -> None:
         # Overwrite only the text that was there when the question was asked.
