@@ -99,7 +99,7 @@ async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied
         await console.press("v")
         await console.sees("1 of 2 keys decided")
         await console.press("A")
-        await console.sees("as in main: 1 undecided key", "as in branch: all 2 keys")
+        await console.sees("as in main: what is undecided, of 1 key", "as in branch: all 2 keys")
         await console.press("enter")
         await console.sees("2 of 2 keys decided", "1 key: as in main")
         await console.press("G", "C")

@@ -203,9 +203,7 @@ class ConflictsScreen(Dialog[str | None]):
         if choosing is None:
             return
         rest = {
-            f"as in {side}: {counted(choosing.undecided, 'undecided key')}": (side, False)
-            for side in SIDES
-            if choosing.undecided
+            f"as in {side}: {_undecided(choosing)}": (side, False) for side in SIDES if choosing.undecided
         }
         every = {f"as in {side}: all {counted(choosing.keys, 'key')}": (side, True) for side in SIDES}
         choices = {**rest, **every, f"{_NOBODY}: all {counted(choosing.keys, 'key')}": ("", True)}
@@ -214,9 +212,9 @@ class ConflictsScreen(Dialog[str | None]):
             if picked is None:
                 return
             word, is_all = picked
-            count = choosing.keys if is_all else choosing.undecided
+            what = counted(choosing.keys, "key") if is_all else _undecided(choosing)
             (choosing.choose_all if is_all else choosing.choose_rest)(word)
-            self._chosen_many(counted(count, "key"), word)
+            self._chosen_many(what, word)
 
         await self.app.push_screen(PickOne("Choose for many keys at once", _TYPE, choices), chosen)
 
@@ -292,3 +290,8 @@ class ConflictsScreen(Dialog[str | None]):
     def on_unmount(self) -> None:
         if self._choosing is not None:
             self._choosing.close()
+
+
+def _undecided(choosing: Choosing) -> str:
+    """What `choose_rest` chooses for: in a key, cells that are decided stay as they are."""
+    return f"what is undecided, of {counted(choosing.undecided, 'key')}"
