@@ -16,7 +16,7 @@ from core.spark.datasource.table_rows import LOST_FILE
 from core.spark.launch.cluster import WAS_ENDED
 from core.spark.launch.session_settings import RESULT_PORT
 from core.spark.protocol import Cause, Failed
-from core.spark.stores.failures import told_of_arrow, told_of_read
+from core.spark.stores.failures import explain_arrow, explain_read
 from core.storage.files import Unanswered
 from core.table.lineage.commits import Overwritten
 
@@ -82,7 +82,7 @@ def failed(error: Exception, sql: str, original: Place, names: Mapping[str, str]
         text = redacted(causes)
     message, hint = sentences(text)
     hint = _HINTS.get(condition, hint)
-    if condition.startswith(_FAILED_READ) and (of_store := told_of_read(redacted(_causes(java)))):
+    if condition.startswith(_FAILED_READ) and (of_store := explain_read(redacted(_causes(java)))):
         message, hint = of_store
     for ours, theirs in names.items():
         message, hint = message.replace(ours, theirs), hint.replace(ours, theirs)
@@ -114,7 +114,7 @@ def sentences(text: str) -> tuple[str, str]:
         kind, message = raised[-1]
         if kind in _MISSING and (gone := _GONE.search(message)):
             return f"A file that this version needs is not there: {gone['path']}", LOST_FILE
-        if kind == "OSError" and (of_store := told_of_arrow(message)):
+        if kind == "OSError" and (of_store := explain_arrow(message)):
             return of_store
         # Paimark's own errors are sentences already.
         text = message if kind in _OURS else f"{kind}: {message}"
@@ -181,11 +181,11 @@ def _condition_of(java: Any) -> str:
 
 def _causes(java: Any) -> str:
     """The texts of an exception and of all its causes."""
-    told = []
+    texts = []
     while java is not None:
-        told.append(str(java.toString()))
+        texts.append(str(java.toString()))
         java = java.getCause()
-    return "\n".join(told)
+    return "\n".join(texts)
 
 
 def _text(error: Exception, java: Any) -> str:

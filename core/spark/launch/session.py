@@ -143,7 +143,7 @@ def _session(
     scratch = Path(start.scratch)
     port, secret = jvm.listening(process, java, scratch)
     os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"] = str(port), secret
-    with _told_plainly(settings["spark.master"]):
+    with _java_errors_explained(settings["spark.master"]):
         with cluster.started_in_time(process, joined):
             _require_sql_settings(settings)
             session = SparkSession.builder.getOrCreate()
@@ -173,7 +173,7 @@ def _import_libraries(others: Callable[[], None]) -> None:
 
 
 @contextmanager
-def _told_plainly(master: str) -> Iterator[None]:
+def _java_errors_explained(master: str) -> Iterator[None]:
     """Turn an error of Java while Spark starts into `Unavailable`."""
     from py4j.protocol import Py4JJavaError
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from core.redaction import keep_secrets
 from core.spark.datasource.scan import WarehouseAccess
 from core.spark.stores.addresses import Store, hadoop_address, store_of
-from core.spark.stores.failures import told
+from core.spark.stores.failures import explain
 from core.spark.stores.identity import s3_identity
 from core.spark.stores.lacks import missing_class, no_client, of_other_hadoop
 from core.spark.stores.settings import (
@@ -99,7 +99,7 @@ class HadoopStores:
                 return
             if why := missing_class(store, kind, said, self._hadoop):
                 raise StoreUnread(why, lasts=True) from error
-            raise StoreUnread(". ".join(told(store, f"{kind}: {said}")), lasts=False) from error
+            raise StoreUnread(". ".join(explain(store, f"{kind}: {said}")), lasts=False) from error
 
     def _read(self, store: Store, path: Any, conf: Any) -> None:
         try:

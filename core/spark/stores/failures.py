@@ -52,34 +52,34 @@ _MEANINGS = {
     r"|failed to respond|Status Code: 5\d\d": ("the store does not answer", "connect"),
 }
 # An error of Arrow's client: the bucket, and Arrow's name for the error.
-_OF_ARROW = re.compile(r"bucket '(?P<bucket>[^']+)'.*?AWS Error (?P<said>.*)", re.DOTALL)
+_OF_ARROW = re.compile(r"bucket '(?P<bucket>[^']+)'.*?AWS Error (?P<error>.*)", re.DOTALL)
 _ADDRESS = re.compile(r"\b(?:s3[an]?|gs|oss|abfss?|hdfs)://[^\s,'\"\]]+")
 _LONGEST = 200
 
 
-def told(store: Store, text: str) -> tuple[str, str]:
+def explain(store: Store, text: str) -> tuple[str, str]:
     """A sentence and a hint; an unknown error is quoted in the sentence."""
     for words, (message, reason) in _MEANINGS.items():
         if re.search(words, text):
             return f"Spark can't read {store}: {message}", hint_for(str(store), reason)
-    said = " ".join(text.split())[:_LONGEST].rstrip(".")
-    return f"Spark can't read {store}: {said}", hint_for(str(store), "")
+    quoted = " ".join(text.split())[:_LONGEST].rstrip(".")
+    return f"Spark can't read {store}: {quoted}", hint_for(str(store), "")
 
 
-def told_of_arrow(text: str) -> tuple[str, str] | None:
-    """Like `told`, for an error of Arrow's S3 client; None for other errors."""
+def explain_arrow(text: str) -> tuple[str, str] | None:
+    """Like `explain`, for an error of Arrow's S3 client; None for other errors."""
     error = _OF_ARROW.search(text)
     for words, (message, reason) in _MEANINGS.items() if error else ():
         assert error is not None
-        if re.search(words, error["said"]):
+        if re.search(words, error["error"]):
             store = f"s3://{error['bucket']}"
             return f"{store} can't be read: {message}", hint_for(store, reason)
     return None
 
 
-def told_of_read(text: str) -> tuple[str, str] | None:
-    """Like `told`, for a failed read with all its causes; None if no store caused it."""
+def explain_read(text: str) -> tuple[str, str] | None:
+    """Like `explain`, for a failed read with all its causes; None if no store caused it."""
     address = _ADDRESS.search(text)
     if address is None or not any(re.search(words, text) for words in _MEANINGS):
         return None
-    return told(store_of(address[0]), text)
+    return explain(store_of(address[0]), text)

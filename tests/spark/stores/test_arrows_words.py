@@ -8,7 +8,7 @@ import pytest
 
 from core.spark.datasource.file_io import file_io
 from core.spark.engine.failures import sentences
-from core.spark.stores.failures import told_of_arrow
+from core.spark.stores.failures import explain_arrow
 
 KEYS = {"s3.access-key": "a", "s3.secret-key": "b", "s3.region": "us-east-1"}
 SAID = "When reading information for key 'w/f' in bucket 'lake': AWS Error {} during HeadObject operation: {}"
@@ -21,7 +21,7 @@ def test_a_store_that_does_not_listen_is_given_up_soon() -> None:
     with pytest.raises(OSError, match="AWS Error") as told:
         opened.new_input_stream("s3://lake/w/f")
     assert time.monotonic() - began < 30
-    assert told_of_arrow(str(told.value)) is not None
+    assert explain_arrow(str(told.value)) is not None
 
 
 def test_time_limits_of_the_options_count() -> None:
@@ -47,5 +47,5 @@ def test_what_arrows_client_says_is_told(error: str, more: str, message: str, hi
 
 
 def test_other_words_are_left_as_they_are() -> None:
-    assert told_of_arrow(SAID.format("UNKNOWN", "something")) is None
-    assert told_of_arrow("No space left on device") is None
+    assert explain_arrow(SAID.format("UNKNOWN", "something")) is None
+    assert explain_arrow("No space left on device") is None
