@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -58,16 +59,17 @@ class ExportScreen(Dialog[Path]):
 
     @property
     def _path(self) -> Path:
-        return Path(self._input.value.strip()).expanduser()
+        # Not by `Path`, which raises errors for names that no file can have.
+        return Path(os.path.expanduser(self._input.value.strip()))
 
     @property
     def _problem(self) -> str | None:
         path = self._path
         if path.suffix.lower() not in FORMATS:
             return f"End the name with one of {', '.join(FORMATS)}: it says the format."
-        if path.exists():
+        if os.path.lexists(path):
             return f"{path} exists and is not written over: choose another name."
-        if not path.parent.is_dir():
+        if not os.path.isdir(path.parent):
             return f"There is no directory {path.parent}."
         return None
 

@@ -69,7 +69,7 @@ def write_sql(path: Path, text: str, over: bytes | None) -> SqlFile:
     is_same = before is not None and over is not None and before == over
     if before is not None and not is_same:
         raise Changed(path, before)
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise NotFound(f"There is no directory {path.parent}")
     if before is not None and not os.access(path, os.W_OK):
         raise Refused(f"{path} is read-only")
@@ -91,7 +91,7 @@ def write_sql(path: Path, text: str, over: bytes | None) -> SqlFile:
 
 def _read(path: Path) -> bytes | None:
     """The content of a file; None if it does not exist. Raises `Refused` and `Unavailable`."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise Refused(f"{path} is a directory", "Name a file in it.")
     try:
         with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:

@@ -10,10 +10,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from textual.widgets import Input
 
 from core.errors import Cancelled, NotFound, Refused
 from core.spark.protocol import Failed
 from tests.tui.driving import querying, sitting
+from tui.dialogs.data.path_screen import PathScreen
 from tui.dialogs.export import ExportScreen
 from tui.query.exporting import batches_of, write_file
 from tui.query.query_result import QueryResult
@@ -90,3 +92,18 @@ def test_an_editor_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("EDITOR", "/nowhere/vi")
     with pytest.raises(NotFound, match="can't be started"):
         edited("SELECT 1", nullcontext)
+
+
+@pytest.mark.parametrize("typed", ["~nobody-of-this-name/a.csv", "a" * 300 + ".csv", "~nobody"])
+@pytest.mark.parametrize("is_export", [True, False])
+async def test_names_that_no_file_can_have_do_not_end_the_console(
+    tmp_path: Path, typed: str, is_export: bool
+) -> None:
+    async with sitting(tmp_path, (80, 24)) as console:
+        screen = ExportScreen("All rows.") if is_export else PathScreen("Open a file", exists=True)
+        await console.app.push_screen(screen)
+        field = screen.query_one(Input)
+        field.value = typed
+        await console.press("space", "backspace", "enter")
+        await console.press("escape")
+        await console.until(lambda: console.app.screen is console.app.browse)

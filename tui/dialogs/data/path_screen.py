@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -74,11 +75,12 @@ class PathScreen(Dialog[str]):
             return "Type the name of a file."
         if "\0" in typed:
             return "A name can't hold a NUL."
-        if path.is_dir():
+        # Not by `Path`, which raises errors for names that no file can have.
+        if os.path.isdir(path):
             return f"{path} is a directory: name a file in it."
-        if self._must_exist and not path.exists():
+        if self._must_exist and not os.path.exists(path):
             return f"There is no file {path}."
-        return None if path.parent.is_dir() else f"There is no directory {path.parent}."
+        return None if os.path.isdir(path.parent) else f"There is no directory {path.parent}."
 
     # Completing
 
