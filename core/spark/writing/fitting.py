@@ -100,7 +100,7 @@ def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
             raise Refused(f"Column {field.name} may not be null", "Give every row a value.")
         if _holds_null(column):
             raise Refused(f"Column {field.name} holds a null where its type has none", "Give it a value.")
-        columns.append(column)
+        columns.append(_without_hidden_nulls(field.name, column) if _requires_inside(field.type) else column)
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -108,7 +108,8 @@ def _converted(field: pa.Field, column: pa.Array) -> pa.Array:
     if column.type == field.type:
         return column
     try:
-        made = column.cast(field.type)
+        # Arrow refuses to cast to a nested type without nulls, whatever the values are: `_holds_null` checks.
+        made = column.cast(_with_nulls(field.type))
     except pa.ArrowException as error:
         raise Refused(f"Column {field.name} holds what {field.type} can't: {error}") from error
     lost = None
@@ -119,7 +120,75 @@ def _converted(field: pa.Field, column: pa.Array) -> pa.Array:
         lost = pc.and_(pc.is_inf(made), pc.invert(pc.is_inf(column)))
     if lost is not None and pc.any(lost).as_py():
         raise _can_not_hold(field.name, column.filter(lost)[0])
-    return made
+    return made if made.type == field.type else pa.array(_Retyped(made, field.type))
+
+
+class _Retyped:
+    """An array as one of another type with the same layout, which differs only in where nulls are allowed."""
+
+    def __init__(self, column: pa.Array, kind: pa.DataType) -> None:
+        self._column = column
+        self._kind = kind
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        _, values = self._column.__arrow_c_array__()
+        return self._kind.__arrow_c_schema__(), values
+
+
+def _without_hidden_nulls(name: str, column: pa.Array) -> pa.Array:
+    """Give the required fields of a ROW a value in rows where the ROW itself is null.
+
+    Arrow writes no Parquet file with a null there. Raises `Refused` for a field that is nested itself.
+    """
+    kind = column.type
+    if not pa.types.is_nested(kind):
+        return column
+    column = pa.concat_arrays([column]) if column.offset else column
+    mask = column.is_null() if column.null_count else None
+    if pa.types.is_struct(kind):
+        fields = [kind[index] for index in range(kind.num_fields)]
+        inner = [_without_hidden_nulls(name, column.field(index)) for index in range(len(fields))]
+        values = [
+            each if field.nullable else _valued(name, each) for field, each in zip(fields, inner, strict=True)
+        ]
+        return pa.StructArray.from_arrays(values, fields=fields, mask=mask)
+    if pa.types.is_map(kind):
+        items = _without_hidden_nulls(name, column.items)
+        return pa.MapArray.from_arrays(column.offsets, column.keys, items, type=kind, mask=mask)
+    values = _without_hidden_nulls(name, column.values)
+    return pa.ListArray.from_arrays(column.offsets, values, type=kind, mask=mask)
+
+
+def _valued(name: str, column: pa.Array) -> pa.Array:
+    """The array with any value in place of its nulls."""
+    if not column.null_count:
+        return column
+    if pa.types.is_nested(column.type):
+        raise Refused(
+            f"Column {name} has a null ROW with a field of {column.type}, which may not be null: it can't be "
+            "written here",
+            "Give the ROW a value, or write it with a stock engine.",
+        )
+    return pa.Array.from_buffers(column.type, len(column), [None, *column.buffers()[1:]], 0, column.offset)
+
+
+def _requires_inside(kind: pa.DataType) -> bool:
+    """Whether the type has a field that may not be null."""
+    return not kind.equals(_with_nulls(kind))
+
+
+def _with_nulls(kind: pa.DataType) -> pa.DataType:
+    """The type with nulls allowed at any depth, except in the keys of maps."""
+
+    def nullable(field: pa.Field) -> pa.Field:
+        return field.with_type(_with_nulls(field.type)).with_nullable(True)
+
+    if pa.types.is_struct(kind):
+        return pa.struct([nullable(kind[index]) for index in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        key = kind.key_field.with_type(_with_nulls(kind.key_type))
+        return pa.map_(key, nullable(kind.item_field), kind.keys_sorted)
+    return pa.list_(nullable(kind.value_field)) if pa.types.is_list(kind) else kind
 
 
 def _holds_null(column: pa.Array) -> bool:
