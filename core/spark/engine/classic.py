@@ -17,7 +17,7 @@ from core.errors import Refused
 from core.spark.engine import rewrite
 from core.spark.engine.constants import Constants
 from core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
-from core.spark.engine.planned.queries import How, Said
+from core.spark.engine.planned.queries import Description, PlanMode
 from core.spark.engine.plans import is_session_command
 from core.spark.engine.session_state import EngineSession
 from core.spark.engine.statement import Job, Runner
@@ -30,7 +30,7 @@ from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Ask, Run, Start, Told, Write
 from core.spark.results.progress import ProgressWatch
 from core.spark.results.results import (
-    Asked,
+    PlannedQuery,
     Results,
     columns_of,
     is_presentable,
@@ -128,9 +128,9 @@ class Classic:
 
     def explain(self, job: Job) -> tuple[Collection[str], str]:
         views = self.session.views
-        _, said = views.asked(job.text, job.named, "explain")
-        if said.reads:
-            of_metadata = views.read(said, job.named, None).of_metadata
+        _, description = views.describe(job.text, job.named, "explain")
+        if description.reads:
+            of_metadata = views.read(description, job.named, None).of_metadata
             if of_metadata:
                 return of_metadata, views.queries.explained()
         return (), views.explained(job.text, job.named)
@@ -138,39 +138,45 @@ class Classic:
     def ask(self, job: Job) -> None:
         with suppress(PySparkException, Py4JError):
             # Spark raises the error again when the statement runs.
-            job.asked = self._ask(job, "show")
+            job.description = self._describe(job, "show")
 
-    def _ask(self, job: Job, how: How) -> tuple[int, Said]:
-        return self.session.views.asked(job.text, job.named, how, job.order.limit)
+    def _describe(self, job: Job, mode: PlanMode) -> tuple[int, Description]:
+        return self.session.views.describe(job.text, job.named, mode, job.order.limit)
 
     def run(self, job: Job, statement: Statement, insert: Insert | None) -> tuple[int, bool]:
         session, views = self.session, self.session.views
         shows = insert is None and not statement.writes and statement.kind != "show"
-        asked = (statement, session.state.database, job.order.limit, job.named.values())
-        key = plan_key(*asked) if shows else None
+        parts = (statement, session.state.database, job.order.limit, job.named.values())
+        key = plan_key(*parts) if shows else None
         if key is not None and (kept := views.queries.plans.get(key)) is not None:
             job.tell_readings([name for place, name in enumerate(job.named) if place in kept.unread])
             job.tell(kept.columns)
             views.queries.tag()
             return self._tell(job, kept, again=True)[0]
-        number, said = job.asked or self._ask(job, "show" if shows else "look")
+        number, description = job.description or self._describe(job, "show" if shows else "look")
         # Both the words and Spark's plan decide what is a query: each knows forms that the other doesn't.
-        if statement.kind == "show" and not is_session_command(said.kind):
+        if statement.kind == "show" and not is_session_command(description.kind):
             raise Refused(f"{_head(statement)} is not answered here", _SHOWS)
-        if (said.reads and statement.writes) or not (said.reads or is_session_command(said.kind)):
+        if (description.reads and statement.writes) or not (
+            description.reads or is_session_command(description.kind)
+        ):
             raise not_done(statement)
         if insert is not None:
-            return self._insert(job, insert, said.reads)
-        if said.reads:
-            return self._query(job, number, said, key)
+            return self._insert(job, insert, description.reads)
+        if description.reads:
+            return self._query(job, number, description, key)
         return self._command(job, statement)
 
-    def _query(self, job: Job, number: int, said: Said, key: PlanKey | None) -> tuple[int, bool]:
-        views, is_lasting = self.session.views, said.lasting
-        if not is_presentable(said.types):
+    def _query(
+        self, job: Job, number: int, description: Description, key: PlanKey | None
+    ) -> tuple[int, bool]:
+        views, is_lasting = self.session.views, description.lasting
+        if not is_presentable(description.types):
             # Keep `most`: the LIMIT was removed from the plan before.
-            said = structs.replace(views.queries.take(presentable(views.queries.frame())), most=said.most)
-        columns = columns_of(said.types)
+            description = structs.replace(
+                views.queries.take(presentable(views.queries.frame())), most=description.most
+            )
+        columns = columns_of(description.types)
 
         def tell(of_metadata: Collection[str] = ()) -> None:
             job.tell_readings(of_metadata)
@@ -179,10 +185,10 @@ class Classic:
         if not columns.names:
             tell()
             return 0, False
-        read = views.read(said, job.named, _looked_at(job, said.most), tell)
+        read = views.read(description, job.named, _looked_at(job, description.most), tell)
         unread = tuple(place for place, name in enumerate(job.named) if name in read.of_metadata)
-        schema = self.results.schema(said.types)
-        plan = KeptPlan(number, columns, schema, said.most, unread, True, read.bytes)
+        schema = self.results.schema(description.types)
+        plan = KeptPlan(number, columns, schema, description.most, unread, True, read.bytes)
         told, is_small = self._tell(job, plan)
         if key is not None and is_lasting:
             views.queries.plans.put(key, plan._replace(is_small=is_small))
@@ -190,11 +196,11 @@ class Classic:
 
     def _tell(self, job: Job, plan: KeptPlan, *, again: bool = False) -> tuple[tuple[int, bool], bool]:
         """Report the rows of a plan; also return whether they were few."""
-        asked = Asked(self.session.views.queries, plan.number, again, plan.schema)
-        rows = self.results.few(asked) if plan.is_small else None
+        query = PlannedQuery(self.session.views.queries, plan.number, again, plan.schema)
+        rows = self.results.few(query) if plan.is_small else None
         if rows is not None:
             return tell_rows(rows, job.tell, job.order.limit, plan.most), True
-        with closing(self.results.many(asked, job.tag, _looked_at(job, plan.most))) as streamed:
+        with closing(self.results.many(query, job.tag, _looked_at(job, plan.most))) as streamed:
             until_cancelled = takewhile(lambda _: not job.cancelled, streamed)
             return tell_rows(until_cancelled, job.tell, job.order.limit, plan.most), False
 

@@ -20,7 +20,7 @@ from core.spark.engine.holding_reads import HeldReads, snapshots_read
 from core.spark.engine.names.current_database import with_current_database
 from core.spark.engine.names.hints import helped
 from core.spark.engine.planned.beside import Beside
-from core.spark.engine.planned.queries import Said
+from core.spark.engine.planned.queries import Description
 from core.spark.engine.session_state import EngineSession
 from core.spark.engine.tables import OpenedTable, Opener, explained
 from core.spark.idle_work.prefetch import Prefetcher
@@ -59,8 +59,8 @@ Tell = Callable[[Report | Batch], None]
 @dataclass(slots=True)
 class Job:
     """The running statement. `named` are its tables under their names in Spark, `tag` is the tag of its Spark
-    jobs, `view` the temporary view that it makes, `asked` the plan that Spark made while its tables were
-    being opened."""
+    jobs, `view` the temporary view that it makes. `description` has the query's number too; set if Spark
+    planned the query while its tables were being opened."""
 
     order: Run
     tell: Tell
@@ -70,7 +70,7 @@ class Job:
     spliced: Spliced | None = None
     named: Mapping[str, OpenedTable] = field(default_factory=dict)
     view: tuple[str, ...] | None = None
-    asked: tuple[int, Said] | None = None
+    description: tuple[int, Description] | None = None
     # By the table's name in Spark; None for a table beneath a view.
     untold: Sequence[tuple[str | None, Reading]] = ()
 

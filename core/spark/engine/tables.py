@@ -58,9 +58,9 @@ class OpenedTable:
         reason = f" ({self.why_not})" if self.why_not else ""
         note = f": {self.reading.note}" if self.reading.note else ""
         asked = f", for {self.use.clause.words} {_asked(self.use)}" if self.use.clause else ""
-        said = f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
+        line = f"scan: {self.reading.scan}{reason} {self.label} at {self.reading.version}{asked}{note}"
         by = f"; {split_readers(self.scan)}" if self.scan is not None and self.native is None else ""
-        return said + by
+        return line + by
 
 
 def explained(opened: Sequence[OpenedTable], plan: str, looked_up: Container[OpenedTable]) -> str:

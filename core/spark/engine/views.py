@@ -19,7 +19,7 @@ from core.spark.arrow import listed_rows
 from core.spark.datasource.paimon import open_table
 from core.spark.datasource.scan import NO_TABLE, Scan
 from core.spark.datasource.types import spark_columns
-from core.spark.engine.planned.queries import How, Queries, Said, StandIn
+from core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
 from core.spark.engine.plans import needs
 from core.spark.engine.tables import OpenedTable
 from core.spark.native.needs import ViewNeeds
@@ -57,17 +57,17 @@ class Views:
 
     def query(self, sql: str, named: Mapping[str, OpenedTable]) -> DataFrame:
         """The frame of a query over the `named` tables, which reads only what the query needs."""
-        _, said = self.asked(sql, named, "plan")
-        self.read(said, named, None)
+        _, description = self.describe(sql, named, "plan")
+        self.read(description, named, None)
         return self.queries.frame()
 
-    def asked(
+    def describe(
         self,
         sql: str,
         named: Mapping[str, OpenedTable],
-        how: How,
+        mode: PlanMode,
         limit: int | None = None,
-    ) -> tuple[int, Said]:
+    ) -> tuple[int, Description]:
         """Let Spark parse and plan a statement over stand-ins; return the query's number and description.
 
         `limit` is how many rows will be shown, None for all.
@@ -80,7 +80,7 @@ class Views:
         listed = {name: table for name, table in named.items() if table.scan is None}
         self.register(listed)
         try:
-            return self.queries.asked(sql, how, stand_ins, limit)
+            return self.queries.describe(sql, mode, stand_ins, limit)
         finally:
             self.drop(listed)
 
@@ -96,7 +96,7 @@ class Views:
         """The tables of an EXPLAIN that are read without a job, by their names in `named`."""
         if self._catalog is None or not any(table.native for table in named.values()):
             return set()
-        needed = needs(self.asked(sql, named, "explain")[1].nodes, None)
+        needed = needs(self.describe(sql, named, "explain")[1].nodes, None)
         return {
             name
             for place, (name, table) in enumerate(named.items())
@@ -107,7 +107,7 @@ class Views:
 
     def read(
         self,
-        said: Said,
+        description: Description,
         named: Mapping[str, OpenedTable],
         limit: int | None,
         tell: Callable[[Collection[str]], None] = lambda names: None,
@@ -117,7 +117,7 @@ class Views:
         `limit` is how many of the query's rows will be read, None for all.
         """
         opened, held = list(named.values()), 0
-        needed = needs(said.nodes, limit)
+        needed = needs(description.nodes, limit)
         summaries = {place: self._summary(opened[int(place)], need) for place, need in needed.items()}
         unread = [name for place, name in enumerate(named) if _is_of_metadata(summaries.get(str(place)))]
         tell(unread)

@@ -109,7 +109,7 @@ class HasQueries(Protocol):
     def many(self, number: int, before: bool) -> Any: ...
 
 
-class Asked(NamedTuple):
+class PlannedQuery(NamedTuple):
     """A query of `queries` by its number. `before`: it ran before. `schema` begins a stream of its rows."""
 
     queries: HasQueries
@@ -139,12 +139,12 @@ class Results:
         """All rows of a small result."""
         return _batches(self.schema(frame.schema), self._java.collected(frame._jdf))
 
-    def few(self, query: Asked) -> Iterator[SentBatch] | None:
+    def few(self, query: PlannedQuery) -> Iterator[SentBatch] | None:
         """All rows of a query; None if they may be too many to collect."""
         frames = query.queries.few(self._java, query.number, query.before, SMALL_RESULT)
         return None if frames is None else _batches(query.schema, frames)
 
-    def many(self, query: Asked, tag: str, most: int | None) -> Generator[SentBatch]:
+    def many(self, query: PlannedQuery, tag: str, most: int | None) -> Generator[SentBatch]:
         """The rows of a query, as `streamed`."""
         query.queries.tell_tables()
         frame = partial(query.queries.many, query.number, query.before)

@@ -22,10 +22,10 @@ from core.spark.protocol import StageProgress
 
 # look: parse only. plan: plan the query unchanged. show: plan it to show rows; its LIMIT becomes `most`, and
 # leaves the plan. explain: plan the query that an EXPLAIN explains.
-How = Literal["look", "plan", "show", "explain"]
+PlanMode = Literal["look", "plan", "show", "explain"]
 
 
-class Said(msgspec.Struct, frozen=True):
+class Description(msgspec.Struct, frozen=True):
     """Spark's description of a statement. `kind` is the class of its plan. `reads`: it only computes rows.
 
     If it was planned, `columns` is a schema in JSON, `nodes` are its optimised plan and those of subqueries.
@@ -52,7 +52,7 @@ class StandIn(msgspec.Struct, frozen=True, array_like=True):
     columns: str
 
 
-_said = msgspec.json.Decoder(Said)
+_decoder = msgspec.json.Decoder(Description)
 
 
 class Queries:
@@ -64,13 +64,13 @@ class Queries:
     def __init__(self, session: SparkSession, prefix: str) -> None:
         self._session = session
         self._prefix = prefix
-        self._asked = 0
+        self._number = 0
         # Java frames of the current query's tables that were not sent to Java yet, by place.
         self._untold: dict[str, Any] = {}
         self.plans = KeptPlans()
 
     def tag(self) -> None:
-        """Set the statement's tag on this thread's Spark jobs, as `asked` does."""
+        """Set the statement's tag on this thread's Spark jobs, as `describe` does."""
         self.java.tag(job_tag())
 
     def progress(self, tag: str) -> StageProgress | None:
@@ -80,22 +80,24 @@ class Queries:
             return None
         return StageProgress(done, tasks, f"stage {min(stages_done + 1, stages)} of {stages}")
 
-    def asked(self, text: str, how: How, stand_ins: Iterable[StandIn], limit: int | None) -> tuple[int, Said]:
+    def describe(
+        self, text: str, mode: PlanMode, stand_ins: Iterable[StandIn], limit: int | None
+    ) -> tuple[int, Description]:
         """Parse or plan a statement; return its number and description.
 
         `limit` is how many rows will be shown, None for all.
         """
-        self._asked += 1
+        self._number += 1
         self._untold.clear()
         views = msgspec.json.encode(list(stand_ins)).decode()
         numbers = msgspec.json.encode(self.plans.numbers).decode()
         most = -1 if limit is None else limit
-        said = self.java.asked(text, how, most, views, self._asked, numbers, job_tag())
-        return self._asked, _said.decode(said)
+        description = self.java.asked(text, mode, most, views, self._number, numbers, job_tag())
+        return self._number, _decoder.decode(description)
 
-    def take(self, frame: DataFrame) -> Said:
+    def take(self, frame: DataFrame) -> Description:
         """Replace the current query by a frame."""
-        return _said.decode(self.java.taken(frame._jdf))
+        return _decoder.decode(self.java.taken(frame._jdf))
 
     def put(self, place: str, table: DataFrame) -> None:
         """Set the frame of one of the current query's tables."""
