@@ -54,7 +54,7 @@ class Arrived(msgspec.Struct, frozen=True):
     note: str = ""
 
 
-class Noted(msgspec.Struct, frozen=True):
+class Problem(msgspec.Struct, frozen=True):
     """A sentence for the log."""
 
     text: str
@@ -67,13 +67,13 @@ class Stopped(msgspec.Struct, frozen=True):
     error: PaimarkError
 
 
-class _Wanted(msgspec.Struct, frozen=True):
+class _Destination(msgspec.Struct, frozen=True):
     target: Target
     version: str = ""
     tab: Tab = Tab.SNAPSHOTS
 
 
-Stage = Databases | Tables | Chosen | Newest | Arrived | Noted | Stopped
+Stage = Databases | Tables | Chosen | Newest | Arrived | Problem | Stopped
 _TABS = {"snapshot": Tab.SNAPSHOTS, "savepoint": Tab.SAVEPOINTS, "tag": Tab.TAGS}
 
 
@@ -107,50 +107,50 @@ class Opening:
     def _read(self) -> None:
         at = "databases"
         try:
-            wanted = self._wanted()
+            destination = self._destination()
             names = databases(self._session.files)
             self._put(Databases(names))
             at = "tables"
-            target = self._choose(names, None if wanted is None else wanted.target)
+            target = self._choose(names, None if destination is None else destination.target)
             if target is None:
                 return
             at = "snapshots"
             opened = self._open(target)
-            is_there = wanted is not None and opened.target == wanted.target
-            if wanted is not None and is_there and wanted.tab is not Tab.SNAPSHOTS:
-                self._put(Arrived(opened.target, wanted.tab))
+            is_there = destination is not None and opened.target == destination.target
+            if destination is not None and is_there and destination.tab is not Tab.SNAPSHOTS:
+                self._put(Arrived(opened.target, destination.tab))
             self._put(Newest(opened, opened.lineage.newest(PAGE)))
-            if wanted is not None and is_there and wanted.version:
-                self._put(self._arrival(opened, wanted.version))
+            if destination is not None and is_there and destination.version:
+                self._put(self._arrival(opened, destination.version))
         except Exception as error:
             self._put(Stopped(at, problem_of(error)))
 
-    def _wanted(self) -> _Wanted | None:
+    def _destination(self) -> _Destination | None:
         """The requested place, else the last location."""
         memory = self._session.memory
         memory.load()
         if memory.problem:
-            self._put(Noted(memory.problem))
+            self._put(Problem(memory.problem))
         if self._session.settings.start:
             from core.travel.place import parse_place
 
             place = parse_place(self._session.settings.start)
-            return _Wanted(Target(place.table, place.branch), place.version)
+            return _Destination(Target(place.table, place.branch), place.version)
         spot = memory.spot
         if spot is None:
             return None
         tab = Tab.__members__.get(spot.tab.upper(), Tab.SNAPSHOTS)
-        return _Wanted(Target(TablePath(spot.database, spot.table), spot.branch), tab=tab)
+        return _Destination(Target(TablePath(spot.database, spot.table), spot.branch), tab=tab)
 
-    def _choose(self, names: list[str], wanted: Target | None) -> Target | None:
+    def _choose(self, names: list[str], destination: Target | None) -> Target | None:
         """Choose the requested table, else the first of its database, else the first of any."""
-        first = [name for name in names if wanted is not None and name == wanted.table.database]
+        first = [name for name in names if destination is not None and name == destination.table.database]
         for database in dict.fromkeys([*first, *names]):
             try:
                 listed = tables(self._session.files, database)
             except Denied as error:
                 # The tree shows the error once the database is opened.
-                self._put(Noted(f"{database}: {error.message}"))
+                self._put(Problem(f"{database}: {error.message}"))
                 listed = []
                 continue
             self._put(Tables(database, listed))
@@ -158,11 +158,15 @@ class Opening:
                 break
         else:
             return None
-        if wanted is not None and wanted.table in listed:
-            target, problem = wanted, ""
+        if destination is not None and destination.table in listed:
+            target, problem = destination, ""
         else:
             target = Target(listed[0])
-            problem = f"There is no table {wanted.table.full_name}: this is the first one" if wanted else ""
+            problem = (
+                f"There is no table {destination.table.full_name}: this is the first one"
+                if destination
+                else ""
+            )
         self._put(Chosen(target, problem))
         return target
 

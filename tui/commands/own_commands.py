@@ -35,32 +35,32 @@ _IN_CONFIG = "[[command]] of the config file"
 class ReadyCommand:
     """`words` are the program and its arguments, with placeholders; `tab` is None if it works on all tabs."""
 
-    asked: OwnCommand
+    entry: OwnCommand
     words: tuple[str, ...]
     tab: Tab | None
 
     @property
     def title(self) -> str:
-        return self.asked.description or self.words[0]
+        return self.entry.description or self.words[0]
 
 
-def ready_commands(asked: Sequence[OwnCommand]) -> list[ReadyCommand]:
+def ready_commands(entries: Sequence[OwnCommand]) -> list[ReadyCommand]:
     """Check and parse all commands. Raises `UsageError`, which names the first invalid one."""
-    return [_ready(each) for each in asked]
+    return [_ready(each) for each in entries]
 
 
 def bindings_of(commands: Sequence[ReadyCommand]) -> list[Binding]:
     """A binding for each command, in their order."""
     return [
-        Binding(each.asked.key, f"command({index})", each.title, id=f"command.{index + 1}")
+        Binding(each.entry.key, f"command({index})", each.title, id=f"command.{index + 1}")
         for index, each in enumerate(commands)
     ]
 
 
-def require_free_keys(own: Sequence[Binding], scopes: Sequence[Scope], asked: Mapping[str, str]) -> None:
+def require_free_keys(own: Sequence[Binding], scopes: Sequence[Scope], configured: Mapping[str, str]) -> None:
     """Raises `UsageError` for an invalid key, or one that the console already uses.
 
-    `asked` are the rebound keys, by id.
+    `configured` are the rebound keys, by id.
     """
     # Without their keys: `keymap_of` accepts two bindings that share a default key.
     bare = [replace(each, key="none") for each in own]
@@ -68,7 +68,7 @@ def require_free_keys(own: Sequence[Binding], scopes: Sequence[Scope], asked: Ma
     wider = [Scope(each.title, (*bare, *each.bindings)) for each in open_to_them]
     known = {each.id for scope in wider for each in scope.bindings}
     # Without ids that only dialogs have.
-    bound = {id_: keys for id_, keys in asked.items() if id_ in known}
+    bound = {id_: keys for id_, keys in configured.items() if id_ in known}
     keymap_of({**bound, **{each.id: each.key for each in own if each.id}}, wider)
 
 
@@ -84,22 +84,22 @@ def values_of(
     settings: Settings, target: Target | None, row: RowVersion | None, name: str | None
 ) -> dict[str, str]:
     """The values by placeholder. The warehouse's address is without secrets."""
-    found: dict[str, object] = {"warehouse": redacted(without_secrets(settings.warehouse)), "name": name}
+    values: dict[str, object] = {"warehouse": redacted(without_secrets(settings.warehouse)), "name": name}
     if target is not None:
-        found |= {"database": target.table.database, "table": target.table.full_name}
-        found["branch"] = (row.branch if row is not None else None) or target.branch or MAIN
+        values |= {"database": target.table.database, "table": target.table.full_name}
+        values["branch"] = (row.branch if row is not None else None) or target.branch or MAIN
     if row is not None:
-        found |= {"version": row.version, "snapshot_id": row.snapshot_id, "tag": row.tag}
-    return {name: str(value) for name, value in found.items() if value is not None}
+        values |= {"version": row.version, "snapshot_id": row.snapshot_id, "tag": row.tag}
+    return {name: str(value) for name, value in values.items() if value is not None}
 
 
-def _ready(asked: OwnCommand) -> ReadyCommand:
+def _ready(entry: OwnCommand) -> ReadyCommand:
     try:
-        words = shlex.split(asked.run) if isinstance(asked.run, str) else list(asked.run)
+        words = shlex.split(entry.run) if isinstance(entry.run, str) else list(entry.run)
     except ValueError as error:
-        raise UsageError(f"{_IN_CONFIG}: {asked.run!r} can't be split into words: {error}") from error
+        raise UsageError(f"{_IN_CONFIG}: {entry.run!r} can't be split into words: {error}") from error
     if not words or not words[0]:
-        raise UsageError(f"{_IN_CONFIG}: run names no program, for key {asked.key!r}")
+        raise UsageError(f"{_IN_CONFIG}: run names no program, for key {entry.key!r}")
     for name in (name for word in words for name in _PLACEHOLDER.findall(word)):
         if name not in PLACEHOLDERS:
             there = ", ".join(f"{{{each}}}" for each in PLACEHOLDERS)
@@ -107,10 +107,10 @@ def _ready(asked: OwnCommand) -> ReadyCommand:
             raise UsageError(f"{_IN_CONFIG}: there is no {{{name}}} to put in", hint)
     _require_no_code(words)
     tabs = {tab.name.lower(): tab for tab in Tab}
-    if asked.on and asked.on not in tabs:
-        hint = near_names(asked.on, tabs) or f"There are {', '.join(tabs)}."
-        raise UsageError(f"{_IN_CONFIG}: there is no tab {asked.on!r}", hint)
-    return ReadyCommand(asked, tuple(words), tabs.get(asked.on))
+    if entry.on and entry.on not in tabs:
+        hint = near_names(entry.on, tabs) or f"There are {', '.join(tabs)}."
+        raise UsageError(f"{_IN_CONFIG}: there is no tab {entry.on!r}", hint)
+    return ReadyCommand(entry, tuple(words), tabs.get(entry.on))
 
 
 def _require_no_code(words: Sequence[str]) -> None:
@@ -118,10 +118,10 @@ def _require_no_code(words: Sequence[str]) -> None:
     if os.path.basename(words[0]) not in _SHELLS:
         return
     for option, word in pairwise(words[1:]):
-        if re.fullmatch(r"-\w*c", option) and (found := _PLACEHOLDER.search(word)):
+        if re.fullmatch(r"-\w*c", option) and (placeholder := _PLACEHOLDER.search(word)):
             raise UsageError(
-                f"{_IN_CONFIG}: a shell would run what {found[0]} holds",
-                f"Hand it over behind the program: -c '... \"$1\" ...' sh {found[0]}",
+                f"{_IN_CONFIG}: a shell would run what {placeholder[0]} holds",
+                f"Hand it over behind the program: -c '... \"$1\" ...' sh {placeholder[0]}",
             )
 
 

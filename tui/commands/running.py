@@ -38,7 +38,7 @@ class OwnCommands:
 
     async def run(self, index: int) -> None:
         command = self._commands[index]
-        if self._session.read_only and not command.asked.read_only:
+        if self._session.read_only and not command.entry.read_only:
             self._say(
                 f"{command.title} is refused in read-only mode: `read_only = true` in the config file says"
                 " that a command changes nothing",
@@ -53,11 +53,13 @@ class OwnCommands:
         except PaimarkError as error:
             self._say(f"{error.message}. {error.hint}", "warn")
             return
-        if command.asked.confirm:
-            asked = ConfirmScreen(
+        if command.entry.confirm:
+            question = ConfirmScreen(
                 f"{command.title}?", shell_line(words), title="Run a program", agree="Run it"
             )
-            await self._app.push_screen(asked, lambda agreed: self._run(command, words) if agreed else None)
+            await self._app.push_screen(
+                question, lambda agreed: self._run(command, words) if agreed else None
+            )
         else:
             self._run(command, words)
 

@@ -37,20 +37,20 @@ def scopes(app: type[App[Any]], main: type[Screen[Any]]) -> list[Scope]:
     of_widgets = [each for part in parts if _is_widget(part) for each in _bindings_of(part)]
     browsing = _bindings_of(main)
     consents = [each for part in parts for each in _bindings_of(part) if each.id in CONSENTS]
-    found = [Scope("everywhere", (*browsing, *everywhere, *of_widgets, *consents))]
+    result = [Scope("everywhere", (*browsing, *everywhere, *of_widgets, *consents))]
     for part in parts:
         if issubclass(part, ModalScreen):
-            found.append(Scope(_title(part), (*_bindings_of(part), *above_dialogs, *of_widgets), True))
+            result.append(Scope(_title(part), (*_bindings_of(part), *above_dialogs, *of_widgets), True))
         elif not _is_widget(part) and part not in (app, main):
-            found.append(Scope(_title(part), (*_bindings_of(part), *browsing, *everywhere, *of_widgets)))
-    return found
+            result.append(Scope(_title(part), (*_bindings_of(part), *browsing, *everywhere, *of_widgets)))
+    return result
 
 
 def _parts() -> Iterator[type[DOMNode]]:
     for module in pkgutil.walk_packages(tui.__path__, "tui."):
         importlib.import_module(module.name)
-    found = sorted(set(_below(DOMNode)), key=lambda part: (part.__module__, part.__name__))
-    return (part for part in found if part.__module__.startswith("tui.") and "BINDINGS" in vars(part))
+    parts = sorted(set(_below(DOMNode)), key=lambda part: (part.__module__, part.__name__))
+    return (part for part in parts if part.__module__.startswith("tui.") and "BINDINGS" in vars(part))
 
 
 def _below(part: type[DOMNode]) -> Iterator[type[DOMNode]]:

@@ -9,9 +9,9 @@ from tui.keys.rebinding import Keymap, keymap_of, keys_of
 from tui.widgets.key_bar import written
 
 
-def key_rows(asked: Keymap, all_scopes: Sequence[Scope]) -> Iterator[tuple[str, str, str]]:
+def key_rows(configured: Keymap, all_scopes: Sequence[Scope]) -> Iterator[tuple[str, str, str]]:
     """(id, keys, effect) in the order of ids. Raises `UsageError` like `keymap_of`."""
-    keymap = keymap_of(asked, all_scopes)
+    keymap = keymap_of(configured, all_scopes)
     known = {each.id: each for scope in all_scopes for each in scope.bindings if each.id is not None}
     for id_, binding in sorted(known.items()):
         keys = " ".join(written(key) for key in keys_of(binding, keymap))

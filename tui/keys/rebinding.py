@@ -32,10 +32,10 @@ _SENT_AS = {
 _LIST_THEM = "`paimark keys` lists the ids and their keys."
 
 
-def keymap_of(asked: Keymap, scopes: Sequence[Scope]) -> Keymap:
+def keymap_of(configured: Keymap, scopes: Sequence[Scope]) -> Keymap:
     """Keys by id, for `App.set_keymap`. Raises `UsageError`, which names the first error."""
     known = {each.id: each for scope in scopes for each in scope.bindings if each.id is not None}
-    chosen = {id_: ",".join(_parsed(id_, keys, known)) for id_, keys in asked.items()}
+    chosen = {id_: ",".join(_parsed(id_, keys, known)) for id_, keys in configured.items()}
     for scope in scopes:
         _require_no_clash(scope, chosen)
     return {**_companions(scopes, chosen), **chosen}
@@ -115,10 +115,10 @@ def _sent_as(key: str) -> str:
     """The key that terminals send instead of this one; empty if they send this one."""
     if key in _SENT_AS:
         return _SENT_AS[key]
-    held, plus, base = key.rpartition("+")
-    if plus and held == "shift" and len(base) == 1 and base.upper() != base:
+    modifiers, plus, base = key.rpartition("+")
+    if plus and modifiers == "shift" and len(base) == 1 and base.upper() != base:
         return base.upper()
-    return f"{held}+{base.lower()}" if "ctrl" in held and len(base) == 1 and base.isupper() else ""
+    return f"{modifiers}+{base.lower()}" if "ctrl" in modifiers and len(base) == 1 and base.isupper() else ""
 
 
 def _require_no_clash(scope: Scope, chosen: Keymap) -> None:

@@ -48,7 +48,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """`kept_by`: the tags that keep each snapshot, savepoints first. `tags`: the fingerprint before that read."""
+    """`kept_by`: the tags that keep each snapshot, savepoints first. `tags`: their earlier fingerprint."""
 
     root: Root
     tags: Hashable

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from textual.message import Message
 
 from tui.messages import LogLineAdded
-from tui.opening import Arrived, Chosen, Databases, Newest, Noted, Stage, Stopped, Tables
+from tui.opening import Arrived, Chosen, Databases, Newest, Problem, Stage, Stopped, Tables
 from tui.panes.pane import Pane
 from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import SnapshotsPane
@@ -51,7 +51,7 @@ class Beginning:
                 browse.snapshots.first_page(stage)
             case Arrived(target) if target == browse.tabs.target and browse.tabs.current is Tab.SNAPSHOTS:
                 browse.call_after_refresh(self._arrive, stage)
-            case Noted(text):
+            case Problem(text):
                 browse.post_message(LogLineAdded(text, "warn"))
             case Stopped("snapshots", error):
                 browse.snapshots.fail(error)

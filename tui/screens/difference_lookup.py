@@ -68,10 +68,10 @@ class DifferenceLookup:
 
         files = self._session.files
 
-        def accept(found: Difference) -> str:
+        def accept(difference: Difference) -> str:
             self._rows.unmark()
-            moved = moved_on(old, found.old.snapshot) or moved_on(new, found.new.snapshot)
-            self.shown = self.shown if moved else found
+            moved = moved_on(old, difference.old.snapshot) or moved_on(new, difference.new.snapshot)
+            self.shown = self.shown if moved else difference
             return moved
 
         async def closed(statement: str | None) -> None:

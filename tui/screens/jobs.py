@@ -47,13 +47,13 @@ class JobsScreen(Dialog[Job]):
         self._jobs = jobs
         self._grid = RecordGrid(_COLUMNS)
         # The whole sentence about the job under the cursor: in the list a narrow terminal cuts it.
-        self._told = ScrollLines(lambda: "")
+        self._summary = ScrollLines(lambda: "")
         self._key_bar = KeyBar()
 
     def compose(self) -> ComposeResult:
         with self.framed("Jobs"):
             yield self._grid
-            yield self._told
+            yield self._summary
             yield self._key_bar
 
     def on_mount(self) -> None:
@@ -69,7 +69,7 @@ class JobsScreen(Dialog[Job]):
 
     def _tell(self) -> None:
         job = self._job
-        self._told.show([] if job is None else [[(told_of(job), "")]])
+        self._summary.show([] if job is None else [[(summary_of(job), "")]])
         self.refresh_bindings()
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
@@ -111,18 +111,18 @@ async def open_jobs(app: App[Any], jobs: Jobs) -> None:
     """Open the list, and go to the job that is chosen."""
 
     async def chosen(job: Job | None) -> None:
-        shown = None if job is None else job.show()
-        if isawaitable(shown):
-            await shown
+        opening = None if job is None else job.show()
+        if isawaitable(opening):
+            await opening
 
     await app.push_screen(JobsScreen(jobs), chosen)
 
 
 def _values(job: Job) -> tuple[str, str, str, str]:
     state = "● runs" if job.end is None else _STATES.get(job.end[1], "ended")
-    return state, clean_text(job.title), whole_seconds(job.elapsed), told_of(job)
+    return state, clean_text(job.title), whole_seconds(job.elapsed), summary_of(job)
 
 
-def told_of(job: Job) -> str:
+def summary_of(job: Job) -> str:
     """Its progress or its result, without its title, which the list shows before it."""
     return clean_text(job.how_far() if job.end is None else job.end[0].removeprefix(f"{job.title}: "))

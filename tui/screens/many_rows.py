@@ -53,14 +53,14 @@ def several(name: str, target: Target, pane: object, marks: Sequence[Mark]) -> S
 
 def marked_rows(pane: RecordPane[Any], marks: Sequence[Mark]) -> list[tuple[Mark, RowVersion]]:
     """The marked rows of the pane in their order, also those that a filter hides."""
-    wanted, found = set(marks), list[tuple[Mark, RowVersion]]()
+    marked, rows = set(marks), list[tuple[Mark, RowVersion]]()
     for index in range(len(pane.grid.source)):
-        if len(found) == len(wanted):
+        if len(rows) == len(marked):
             break
         mark, row = pane.mark_at(index), pane.version(index)
-        if mark is not None and row is not None and mark in wanted:
-            found.append((mark, row))
-    return found
+        if mark is not None and row is not None and mark in marked:
+            rows.append((mark, row))
+    return rows
 
 
 def _together(name: str, varied: str, rows: Sequence[tuple[str, dict[str, object]]]) -> Several:

@@ -19,13 +19,17 @@ class NextQuery:
     def __init__(self, room: EngineRoom, tabs: OpenTabs) -> None:
         self._room = room
         self._tabs = tabs
-        self._seen = self._told = ""
+        self._last = self._prefetched = ""
 
     def tell(self) -> None:
-        seen, self._seen = self._seen, self._likely()
-        if self._seen and self._seen == seen != self._told and self._room.state in ("starting", "ready"):
-            self._told = seen
-            self._room.prefetch(seen)
+        before, self._last = self._last, self._likely()
+        if (
+            self._last
+            and self._last == before != self._prefetched
+            and self._room.state in ("starting", "ready")
+        ):
+            self._prefetched = before
+            self._room.prefetch(before)
 
     def _likely(self) -> str:
         """The statement in the query pane; else the one that Enter would prepare for the present row."""

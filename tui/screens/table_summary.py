@@ -36,7 +36,7 @@ class TableSummary:
         self._breadcrumb = breadcrumb
         self._reading: Slot[TabCounts] = Slot(app, "counts", self._take, self._not_counted)
         # The last warning about an interrupted change, so that it is shown only once.
-        self._told = ""
+        self._warned_of = ""
         self._say = say
         self._next_query = NextQuery(session.room, tabs)
 
@@ -74,9 +74,9 @@ class TableSummary:
         self._tabs.show_counts(counted.counts)
         interrupted = counted.interrupted
         self._breadcrumb.go(replace(self._breadcrumb.location, is_interrupted=bool(interrupted)))
-        if interrupted and interrupted != self._told:
+        if interrupted and interrupted != self._warned_of:
             self._say(interrupted, "warn")
-        self._told = interrupted
+        self._warned_of = interrupted
 
     def _not_counted(self, error: PaimarkError) -> None:
         """If the table does not exist any more, remove all that is shown about it."""

@@ -29,10 +29,10 @@ class KeyParser(XTermParser):
             yield Key(f"{_ALT}escape", ESC)
         if sequence == ESC or sequence in _WITH_OPTION:
             return
-        found = list(super()._sequence_to_key_events(sequence, alt))
-        if alt and not any(key.key.startswith(_ALT) for key in found):
+        keys = list(super()._sequence_to_key_events(sequence, alt))
+        if alt and not any(key.key.startswith(_ALT) for key in keys):
             yield Key("escape", ESC)
-        yield from found
+        yield from keys
 
 
 def read_escape() -> None:

@@ -33,9 +33,9 @@ def attributes() -> Attributes | None:
         return None
 
 
-def without_echo(given: Attributes, *, interrupts: bool) -> Attributes:
+def without_echo(settings: Attributes, *, interrupts: bool) -> Attributes:
     """The same settings without echo, and without signals by keys, except ctrl+c if `interrupts` is set."""
-    quiet = [*given[:_CHARACTERS], [*given[_CHARACTERS]]]
+    quiet = [*settings[:_CHARACTERS], [*settings[_CHARACTERS]]]
     quiet[_LOCAL] &= ~(termios.ECHO | termios.ECHONL | termios.ISIG)
     if interrupts:
         quiet[_LOCAL] |= termios.ISIG
@@ -46,18 +46,18 @@ def without_echo(given: Attributes, *, interrupts: bool) -> Attributes:
 
 def keep_quiet(driver: object) -> None:
     """Make the driver restore the terminal without echo, because the process has not ended yet."""
-    given = getattr(driver, "attrs_before", None)
-    if given is not None:
-        driver.attrs_before = without_echo(given, interrupts=False)  # type: ignore[attr-defined]
+    settings = getattr(driver, "attrs_before", None)
+    if settings is not None:
+        driver.attrs_before = without_echo(settings, interrupts=False)  # type: ignore[attr-defined]
 
 
 @contextmanager
 def leaving(
-    given: Attributes | None, at_once: Callable[[], None], *, for_good: bool, what: str = "Spark"
+    settings: Attributes | None, at_once: Callable[[], None], *, for_good: bool, what: str = "Spark"
 ) -> Iterator[None]:
     """While its block ends `what`: show a message if that takes long, and call `at_once` for ctrl+c.
 
-    `given` are the terminal's settings before the console began; they are restored. `for_good` says that the
+    `settings` are those of the terminal before the console began; they are restored. `for_good` says that the
     process ends soon as well: ctrl+c is ignored from then on.
     """
 
@@ -66,8 +66,8 @@ def leaving(
         threading.Thread(target=at_once, name="paimark-hurry", daemon=True).start()
 
     before = {number: signal.signal(number, hurry) for number in _ENDING}
-    if given is not None:
-        _set(without_echo(given, interrupts=True))
+    if settings is not None:
+        _set(without_echo(settings, interrupts=True))
     ended = threading.Event()
     words = threading.Thread(
         target=_say_unless, args=(ended, f"{what} {_WAITING}"), name="paimark-leaving", daemon=True
@@ -83,8 +83,8 @@ def leaving(
             before[signal.SIGINT] = signal.SIG_IGN
         for number, handler in before.items():
             signal.signal(number, handler)
-        if given is not None:
-            _set(given)
+        if settings is not None:
+            _set(settings)
 
 
 def end_here(code: int) -> None:

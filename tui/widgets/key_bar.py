@@ -67,8 +67,8 @@ _BEFORE_THE_REST = _FIRST.index("browse.diff")
 class KeyBar(Lines):
     """Shows keys in the order of their bindings, most specific first; `?` always fits."""
 
-    _said: Piece | None = None
-    _said_at = 0.0
+    _message: Piece | None = None
+    _message_time = 0.0
     _timer: Timer | None = None
 
     def __init__(self, first: Callable[[], Sequence[str]] = tuple) -> None:
@@ -89,15 +89,15 @@ class KeyBar(Lines):
 
         `stays` shows it without that limit.
         """
-        self._said_at = time.monotonic()
-        self._said = (f" {_SIGNS[ink]}{clean_text(text)}", ink)
+        self._message_time = time.monotonic()
+        self._message = (f" {_SIGNS[ink]}{clean_text(text)}", ink)
         if self._timer is not None:
             self._timer.stop()
         self._timer = None if stays else self.set_timer(_SHOWN_FOR, self.hush)
         self._fit()
 
     def hush(self) -> None:
-        self._said = None
+        self._message = None
         self._fit()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -106,23 +106,23 @@ class KeyBar(Lines):
 
     def _fit(self) -> None:
         """Make the bar as high as the message: its end is the hint. In a dialog the bar stays one line."""
-        said, high = self._said_in(self.size.width), self.styles.height
-        lines = 1 if self.screen.is_modal else max(1, min(len(said), self.app.size.height // _SHARE))
+        message, high = self._message_lines(self.size.width), self.styles.height
+        lines = 1 if self.screen.is_modal else max(1, min(len(message), self.app.size.height // _SHARE))
         if high is None or high.value != lines:
             self.styles.height = lines
         self.update_lines()
 
-    def _said_in(self, width: int) -> Sequence[Line]:
-        if self._said is None:
+    def _message_lines(self, width: int) -> Sequence[Line]:
+        if self._message is None:
             return ()
-        text, ink = self._said
+        text, ink = self._message
         if self.screen.is_modal or width_of(text) <= width:
-            return [[self._said]]
+            return [[self._message]]
         return [[(f" {line}", ink)] for line in wrap(text.strip(), max(1, width - 1))]
 
     def key_pressed(self) -> None:
         """Hide a message after a key press, unless it is so new that it may be about this very key."""
-        if self._said is not None and time.monotonic() - self._said_at > _READ_IN:
+        if self._message is not None and time.monotonic() - self._message_time > _READ_IN:
             self.hush()
 
     def key_at(self, x: int) -> str:
@@ -130,9 +130,9 @@ class KeyBar(Lines):
         return next((key for columns, key in self._shown if x in columns), "")
 
     def lines(self, width: int) -> Sequence[Line]:
-        if self._said is not None:
+        if self._message is not None:
             self._shown = []
-            return self._said_in(width)
+            return self._message_lines(width)
         shown: dict[str, tuple[int, int, str, str, str]] = {}
         first = self._first()
         for _, binding, enabled, _ in self.screen.active_bindings.values():
@@ -159,8 +159,8 @@ class KeyBar(Lines):
 
 def written(key: str) -> str:
     """Format a key for people."""
-    held, plus, last = key.rpartition("+")
-    return f"{held}{plus}{_WRITTEN.get(last, last)}"
+    modifiers, plus, last = key.rpartition("+")
+    return f"{modifiers}{plus}{_WRITTEN.get(last, last)}"
 
 
 def _key(key: str, description: str) -> list[Piece]:

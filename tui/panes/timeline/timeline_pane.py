@@ -111,7 +111,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         reader = RecordReader(self.session.files, scene)
         main_moved = self.loaded is not None and self.loaded.rows.woven.scene.main != scene.main
         if main_moved:
-            view = unfolded_for(self.grid.held, view, scene, reader)
+            view = unfolded_for(self.grid.cursor_key, view, scene, reader)
         report(_woven(viewed, scene, reader, view, fingerprint, main_moved=main_moved))
 
     def fingerprint(self, target: Target) -> Hashable:

@@ -63,7 +63,7 @@ class Columns:
         self.cells = cells
         self.layout = ColumnLayout()
         # The visible columns for one grid width, cached because each row needs them.
-        self._seen: tuple[int, list[tuple[int, int]]] = (-1, [])
+        self._visible: tuple[int, list[tuple[int, int]]] = (-1, [])
         self.replace(columns)
 
     def replace(self, columns: Sequence[GridColumn]) -> None:
@@ -87,7 +87,7 @@ class Columns:
             self._at = self.shown.index(under)
 
     def _arrange(self) -> None:
-        self._seen = (-1, [])
+        self._visible = (-1, [])
         order = self.layout.in_order(self.names)
         # At least one column: a grid without columns would look like one without rows.
         self.shown = [i for i in order if self.names[i] not in self.layout.hidden] or order[:1]
@@ -109,23 +109,23 @@ class Columns:
         """Measure the widths again. They only grow while the columns stay: a refresh never moves one."""
         widths = measure(self.all, source, now_ms)
         self._measured = [max(pair) for pair in zip(widths, self._measured, strict=True)]
-        self._seen = (-1, [])
+        self._visible = (-1, [])
 
     def width(self, index: int) -> int:
         return self.layout.widths.get(self.names[index], self._measured[index])
 
     def in_sight(self, width: int) -> list[tuple[int, int]]:
         """(index, width in cells) of the columns that a grid of this width shows, from left to right."""
-        if self._seen[0] != width:
+        if self._visible[0] != width:
             widths = [self.width(index) for index in self.shown]
-            seen = visible_columns(widths, self.pinned, self._first, width - GUTTER)
-            self._seen = width, [(self.shown[place], cells) for place, cells in seen]
-        return self._seen[1]
+            visible = visible_columns(widths, self.pinned, self._first, width - GUTTER)
+            self._visible = width, [(self.shown[place], cells) for place, cells in visible]
+        return self._visible[1]
 
     def more(self, width: int) -> tuple[bool, bool]:
         """Whether columns are scrolled out of view at the left, and at the right."""
-        seen = self.in_sight(width)
-        return self._first > self.pinned, bool(seen) and seen[-1][0] != self.shown[-1]
+        visible = self.in_sight(width)
+        return self._first > self.pinned, bool(visible) and visible[-1][0] != self.shown[-1]
 
     def toggle_whole(self, index: int, values: Sequence[object], now_ms: int) -> str:
         """Make a column as wide as these values, or undo its set width. Returns a sentence for the status."""
@@ -197,13 +197,13 @@ class Columns:
 
     def _scroll_to(self, first: int) -> None:
         self._first = first
-        self._seen = (-1, [])
+        self._visible = (-1, [])
 
     def _is_whole(self, at: int, width: int) -> bool:
         """Whether the column at a position is visible in its full width."""
-        seen = dict(self.in_sight(width))
+        visible = dict(self.in_sight(width))
         index = self.shown[at] if self.shown else None
-        return index is None or seen.get(index, -1) >= self.width(index)
+        return index is None or visible.get(index, -1) >= self.width(index)
 
     def show_sorted(self, index: int | None, width: int) -> None:
         """Scroll to the column that the rows are sorted by; if there is none, to the first column."""

@@ -197,13 +197,13 @@ def _time_test(
     written: Callable[[object], str],
 ) -> Test:
     """Compare only the part that was typed: `>2026-05-01` is after that day, `=2026-05` within that month."""
-    begun = typed.replace("T", " ")
-    if not _TIME.fullmatch(begun):
+    prefix = typed.replace("T", " ")
+    if not _TIME.fullmatch(prefix):
         raise Refused(
             f"{column.title} holds times, and {typed} is none",
             'Write it like 2026-05-01 or "2026-05-01 12:30".',
         )
-    return lambda value: value is not None and compare(written(value)[: len(begun)], begun)
+    return lambda value: value is not None and compare(written(value)[: len(prefix)], prefix)
 
 
 def _age_test(column: GridColumn, compare: Compare, sign: str, typed: str, now_ms: int) -> Test:

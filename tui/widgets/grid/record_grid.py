@@ -74,7 +74,7 @@ class RecordGrid(Widget, can_focus=True):
         self._is_cut = False
         self._cursor = Cursor()
         # About the running arrangement: a person changed the filter; the cursor goes to the first row.
-        self._asked = self._to_top = False
+        self._reordered = self._to_top = False
         self._note: tuple[str, str] = ("", "")
         self._painter = Painter()
         self._now_ms = 0
@@ -118,7 +118,7 @@ class RecordGrid(Widget, can_focus=True):
         self._note = (message, hint)
         self._given, self._total, self._is_cut = tuples(()), None, False
         self._arranging.drop()
-        self._set_view(View(self._given), Cursor(0, self._cursor.held))
+        self._set_view(View(self._given), Cursor(0, self._cursor.key))
 
     def clear(self, message: str) -> None:
         """Prepare for other records: reset filter, sorting and cursor, and show a message."""
@@ -152,7 +152,7 @@ class RecordGrid(Widget, can_focus=True):
     @property
     def is_filtering(self) -> bool:
         """Whether the rows for a new filter are still being searched; the old rows are shown meanwhile."""
-        return self._asked and self._arranging.busy
+        return self._reordered and self._arranging.busy
 
     @property
     def index(self) -> int | None:
@@ -161,14 +161,14 @@ class RecordGrid(Widget, can_focus=True):
         return self.view.index(self.cursor) if on_record else None
 
     @property
-    def held(self) -> Hashable:
+    def cursor_key(self) -> Hashable:
         """The key of the record under the cursor, also after the record disappeared."""
-        return self._cursor.held
+        return self._cursor.key
 
     @property
     def lost(self) -> Hashable | None:
         """The key of the record that disappeared under the cursor; None after the cursor is moved."""
-        return self._cursor.held if self._cursor.lost else None
+        return self._cursor.key if self._cursor.lost else None
 
     @property
     def going_to_end(self) -> bool:
@@ -179,9 +179,9 @@ class RecordGrid(Widget, can_focus=True):
     def position(self) -> str:
         """The row number and the number of rows, the filter, and the number of hidden columns."""
         place = None if self.index is None else self.cursor
-        told = self.view.position(place, self.order, is_cut=self._is_cut)
+        position = self.view.position(place, self.order, is_cut=self._is_cut)
         hidden = self.shown_columns.hidden_words
-        return f"{told}, {hidden}" if hidden and told else told
+        return f"{position}, {hidden}" if hidden and position else position
 
     @property
     def why_none(self) -> str:
@@ -288,7 +288,7 @@ class RecordGrid(Widget, can_focus=True):
         """Show the rows that contain these words, with `!` those that do not. The cursor goes to the first
         row if its record is not among them, or if `to_top` is set."""
         self.order = SortOrder(text, self.order.column, self.order.descending)
-        self._asked, self._to_top = True, to_top
+        self._reordered, self._to_top = True, to_top
         self._arrange()
 
     def action_sort(self) -> None:
@@ -316,8 +316,8 @@ class RecordGrid(Widget, can_focus=True):
     def _arranged(self, view: View) -> None:
         cursor = Cursor() if self._to_top else self._cursor
         complete = self._total is None or len(view.source) >= self._total
-        cursor = cursor.followed(view, complete=complete, asked=self._asked)
-        self._asked = self._to_top = False
+        cursor = cursor.followed(view, complete=complete, reordered=self._reordered)
+        self._reordered = self._to_top = False
         self._set_view(view, cursor)
 
     def _set_view(self, view: View, cursor: Cursor) -> None:
