@@ -16,7 +16,7 @@ from tests.interop.judge_fixture import judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse
 from tests.spark.standalone import SPARING
-from tests.storage.hdfs_fixture import hdfs, hdfs_in_safe_mode
+from tests.storage.hadoop.hdfs_fixture import hdfs, hdfs_in_safe_mode
 from tests.storage.stores import S3Server, s3_server
 
 # A fixture that several modules import is another one in each: those that cost much are here.
