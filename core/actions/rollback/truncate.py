@@ -20,6 +20,7 @@ from core.errors import Corrupt
 from core.figures import counted
 from core.storage.files import Files
 from core.table.layout import Root, truncation_tag
+from core.table.lineage.main_branch import root_exists
 from core.table.manifests.files import missing_of
 from core.table.records import Consumer, Snapshot, point_of
 
@@ -76,6 +77,7 @@ class Truncate(Change[Undoable]):
     def __init__(self, work: Work, state: Undoable) -> None:
         super().__init__(work, state)
         self._reached = self._cut.head
+        self._has_archive = True
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -114,9 +116,14 @@ class Truncate(Change[Undoable]):
         self.work.progress(f"kept snapshots {cut.keep + 1} to {cut.head} as branch {cut.archive.label}")
 
     def finish(self, hold: Hold) -> None:
-        self._reached = truncation.cut_off(self.work.files, self._cut)
-        if self._reached == self._cut.head and truncation.is_put_back(self.work.files, self._cut):
-            truncation.forget_archive(self.work.files, self._cut, self.work.progress)
+        files, cut = self.work.files, self._cut
+        self._has_archive = root_exists(files, cut.archive)
+        if not self._has_archive:
+            self._reached = truncation.stay_without_archive(files, cut)
+            return
+        self._reached = truncation.cut_off(files, cut)
+        if self._reached == cut.head and truncation.is_put_back(files, cut):
+            truncation.forget_archive(files, cut, self.work.progress)
         self.work.progress(f"main ends at snapshot {self._reached}")
 
     def take_back(self, hold: Hold) -> None:
@@ -126,12 +133,18 @@ class Truncate(Change[Undoable]):
         truncation.clean(self.work.files, self._cut)
 
     def way_back(self) -> Undoable | None:
-        return self.state if self._reached == self._cut.keep else None
+        return self.state if self._has_archive and self._reached == self._cut.keep else None
 
     def done(self) -> Done:
         cut, reached, plan = self._cut, self._reached, self.work.plan
         message = f"main of {plan.table} ends at snapshot {reached} again"
-        if reached == cut.head:
+        if not self._has_archive:
+            rest = "" if reached == cut.head else f", and snapshots {reached + 1} to {cut.head} with it"
+            message = (
+                f"main of {plan.table} ends at snapshot {reached}: another engine deleted branch "
+                f"{cut.archive.label}{rest}"
+            )
+        elif reached == cut.head:
             message = f"Somebody committed to main of {plan.table} just then: it is as it was"
         elif reached > cut.keep:
             message += f", for somebody committed on it just then; branch {cut.archive.label} has the rest"
@@ -142,11 +155,11 @@ class Truncate(Change[Undoable]):
             result={
                 "snapshot_id": reached,
                 "rolled_back_to": cut.keep,
-                "archive": cut.archive.label if reached < cut.head else None,
+                "archive": cut.archive.label if self._has_archive and reached < cut.head else None,
             },
             before=f"snapshot {cut.head}",
             after=f"snapshot {reached}",
-            undo=plan.undo if reached == cut.keep else "",
+            undo=plan.undo if self.way_back() else "",
         )
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:

@@ -6,12 +6,19 @@ in between is one that main had. If another process commits on one of them meanw
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.actions.change.operations import Undoable
 from core.actions.context import Progress
 from core.actions.merge import history as merge_history
-from core.actions.merge.fast_forward import append_between, has_appended, point_at_newest, points_of
+from core.actions.merge.fast_forward import (
+    append_between,
+    has_appended,
+    newest_id,
+    point_at_newest,
+    points_of,
+)
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_files import (
     SCHEMAS,
@@ -133,6 +140,18 @@ def cut_off(files: Files, cut: Cut) -> int:
     return reached
 
 
+def stay_without_archive(files: Files, cut: Cut) -> int:
+    """Leave main as it is, because another engine deleted the branch; return main's newest snapshot.
+
+    The snapshots that main has already lost are lost for good. Idempotent.
+    """
+    reached = min(newest_id(files, cut.main), cut.head)
+    point_at_newest(files, cut.main, reached)
+    files.delete(cut.main.tag(truncation_tag(cut.archive.label, cut.keep)))
+    merge_history.move(files, cut.main, cut.archive, reached)
+    return reached
+
+
 def _refuse_merges(files: Files, cut: Cut) -> None:
     """Record that main may have some of the branch's commits: a merge could bring their rows in twice."""
     kept, head = (cut.archive.snapshot(number) for number in (cut.keep, cut.head))
@@ -183,37 +202,41 @@ def put_back_first(files: Files, cut: Cut) -> bool:
 
     False when main has another snapshot of that id.
     """
-    points = points_of(files, cut.archive, cut.keep, cut.keep + 1)
-    return append_between(files, cut.archive, cut.main, points) is not None
+    first = points_of(files, cut.archive, cut.keep, cut.keep + 1)
+    return append_between(files, cut.archive, cut.main, first) is not None
 
 
 def is_put_back(files: Files, cut: Cut) -> bool:
     """Whether main has any of the later snapshots: the first may have expired since."""
-    return came_back(files, cut) is Landed.YES
+    return came_back(files, cut, later_points(files, cut)) is Landed.YES
 
 
-def came_back(files: Files, cut: Cut) -> Landed:
+def later_points(files: Files, cut: Cut) -> list[Point]:
+    """The later snapshots, as the branch has them."""
+    return points_of(files, cut.archive, cut.keep, cut.head)
+
+
+def came_back(files: Files, cut: Cut, later: Sequence[Point]) -> Landed:
     """Whether main has any of the later snapshots again; UNKNOWN if that can't be determined."""
-    return has_appended(files, cut.main, cut.keep, points_of(files, cut.archive, cut.keep, cut.head))
+    return has_appended(files, cut.main, cut.keep, later)
 
 
-def put_back(files: Files, cut: Cut) -> int:
+def put_back(files: Files, cut: Cut, later: Sequence[Point]) -> int:
     """Append the other snapshots to main until a foreign commit is there; return main's newest of them.
 
     If main has gone on and all of them have expired there, that is the snapshot of the cut.
     """
-    points = points_of(files, cut.archive, cut.keep, cut.head)
-    appended = append_between(files, cut.archive, cut.main, points)
-    last = None if appended is None else appended.snapshot
+    last = append_between(files, cut.archive, cut.main, later)
     if last is None:
         # Main may depend on any of them: their tags stay.
         return cut.keep
-    merge_history.move(files, cut.archive, cut.main, cut.keep, until=last.id)
-    if last.id == cut.head:
+    reached = last.snapshot.id
+    merge_history.move(files, cut.archive, cut.main, cut.keep, until=reached)
+    if reached == cut.head:
         point_at_newest(files, cut.main, cut.head)
     else:
-        delete_files(files, cut.main, later_tags(files, cut.main, last.id, cut.archive))
-    return last.id
+        delete_files(files, cut.main, later_tags(files, cut.main, reached, cut.archive))
+    return reached
 
 
 def take_tags_back(files: Files, cut: Cut) -> None:

@@ -5,8 +5,11 @@ The first of them is the point of no return. It is written only if main has no s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
+
+import msgspec
 
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold, JournaledChange
@@ -26,7 +29,8 @@ from core.figures import counted, moment
 from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.lineage.forks import Side
-from core.table.lineage.main_branch import main_root
+from core.table.lineage.main_branch import main_root, root_exists
+from core.table.records import Point
 
 _TRY, _PUT_BACK = "puts the first snapshot back", "main has its later snapshots again"
 
@@ -74,10 +78,20 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     )
 
 
+class _Try(msgspec.Struct, frozen=True):
+    """`later` are the snapshots that main gets back."""
+
+    later: tuple[Point, ...] = ()
+
+
 class UndoTruncation(Change[Undoable]):
     """The commit is the first of the later snapshots in main; it fails if main has a snapshot of that id."""
 
     State = Undoable
+
+    def __init__(self, work: Work, state: Undoable) -> None:
+        super().__init__(work, state)
+        self._last = self._cut.head
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -102,38 +116,52 @@ class UndoTruncation(Change[Undoable]):
 
     def commit(self, hold: Hold) -> None:
         now = self._as_planned()
-        hold.note(_TRY)
+        later = truncation.later_points(self.work.files, self._cut)
+        hold.note(_TRY, {"later": [each.as_written() for each in later]})
         if not truncation.put_back_first(self.work.files, self._cut):
             raise moved_since(self.work, now.description)
 
     def landed(self, hold: Hold) -> Landed:
-        landed = truncation.came_back(self.work.files, self._cut)
+        landed = truncation.came_back(self.work.files, self._cut, self._later(hold))
         # Before the first try, a missing snapshot is not this change's.
         return Landed.NO if landed is Landed.UNKNOWN and _TRY not in hold.steps else landed
 
     def finish(self, hold: Hold) -> None:
         files, cut, progress = self.work.files, self._cut, self.work.progress
         if _PUT_BACK not in hold.steps:
-            last = truncation.put_back(files, cut)
-            archive = cut.archive.label
-            if last == cut.keep:
-                progress(Remark(f"main has gone on, and what came back has expired: branch {archive} stays"))
-            elif last < cut.head:
-                progress(f"main goes on to snapshot {last}")
-                progress(
-                    Remark(f"somebody committed there just then: branch {archive} stays, and has the rest")
-                )
-            else:
-                progress(f"main goes on to snapshot {last}")
+            last = truncation.put_back(files, cut, self._later(hold))
+            self._report(last)
             hold.note(_PUT_BACK, {"last": last})
         # From here on it may expire: a recovery must not put it back again.
         release_expiry(files, cut.main, self.work.token)
-        if (hold.journaled.data_of(_PUT_BACK) or {}).get("last") != cut.head:
+        self._last = int((hold.journaled.data_of(_PUT_BACK) or {}).get("last", cut.keep))
+        if self._last != cut.head:
             return
         if has_more(files, cut.archive, cut.head, cut.main):
             progress(Remark(f"branch {cut.archive.label} stays, for somebody wrote to it just then"))
         else:
             truncation.forget_archive(files, cut, self.work.progress)
+
+    def _later(self, hold: Hold) -> Sequence[Point]:
+        """The later snapshots: from the journal, because another engine may have deleted the branch."""
+        tried = hold.journaled.noted(_TRY, _Try)
+        return (tried and tried.later) or truncation.later_points(self.work.files, self._cut)
+
+    def _report(self, last: int) -> None:
+        cut, progress = self._cut, self.work.progress
+        if last == cut.keep:
+            progress(
+                Remark(f"main has gone on, and what came back has expired: branch {cut.archive.label} stays")
+            )
+            return
+        progress(f"main goes on to snapshot {last}")
+        if last == cut.head:
+            return
+        if root_exists(self.work.files, cut.archive):
+            why = f"somebody committed there just then: branch {cut.archive.label} stays, and has the rest"
+        else:
+            why = f"another engine deleted branch {cut.archive.label}, and its later snapshots with it"
+        progress(Remark(why))
 
     def take_back(self, hold: Hold) -> None:
         release_expiry(self.work.files, self._cut.main, self.work.token)
@@ -141,7 +169,9 @@ class UndoTruncation(Change[Undoable]):
         self.work.progress(Remark(f"main stays as it is, and branch {self._cut.archive.label} too"))
 
     def done(self) -> Done:
-        return undone(self.work, self.state, _kept(self._cut))
+        is_whole = self._last == self._cut.head
+        kept = _kept(self._cut) if is_whole else f"Main up to snapshot {self._last} of it"
+        return undone(self.work, self.state, kept)
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         return [Step("replace", self.state.description, "taken back, or not, but not half")]
