@@ -1,7 +1,7 @@
 """Google's and Azure's stores as servers on this machine: fake-gcs-server and Azurite, and their clients.
 
-They come from the registries of Go, npm and Python, which takes minutes: `PAIMARK_TEST_TOOLS` may name a
-directory that keeps them.
+They come from the registries of Go, npm and Python: a minute for Azure's, and minutes for Google's, which is
+compiled. `PAIMARK_TEST_TOOLS` may name a directory that keeps them.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.once import once_a_run
+
 BUCKET = "lake"
 ACCOUNT = "devstoreaccount1"
 # Azurite's, which everybody knows.
 KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 _GOOGLE = "github.com/fsouza/fake-gcs-server@v1.56.1"
 _AZURITE = "azurite@3.37.0"
-_CLIENTS = ("gcsfs==2025.12.0", "adlfs==2026.8.0")
+_GOOGLE_CLIENT = "gcsfs==2025.12.0"
+_AZURE_CLIENT = "adlfs==2026.8.0"
 _AZURITE_WORDS = ("--silent", "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry")
 
 
@@ -45,41 +48,71 @@ class Cloud(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the servers, and the clients for whoever is started from here."""
-    kept = os.environ.get("PAIMARK_TEST_TOOLS")
-    tools = Path(kept) if kept else tmp_path_factory.mktemp("tools")
-    for program in ("go", "npm"):
-        if shutil.which(program) is None:
-            reason = f"no servers of Google's and Azure's stores: {program} is not on PATH"
-            if os.environ.get("PAIMARK_REQUIRE_INTEROP") == "1":
-                pytest.fail(reason)
-            pytest.skip(reason)
-    if not (tools / "fake-gcs-server").exists():
-        _run(["go", "install", _GOOGLE], GOBIN=str(tools))
-    if not (tools / "node_modules").exists():
-        _run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", f"--prefix={tools}", _AZURITE])
-    if not (tools / "clients").exists():
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tools / "clients")]
-        _run([*pip, *_CLIENTS])
-    return tools
+def google_tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A directory with the server, whose client can be imported here and in child processes."""
+    tools = _installed(tmp_path_factory, "google", _install_google)
+    with _importable(tools / "clients"):
+        yield tools
 
 
 @pytest.fixture(scope="session")
-def clients(tools: Path) -> Iterator[None]:
-    """gcsfs and adlfs, here and in processes that are started: after what is installed, which comes first."""
-    place = str(tools / "clients")
+def azure_tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """As `google_tools`. Nothing of it is compiled: it takes less than a minute."""
+    tools = _installed(tmp_path_factory, "azure", _install_azure)
+    with _importable(tools / "clients"):
+        yield tools
+
+
+def _installed(factory: pytest.TempPathFactory, cloud: str, install: Callable[[Path], None]) -> Path:
+    """The directory of a cloud's tools. Skips the test if a program or the network is missing."""
+
+    def make(directory: Path, run: int) -> str:
+        kept = os.environ.get("PAIMARK_TEST_TOOLS")
+        tools = Path(kept) / cloud if kept else directory
+        if not (tools / "complete").exists():
+            tools.mkdir(parents=True, exist_ok=True)
+            install(tools)
+            (tools / "complete").touch()
+        return str(tools)
+
+    return Path(once_a_run(factory, f"{cloud}-tools", make, f"server of {cloud.title()}'s store")[1])
+
+
+def _install_google(tools: Path) -> None:
+    _run(["go", "install", _GOOGLE], GOBIN=str(tools))
+    _install_client(tools, _GOOGLE_CLIENT)
+
+
+def _install_azure(tools: Path) -> None:
+    _run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", f"--prefix={tools}", _AZURITE])
+    _install_client(tools, _AZURE_CLIENT)
+
+
+def _install_client(tools: Path, package: str) -> None:
+    _run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tools / "clients"), package])
+
+
+@contextmanager
+def _importable(directory: Path) -> Iterator[None]:
+    """Last on the path: packages that the environment has as well come from there."""
+    path = os.environ.get("PYTHONPATH", "")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys, "path", [*sys.path, place])
-        patch.setenv(
-            "PYTHONPATH", os.pathsep.join([os.environ.get("PYTHONPATH", ""), place]).strip(os.pathsep)
-        )
+        patch.setattr(sys, "path", [*sys.path, str(directory)])
+        patch.setenv("PYTHONPATH", os.pathsep.join([path, str(directory)]).strip(os.pathsep))
         yield
 
 
 @pytest.fixture(scope="session")
-def google(tools: Path, clients: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
-    words = [str(tools / "fake-gcs-server"), "-scheme", "http", "-host", "127.0.0.1", "-backend", "memory"]
+def google(google_tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+    words = [
+        str(google_tools / "fake-gcs-server"),
+        "-scheme",
+        "http",
+        "-host",
+        "127.0.0.1",
+        "-backend",
+        "memory",
+    ]
     with _served(lambda port: [*words, "-port", str(port)], tmp_path_factory.mktemp("google")) as port:
         connection = http.client.HTTPConnection("127.0.0.1", port)
         body, headers = json.dumps({"name": BUCKET}), {"Content-Type": "application/json"}
@@ -95,12 +128,12 @@ def google_options(endpoint: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def azure(tools: Path, clients: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
+def azure(azure_tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     from azure.storage.blob import BlobServiceClient
 
     words = [
         "node",
-        str(tools / "node_modules/.bin/azurite-blob"),
+        str(azure_tools / "node_modules/.bin/azurite-blob"),
         *_AZURITE_WORDS,
         "--blobHost",
         "127.0.0.1",
@@ -117,14 +150,22 @@ def azure(tools: Path, clients: None, tmp_path_factory: pytest.TempPathFactory) 
         yield Cloud(f"abfss://{BUCKET}@{ACCOUNT}.dfs.core.windows.net", endpoint, options)
 
 
-@pytest.fixture(params=["google", "azure"])
+@pytest.fixture(params=[pytest.param("google", marks=pytest.mark.long), "azure"])
 def cloud(request: pytest.FixtureRequest) -> Cloud:
-    found: Cloud = request.getfixturevalue(request.param)
-    return found
+    store: Cloud = request.getfixturevalue(request.param)
+    return store
 
 
 def _run(words: list[str], **environment: str) -> None:
-    subprocess.run(words, env={**os.environ, **environment}, check=True, stdin=subprocess.DEVNULL)
+    """Raises `ToolMissing` if there is no such program, or what it fetches can't be reached."""
+    # It imports Spark, which is slow, and most tests need none of this.
+    from tests.interop.stock import ToolMissing
+
+    if shutil.which(words[0]) is None:
+        raise ToolMissing(f"{words[0]} is not on PATH")
+    ran = subprocess.run(words, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, check=False)
+    if ran.returncode:
+        raise ToolMissing(f"`{' '.join(words[:3])}` failed")
 
 
 @contextmanager
