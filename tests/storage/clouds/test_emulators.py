@@ -30,6 +30,8 @@ from tests.storage.stores import Proxy, S3Server
 
 __all__ = ["azure", "azure_tools", "cloud", "google", "google_tools"]
 pytestmark = [
+    # A run of all tests must not depend on two more registries.
+    pytest.mark.long,
     # The first of them waits until the servers are there, which a busy machine compiles for long.
     pytest.mark.timeout(1800),
     # Their clients close connections when they are collected.
@@ -71,7 +73,6 @@ def test_a_directory_is_listed_without_its_neighbours(cloud: Cloud) -> None:
         files.read("a/b/c")
 
 
-@pytest.mark.long
 def test_a_create_whose_answer_is_lost_is_not_anothers(google: Cloud) -> None:
     """gcsfs sends it again, and finds its own object."""
     lost: list[str] = []
