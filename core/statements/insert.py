@@ -6,10 +6,12 @@ An INSERT is one commit, made in the Spark engine. Like any writer's commit it t
 from __future__ import annotations
 
 import uuid
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import msgspec
+from msgspec.structs import replace
 
 from core.actions import audit
 from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
@@ -18,7 +20,7 @@ from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.registry import Action, Danger
 from core.actions.rewrite.spark_rewrite import engine_of
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from core.errors import FileMissing, Refused, Unavailable, failing_at
+from core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
 from core.figures import counted, duration
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
 from core.statements.call import Called
@@ -136,18 +138,22 @@ class Inserts:
         inserting = Inserting(str(uuid.uuid4()), root.branch, pinned)
         run = Run(0, insert.sql, self.database, None, inserting)
         answer = Told()
-        with engine_of(context) as engine:
-            for event in engine.do(run):
+        known = head.snapshot.id if head else 0
+        with (
+            engine_of(context) as engine,
+            _reporting_interrupts(context, root, inserting.commit_user, known, progress),
+            closing(engine.do(run)) as events,
+        ):
+            for event in events:
                 match event:
                     case Told():
                         answer = event
                     case Failed():
-                        known = head.snapshot.id if head else 0
                         if event.cause == "overwritten":
                             raise event.error()
                         fate = find_commit(context.files, root, inserting.commit_user, known)
                         if fate.snapshot is None and fate.landed is Landed.NO:
-                            raise _may_come(event, context, root) or event.error()
+                            raise _may_come(event, context, root) or _not_committed(event)
                         if fate.snapshot is None:
                             raise _unknown(event, root, fate)
                         answer = Told((), fate.snapshot.id)
@@ -270,6 +276,25 @@ def _require_kept(files: Files, root: Root, commit_user: str, snapshot_id: int) 
         raise overwritten(root, snapshot_id)
 
 
+@contextmanager
+def _reporting_interrupts(
+    context: Context, root: Root, commit_user: str, known: int, progress: Progress
+) -> Iterator[None]:
+    """If the statement within is interrupted, say whether it was committed. It has ended by then."""
+    try:
+        yield
+    except (KeyboardInterrupt, GeneratorExit):
+        name, fate = root.table.full_name, find_commit(context.files, root, commit_user, known)
+        if fate.snapshot is not None:
+            end = f"it was committed nevertheless, as snapshot {fate.snapshot.id} of {name}"
+        elif fate.landed is Landed.NO and context.late_for <= 0:
+            end = f"nothing was committed to {name}"
+        else:
+            end = f"look at the rows of {name} before you run it again: they may have been committed"
+        progress(Remark(f"interrupted: {end}"))
+        raise
+
+
 def _may_come(event: Failed, context: Context, root: Root) -> Exception | None:
     """The error if the engine ended without an answer and the store may still do its last write; or None."""
     if event.cause != "engine" or context.late_for <= 0:
@@ -280,6 +305,12 @@ def _may_come(event: Failed, context: Context, root: Root) -> Exception | None:
         "but the store may still commit them",
         f"Look at the rows {passed} from now, before you run it again.",
     )
+
+
+def _not_committed(event: Failed) -> PaimarkError:
+    """The error of a statement that committed nothing; who cancelled it is told so."""
+    is_cancelled = event.cause == "cancelled"
+    return (replace(event, hint="Nothing was committed.") if is_cancelled else event).error()
 
 
 def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:

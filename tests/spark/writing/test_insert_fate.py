@@ -11,11 +11,11 @@ from typing import cast
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
+from core.actions.context import Context, Progress
 from core.actions.plan import Outcome
-from core.errors import StatementFailed, Unavailable
+from core.errors import Cancelled, StatementFailed, Unavailable
 from core.spark.client.client import Engine
-from core.spark.protocol import Event, Failed, Finished, Task, Told
+from core.spark.protocol import CANCELLED, Event, Failed, Finished, Task, Told
 from core.statements.insert import inserting_action
 from core.table.layout import TablePath
 from core.travel.parse.sql import read_statement
@@ -26,20 +26,27 @@ from tests.spark.written_tables import lineage_of
 
 TABLE = TablePath("fates", "orders")
 SQL = "INSERT INTO fates.orders VALUES (77, 'x', 1)"
+DIED = Failed("The Spark engine died (killed by SIGKILL)", cause="engine")
 
 
 @dataclass
 class Dying:
-    """An engine that does what it is told, and dies before it can say so. `since`: what comes before that."""
+    """An engine that does what it is told, and ends before it can say so. `since`: what comes before that.
+
+    `end` is its last word; without one, the person at the terminal interrupts.
+    """
 
     engine: Engine
     since: Callable[[], None]
+    end: Failed | None
 
     def do(self, task: Task) -> Generator[Event]:
         for event in self.engine.do(task):
             if isinstance(event, Finished):
                 self.since()
-                yield Failed("The Spark engine died (killed by SIGKILL)", cause="engine")
+                if self.end is None:
+                    raise KeyboardInterrupt
+                yield self.end
                 return
             if not isinstance(event, Told):
                 yield event
@@ -53,14 +60,21 @@ def warehouse(engine_warehouse: Path) -> Path:
 
 
 def inserted(
-    warehouse: Path, tmp_path: Path, engine: Engine, since: Callable[[], None], late_for: float = 0
+    warehouse: Path,
+    tmp_path: Path,
+    engine: Engine,
+    since: Callable[[], None],
+    late_for: float = 0,
+    *,
+    end: Failed | None = DIED,
+    progress: Progress = lambda line: None,
 ) -> Outcome:
-    dying = cast(Engine, Dying(engine, since))
+    dying = cast(Engine, Dying(engine, since, end))
     context: Context = replace(
         context_on(warehouse), audit_path=tmp_path / "audit", engine=lambda: dying, late_for=late_for
     )
     inserts = inserting_action(read_statement(SQL))[1]
-    return inserts.apply(context, inserts.plan(context, TABLE, {}), lambda line: None)
+    return inserts.apply(context, inserts.plan(context, TABLE, {}), progress)
 
 
 def others_commit(warehouse: Path, count: int) -> None:
@@ -101,6 +115,38 @@ def test_it_may_still_land_where_a_store_carries_out_late(
         "(killed by SIGKILL). The rows are not in fates.orders now, but the store may still commit them"
     )
     assert raised.value.hint == "Look at the rows 16 min from now, before you run it again."
+
+
+def test_who_cancels_it_learns_that_nothing_was_committed(
+    engine: Engine, warehouse: Path, tmp_path: Path
+) -> None:
+    snapshot = warehouse / TABLE.root().snapshot(6)
+    with pytest.raises(Cancelled) as raised:
+        inserted(warehouse, tmp_path, engine, snapshot.unlink, end=CANCELLED)
+    assert (raised.value.message, raised.value.hint) == (CANCELLED.message, "Nothing was committed.")
+
+
+@pytest.mark.parametrize(
+    ("is_there", "late_for", "end"),
+    [
+        (True, 0, "it was committed nevertheless, as snapshot 6 of fates.orders"),
+        (False, 0, "nothing was committed to fates.orders"),
+        (
+            False,
+            960,
+            "look at the rows of fates.orders before you run it again: they may have been committed",
+        ),
+    ],
+)
+def test_who_interrupts_it_learns_whether_it_was_committed(
+    engine: Engine, warehouse: Path, tmp_path: Path, is_there: bool, late_for: float, end: str
+) -> None:
+    snapshot = warehouse / TABLE.root().snapshot(6)
+    lines: list[str] = []
+    since = (lambda: None) if is_there else snapshot.unlink
+    with pytest.raises(KeyboardInterrupt):
+        inserted(warehouse, tmp_path, engine, since, late_for, end=None, progress=lines.append)
+    assert lines[-1] == f"interrupted: {end}"
 
 
 def test_it_landed_and_a_tag_kept_it(engine: Engine, warehouse: Path, tmp_path: Path) -> None:
