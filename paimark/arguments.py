@@ -73,4 +73,7 @@ def _checked(action: Action, argument: Argument, value: object) -> object:
     # In Python, `True` is an `int` too.
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         raise UsageError(f"{argument.name} of {action.name} is {words}, not {value!r}", argument.help)
+    if isinstance(value, str) and not value.strip():
+        # Otherwise a default would take effect.
+        raise UsageError(f"{argument.name} of {action.name} is empty", "Leave it out, or give it a value.")
     return value

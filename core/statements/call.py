@@ -87,6 +87,9 @@ def _value(call: ProcedureCall, parameter: Argument, argument: CallArgument) -> 
         raise call.refused(f"{name} is a whole number", "", argument.value_position)
     if isinstance(value, bool):
         raise call.refused(f"{name} is a text", "Write it in quotes.", argument.value_position)
+    if not str(value).strip():
+        # Otherwise a default would take effect.
+        raise call.refused(f"{name} is empty", "Leave it out, or give it a value.", argument.value_position)
     return str(value)
 
 
