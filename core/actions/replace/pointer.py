@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
 from core.actions.context import Progress
-from core.actions.merge.fast_forward import point_at_newest
 from core.actions.replace.takeover import Takeover
-from core.actions.roots import guard_tags
-from core.actions.roots.barrier import notice, put_barrier, remove_barrier
-from core.actions.roots.json_edit import decoded, with_options
+from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_files import (
     PARTS,
     SCHEMAS,
@@ -32,13 +29,10 @@ from core.actions.temp_files import delete_temporaries
 from core.figures import counted
 from core.storage.files import Files, read_if_there
 from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.reading import numbered
-from core.table.records import Record, Snapshot, Tag, is_same_commit
-
-_LATEST = f"{SNAPSHOTS}/LATEST"
-_FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
+from core.table.records import Record
 
 
 class Replacement(Record, frozen=True, kw_only=True):
@@ -144,47 +138,6 @@ def prepare(hold: Hold, replacement: Replacement, progress: Progress) -> None:
         progress(f"kept the previous main as branch {replacement.archive}")
 
 
-def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schema: bytes) -> None:
-    """Copy an archived main back into the table directory; its schema `schema_id` gets back its old bytes.
-
-    Schemas are written last, in descending order: the first one that stock engines see is the newest.
-    """
-    own, names = table.root(), list(root_files(files, archive))
-    for part in PARTS:
-        if part != SCHEMAS:
-            # LATEST names the barrier until the table directory is main.
-            wanted = [name for name in part_of(names, part) if name != _LATEST]
-            copy_files(files, archive, own, wanted, replacing=part != SNAPSHOTS)
-    changed = _own_schemas(files, archive, schema_id, schema)
-    for name in reversed(_schemas_ascending(names)):
-        copy_files(files, archive, own, [name], changed, replacing=True)
-
-
-def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
-    """After the table directory became main again: remove the barrier, and the tags that were only guards.
-
-    The guard of a snapshot that main has itself stays, as main's tag: the branch keeps that snapshot.
-    """
-    [latest] = files.read_many([archive.latest_hint])
-    remove_barrier(files, table, latest)
-    own, kept = table.root(), part_of(root_files(files, archive), TAGS)
-    for name in part_of(root_files(files, own), TAGS):
-        tag_name = name.removeprefix(f"{TAGS}/{TAG_PREFIX}")
-        if name in kept or guard_tags.is_last_of_savepoint(files, table, tag_name):
-            continue
-        if not _is_of_live_snapshot(files, own, own.tag(tag_name)):
-            files.delete(own.tag(tag_name))
-
-
-def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:
-    [data] = files.read_many([path])
-    if data is None:
-        return False
-    tag = Tag.from_json(data, path)
-    [snapshot] = files.read_many([root.snapshot(tag.id)])
-    return snapshot is not None and is_same_commit(Snapshot.from_json(snapshot, path), tag)
-
-
 def take_back(
     files: Files,
     table: TablePath,
@@ -249,114 +202,6 @@ def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: 
     if copies and left and len(list(same_files(files, main, branch, copies))) == len(copies):
         files.replace(branch.earliest_hint, str(left[0]).encode())
         delete_files(files, branch, copies)
-
-
-def clear_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
-    """While a branch is main: leave only guards and the notice in the table directory.
-
-    Files of the previous main are deleted only if `archive` has them; files written since that copy are
-    copied first. A commit that is not built on the archive's newest stays as a stray commit. The barrier is
-    written before snapshots are deleted, and schemas are deleted first, so that stock engines fail and do not
-    read an empty table.
-    """
-    own = table.root()
-    if archive is not None:
-        _keep_late(files, own, main, archive)
-    if read_if_there(files, own.schema(0)) != notice(main.label):
-        files.replace(own.schema(0), notice(main.label))
-    put_barrier(files, table, main.label)
-    if archive is None:
-        guard_tags.reconcile(files, table, main)
-        return
-    _append_late(files, own, archive)
-    there = root_files(files, own)
-    kept = root_files(files, archive)
-    delete_files(files, own, [n for n in part_of(there, SCHEMAS) if n in kept and n != _FIRST_SCHEMA])
-    guard_tags.reconcile(files, table, main)
-    going = [n for n in there if n.partition("/")[0] not in (SCHEMAS, TAGS)]
-    delete_files(files, own, list(same_files(files, own, archive, going)))
-    if not numbered(files.names(own.snapshots), SNAPSHOT_PREFIX):
-        delete_files(files, own, [f"{SNAPSHOTS}/EARLIEST"])
-    for directory in (own.changelogs, own.consumers):
-        files.prune(directory)
-
-
-def clean_table_directory(files: Files, table: TablePath, main: Root, archive: Root | None) -> None:
-    """Remove the half-written files of processes that were killed while changing the table directory."""
-    own = table.root()
-    names = {name.rpartition("/")[2] for name in (root_files(files, archive) if archive else {})}
-    guarded = {name.rpartition("/")[2] for name in part_of(root_files(files, main), TAGS)}
-    for directory in (own.schemas, own.tags, own.snapshots, own.changelogs, own.consumers):
-        delete_temporaries(files, directory, names | guarded | {f"{SCHEMA_PREFIX}0", BARRIER, "LATEST"})
-    for directory in (own.snapshots, own.changelogs, own.consumers):
-        files.prune(directory)
-
-
-def _schemas_ascending(names: list[str]) -> list[str]:
-    plain = [name.rpartition("/")[2] for name in part_of(names, SCHEMAS)]
-    return [f"{SCHEMAS}/{SCHEMA_PREFIX}{number}" for number in numbered(plain, SCHEMA_PREFIX)]
-
-
-def _own_schemas(files: Files, archive: Root, schema_id: int, schema: bytes) -> dict[str, bytes]:
-    """The schemas in which retention was switched off, with their earlier bytes."""
-    source = archive.schema(schema_id)
-    changed = {f"{SCHEMAS}/{SCHEMA_PREFIX}{schema_id}": schema}
-    before = decoded(schema, source).get("options") or {}
-    [newest] = _schemas_ascending(list(root_files(files, archive)))[-1:]
-    if newest not in changed:
-        data = files.read(f"{archive.directory}/{newest}")
-        changed[newest] = with_options(data, {name: before.get(name) for name in RETENTION_OFF}, source)
-    return changed
-
-
-def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
-    """Copy tags, consumers, changelogs and schemas that appeared after the archive was written."""
-    known, guarded = root_files(files, archive), part_of(root_files(files, main), TAGS)
-    late = [
-        name
-        for name in root_files(files, own)
-        if name not in known and name not in guarded and name.partition("/")[0] != SNAPSHOTS
-    ]
-    if read_if_there(files, own.schema(0)) == notice(main.label) and _FIRST_SCHEMA in late:
-        late.remove(_FIRST_SCHEMA)
-    changed = {}
-    for name in part_of(late, SCHEMAS):
-        path = f"{own.directory}/{name}"
-        changed[name] = with_options(files.read(path), RETENTION_OFF, path)
-    copy_files(files, own, archive, late, changed)
-    # If a tag's maker takes it back, either the maker finds this copy, or this check after copying sees it.
-    tags = part_of(late, TAGS)
-    there = files.read_many(f"{own.directory}/{name}" for name in tags)
-    delete_files(files, archive, [name for name, data in zip(tags, there, strict=True) if data is None])
-
-
-def _append_late(files: Files, own: Root, archive: Root) -> None:
-    """Append to the archive the commits that jobs made to the table directory before the barrier was there.
-
-    If the replacement's process died, that may be a long time. Idempotent.
-    """
-    there = numbered(files.names(own.snapshots), SNAPSHOT_PREFIX)
-    kept = numbered(files.names(archive.snapshots), SNAPSHOT_PREFIX)
-    late = [number for number in there if not kept or number > kept[-1]]
-    # If all of the archive's snapshots expired here and were dropped there, the late ones are the next.
-    if not late or (kept and (late[0] != kept[-1] + 1 or not _is_same_newest(files, own, archive, kept[-1]))):
-        return
-    last: int | None = None
-    for number, data in zip(late, files.read_many(map(own.snapshot, late)), strict=True):
-        path = archive.snapshot(number)
-        # A job on the archive may have been faster.
-        if data is None or not (files.create(path, data) or files.read(path) == data):
-            break
-        last = number
-    # Only once, because each call lists the archive. Engines look beyond an outdated hint.
-    if last is not None:
-        point_at_newest(files, archive, last)
-
-
-def _is_same_newest(files: Files, own: Root, archive: Root, number: int) -> bool:
-    """Whether both have the snapshot. On a repeated run the table directory's is gone."""
-    here, kept = files.read_many([own.snapshot(number), archive.snapshot(number)])
-    return here is None or here == kept
 
 
 def _archive(files: Files, main: Root, archive: Root, replacement: Replacement) -> None:

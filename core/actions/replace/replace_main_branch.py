@@ -27,14 +27,13 @@ from core.actions.replace.plan import describe
 from core.actions.replace.pointer import (
     Replacement,
     Sides,
-    clean_table_directory,
-    clear_table_directory,
     drop_expired,
     prepare,
     replacement_of,
     sides,
     take_back,
 )
+from core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from core.actions.replace.takeover import survey_takeover
 from core.actions.replace.untouched import is_whole_copy, nothing_came
 from core.actions.roots.barrier import put_barrier

@@ -15,7 +15,7 @@ from core.actions.change.journal import Hold, JournaledChange
 from core.actions.checks import fingerprint, require_unmoved
 from core.actions.context import Context
 from core.actions.plan import Plan, Step
-from core.actions.replace.pointer import clean_table_directory, clear_table_directory
+from core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from core.actions.replace.takeover import unreadable_refusals
 from core.actions.roots.root_state import RootState, state
 from core.errors import Refused

@@ -18,10 +18,10 @@ from core.actions.context import Context, Remark
 from core.actions.merge import history as merge_history
 from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
-from core.actions.replace.pointer import (
+from core.actions.replace.pointer import drop_copies
+from core.actions.replace.table_directory import (
     clean_table_directory,
     clear_table_directory,
-    drop_copies,
     drop_guards,
     restore,
 )

@@ -88,7 +88,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "no-barrier-for-open-sessions": (
         ("core.actions.replace.replace_main_branch.put_barrier", _nothing),
-        ("core.actions.replace.pointer.put_barrier", _nothing),
+        ("core.actions.replace.table_directory.put_barrier", _nothing),
         ("core.actions.roots.guard_tags.put_barrier", _nothing),
     ),
     "main-does-not-know-what-a-branch-keeps": (
