@@ -130,7 +130,7 @@ def dependents_refusals(files: Files, target: DeletionTarget, what: str) -> list
     if target.tag is None or main not in target.roots:
         return []
     needing = dependents(files, target.table, target.tag, [root.tag(name) for root in target.roots])
-    hint = "Without it stock expiry on main can delete files of the branch: delete that first."
+    hint = "Without it stock expiry on main can delete files of the branch: delete the branch first."
     return [Refusal(f"{each} {what}", hint) for each in needing]
 
 

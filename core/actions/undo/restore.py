@@ -43,10 +43,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     changes = counted(len(tokens), "change")
     return Plan(
         summary=f"Restore {table.full_name} to operation {number}: {verb} {changes}, one by one",
-        arguments={"to": number, "verb": verb, "count": len(tokens)},
+        arguments={"to": number},
         fingerprint=fingerprint(*(each.token for each in known)),
         steps=tuple(steps),
-        kept=("Each is a change of its own: what fails stops there, and is told",),
+        kept=("Each is a change of its own: the first that fails ends the walk, and those before it stay done",),
         refusals=tuple(refusals),
         empty=not tokens and not refusals,
     )
