@@ -46,7 +46,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         arguments={"to": number},
         fingerprint=fingerprint(*(each.token for each in known)),
         steps=tuple(steps),
-        kept=("Each is a change of its own: the first that fails ends the walk, and those before it stay done",),
+        kept=("Each is a change of its own: the first that fails ends it, and those before stay done",),
         refusals=tuple(refusals),
         empty=not tokens and not refusals,
     )
