@@ -76,10 +76,10 @@ class Records(Generic[T]):
         return self._key(self.records[index])
 
     def find(self, key: Hashable) -> int | None:
-        keys = [self.key(index) for index in range(len(self))]
-        if key in keys:
-            return keys.index(key)
-        return next((index for index, each in enumerate(keys) if has_moved(key, each)), None)
+        here = next((index for index in range(len(self)) if self.key(index) == key), None)
+        if here is not None:
+            return here
+        return next((index for index in range(len(self)) if has_moved(key, self.key(index))), None)
 
 
 def tuples(rows: Sequence[Sequence[object]]) -> Records[tuple[int, Sequence[object]]]:

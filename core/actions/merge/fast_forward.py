@@ -116,8 +116,7 @@ def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stay
     if pin is None or not _may_be_of(pin, main.tag(name), head):
         return
     if not stays:
-        files.delete(main.tag(name))
-        unguard(files, main, name, pin)
+        _delete_pin(files, main, name, pin)
         return
     marked = marked_unless_proven(files, main, head)
     if is_apart(marked):

@@ -121,5 +121,6 @@ class RewriteByBranch(RewriteMain[MergeState]):
 
 def _as_stored(files: Files, path: str, snapshot: Snapshot) -> bytes:
     [data] = files.read_many([path])
-    is_it = data is not None and is_same_commit(Snapshot.from_json(data, path), snapshot)
-    return data if data is not None and is_it else snapshot.to_json()
+    if data is not None and is_same_commit(Snapshot.from_json(data, path), snapshot):
+        return data
+    return snapshot.to_json()
