@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from datetime import UTC, datetime
 from typing import Literal
@@ -18,6 +19,9 @@ _MAX_BYTES = 200
 _FORBIDDEN = frozenset("/\\$")
 # Reserved: programs delete tags with such names, and a person's tag would lose its snapshot.
 _RESERVED_TAGS = (SAVEPOINT_TAG_PREFIX, "snapshot.", "paimark.", STOCK_READ_TAG_PREFIX)
+
+# `orders@savepoint.3` is a savepoint of main, and a person would read a branch of that name as one.
+_A_VERSION = re.compile(r"(savepoint|snapshot)\.\d+$", re.IGNORECASE)
 
 
 def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
@@ -39,6 +43,8 @@ def name_refusal(name: str, kind: Literal["tag", "branch"]) -> Refusal | None:
         return Refusal(f"The name of a {kind} can't begin with a dot", hint)
     if len(name.encode()) > _MAX_BYTES:
         return Refusal(f"The name of a {kind} can't be longer than {_MAX_BYTES} bytes", hint)
+    if kind == "branch" and _A_VERSION.match(name):
+        return Refusal(f"A branch called {name} would read like a version of the table", hint)
     if kind == "tag":
         for prefix in _RESERVED_TAGS:
             if name.startswith(prefix):

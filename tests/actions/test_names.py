@@ -55,13 +55,17 @@ def test_these_are_fine_for_tags_and_branches(name: str) -> None:
     assert name_refusal(name, "branch") is None
 
 
-@pytest.mark.parametrize(
-    "name", ["savepoint.1", "savepoint.x", "snapshot.4", "paimark.merge.b.1", "batch-read-2-x"]
-)
+@pytest.mark.parametrize("name", ["savepoint.x", "snapshot.4x", "paimark.merge.b.1", "batch-read-2-x"])
 def test_names_the_program_gives_are_refused_for_tags_only(name: str) -> None:
     refusal = name_refusal(name, "tag")
     assert refusal and "given by programs" in refusal.reason
     assert name_refusal(name, "branch") is None
+
+
+@pytest.mark.parametrize("name", ["savepoint.1", "snapshot.4", "Snapshot.12"])
+def test_a_branch_is_not_called_like_a_version(name: str) -> None:
+    refusal = name_refusal(name, "branch")
+    assert refusal and refusal.reason == f"A branch called {name} would read like a version of the table"
 
 
 @given(st.text())
