@@ -282,7 +282,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         if opened is None or not self.ONE_ROOT or lost.root == opened.root:
             return f"{lost.name} is gone"
         timeline = key("tab.timeline", "7")
-        return f"main is {opened.root.label} now, without {lost.name}: {timeline} shows all branches"
+        return f"main is {opened.root.label} now: {timeline} shows {lost.name}"
 
     def says_no_row(self) -> bool:
         """Whether the cursor is on no row; shows the reason then. A key must not act on a neighbour."""

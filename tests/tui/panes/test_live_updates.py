@@ -178,7 +178,7 @@ async def test_each_tab_says_what_became_of_its_row_when_another_branch_is_made_
         await console.press("1")
         await console.sees("snapshot 5", "1 of 5")
         act(warehouse, "replace-main-branch", name="fix")
-        await console.sees("main is fix now, without snapshot.5: 7 shows all branches", "– of 2")
+        await console.sees("main is fix now: 7 shows snapshot.5", "– of 2")
         await console.press("2")
         await console.sees("savepoint 1", "1 of 1")
         await console.press("4")
