@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from core.errors import Unavailable
 from core.redaction import redacted
-from core.spark.stores.addresses import store_of
+from core.spark.stores.addresses import Store, store_of
 from core.spark.stores.jars.kept import fetched
 from core.spark.stores.jars.lists import JarSet, jar_sets
 from core.spark.stores.named import named_files, named_packages
@@ -20,6 +20,9 @@ from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 _SECRETS = "(?i)secret|password|passphrase|token|access[.]?key|account[.]?key|credential"
 _JARS = "spark.jars"
 _KERBEROS = {PRINCIPAL: "spark.kerberos.principal", KEYTAB: "spark.kerberos.keytab"}
+# The file systems for which Spark fetches delegation tokens, beside the default one; then its older names.
+_ACCESSED = "spark.kerberos.access.hadoopFileSystems"
+_ACCESSED_NAMES = (_ACCESSED, "spark.yarn.access.hadoopFileSystems", "spark.yarn.access.namenodes")
 
 
 class Prepared(NamedTuple):
@@ -50,11 +53,22 @@ def prepared(
         if each.name == store.kind and each.version == hadoop and not _is_named(each, settings)
         for jar in _fetched(each)
     ]
-    made = {**more, **settings}
+    made = {**more, **settings, **_accessed(store, settings)}
     if jars and _goes_elsewhere(settings.get("spark.master", "local")):
         made[_JARS] = ",".join([*filter(None, [settings.get(_JARS)]), *map(str, jars)])
         jars = []
     return Prepared(made, environment, jars)
+
+
+def _accessed(store: Store, settings: Mapping[str, str]) -> dict[str, str]:
+    """The setting that gives executors a token for the warehouse too. What the user names stays in it.
+
+    Without it executors have only a token of the default file system.
+    """
+    if store.kind != "hdfs" or not store.bucket:
+        return {}
+    given = [each.strip() for name in _ACCESSED_NAMES for each in settings.get(name, "").split(",")]
+    return {_ACCESSED: ",".join(dict.fromkeys([*filter(None, given), str(store)]))}
 
 
 def _goes_elsewhere(master: str) -> bool:

@@ -16,6 +16,7 @@ from core.spark.stores.jars.kept import directory_of, fetched
 from core.spark.stores.jars.lists import Jar, JarSet, jar_sets
 from core.spark.stores.launching import prepared
 
+ACCESSED = "spark.kerberos.access.hadoopFileSystems"
 BYTES = b"not really a jar"
 PLACE = "org.example:thing:1.0"
 RIGHT = Jar(PLACE, hashlib.sha256(BYTES + b"thing-1.0.jar").hexdigest())
@@ -168,3 +169,23 @@ def test_kerberos_and_the_directory_of_hadoops_files_are_there_before_java_start
             "spark.hadoop.hadoop.security.authentication": "kerberos",
         }.items()
     )
+
+
+@pytest.mark.parametrize(
+    ("warehouse", "given", "accessed"),
+    [
+        ("hdfs://n:1/w", {}, "hdfs://n:1"),
+        ("viewfs://lake/w", {}, "viewfs://lake"),
+        ("hdfs://n:1/w", {ACCESSED: "hdfs://mine, hdfs://other/"}, "hdfs://mine,hdfs://other/,hdfs://n:1"),
+        ("hdfs://n:1/w", {ACCESSED: "hdfs://n:1"}, "hdfs://n:1"),
+        # Spark ignores its older names once the newer one is set.
+        ("hdfs://n:1/w", {"spark.yarn.access.namenodes": "hdfs://mine"}, "hdfs://mine,hdfs://n:1"),
+        ("hdfs:///w", {ACCESSED: "hdfs://mine"}, "hdfs://mine"),
+        ("hdfs:///w", {}, None),
+        ("/w", {}, None),
+    ],
+)
+def test_executors_get_a_token_for_the_warehouse(
+    warehouse: str, given: dict[str, str], accessed: str | None
+) -> None:
+    assert prepared(given, warehouse, {}, "3.4.2").settings.get(ACCESSED) == accessed
