@@ -1,0 +1,1 @@
+"""On a real YARN: a ResourceManager and a NodeManager, with and without Kerberos."""
