@@ -255,16 +255,15 @@ def _changed_columns(scan: Scan, splits: Collection[Any]) -> list[str]:
 def _counted(table: Any, columns: Collection[str], splits: Iterable[Any]) -> list[str]:
     """The oldest column, if rows would be lost without it; otherwise empty.
 
-    With data evolution, pypaimon and stock Paimon leave out rows whose files have none of the selected
-    columns: a query of only a later column would lose them. Of some formats, pypaimon's readers may return no
-    rows without a column. It is read only if it must be, because its older values may not be convertible.
+    Of files in some formats, pypaimon's readers may return no rows if they have none of the selected columns.
+    The oldest is read only if it must be, because its older values may not be convertible.
     """
-    held = [field for field in table.fields if field.name not in table.partition_keys]
-    oldest = min(held or table.fields, key=lambda field: int(field.id)).name
-    selected = [field.name for field in held if field.name in columns]
-    evolves = table.table_schema.id > 0 and is_on(table.table_schema.options, "data-evolution.enabled")
     formats = {file_format(file.file_name) for split in splits for file in split.files}
-    is_needed = (evolves and columns) or not (selected or formats.issubset(COUNTED_FORMATS))
+    held = [field for field in table.fields if field.name not in table.partition_keys]
+    evolves = table.table_schema.id > 0 and is_on(table.table_schema.options, "data-evolution.enabled")
+    is_selected = any(field.name in columns for field in held) and not evolves
+    oldest = min(held or table.fields, key=lambda field: int(field.id)).name
+    is_needed = not (is_selected or formats.issubset(COUNTED_FORMATS))
     return [oldest] if is_needed and oldest not in columns else []
 
 
