@@ -100,10 +100,10 @@ def _bare(address: str) -> str:
     return f"{scheme}{separator}{rest}"
 
 
-def asked_secrets(address: str) -> list[str]:
+def query_secrets(address: str) -> list[str]:
     """The values of the secrets in the query or the parameters of an address: tokens, signatures."""
-    _, *asked = _PAIR.split(address)
-    pairs = (each.partition("=") for each in asked)
+    _, *parameters = _PAIR.split(address)
+    pairs = (each.partition("=") for each in parameters)
     return [value for name, _, value in pairs if value and _IS_SECRET.search(name)]
 
 
@@ -111,7 +111,7 @@ def _keep_of_address(address: str) -> None:
     for part in address.split("::"):
         if owner := owner_of(part):
             _keep(owner.partition(":")[2] or owner)
-        for secret in asked_secrets(part):
+        for secret in query_secrets(part):
             _keep(secret)
 
 

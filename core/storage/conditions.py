@@ -129,9 +129,9 @@ def _winners(store: Raced, path: str, writers: int) -> list[bytes]:
 
 def _stale_fault(store: Raced, path: str) -> str:
     """The fault of replacing a file that has changed since the writer saw it; empty if there is none."""
-    seen = store.etag_of(path)
+    etag = store.etag_of(path)
     store.replace(path, b"another")
-    if seen is not None and store.put_over(path, b"late", seen):
+    if etag is not None and store.put_over(path, b"late", etag):
         return "it replaced a file that another writer had replaced in between (it ignores If-Match)"
     return ""
 
@@ -140,17 +140,17 @@ class Proofs:
     """The stores that passed a race in this process. A store that failed is raced again."""
 
     def __init__(self) -> None:
-        self._held: set[str] = set()
+        self._proven: set[str] = set()
         self._lock = threading.Lock()
 
     def require(self, key: str, uri: str, look: Callable[[], Conditions]) -> None:
         """Raises `Refused` if the store named by `key` does not keep conditions."""
-        if key in self._held:
+        if key in self._proven:
             return
         with self._lock:
-            if key not in self._held:
+            if key not in self._proven:
                 look().require(uri)
-                self._held.add(key)
+                self._proven.add(key)
 
 
 PROOFS = Proofs()

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from core.errors import Unavailable, UsageError
-from core.redaction import asked_secrets, owner_of, without_secrets
+from core.redaction import owner_of, query_secrets, without_secrets
 from core.storage.files import Files
 from core.storage.remote import RemoteFiles
 from core.storage.remote_errors import unavailable
@@ -44,7 +44,7 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     uri = f"{scheme}://{location}"
     shown = without_secrets(uri).rstrip("/")
     if not shown.partition("://")[2]:
-        raise UsageError(f"{shown}// names no bucket or directory", _how_to_write(scheme))
+        raise UsageError(f"{shown}// names no bucket or directory", _address_example(scheme))
     _require_no_passwords(uri)
     require_address(shown)
     if scheme in _S3:
@@ -92,7 +92,7 @@ def _require_no_passwords(uri: str) -> None:
     """Raises `UsageError` if a client would take a password for a part of the name, or ignore it."""
     for part in uri.split("::"):
         scheme = part.partition("://")[0].lower()
-        if scheme in _WITHOUT_PASSWORDS and (owner_of(part) or asked_secrets(part)):
+        if scheme in _WITHOUT_PASSWORDS and (owner_of(part) or query_secrets(part)):
             raise UsageError(
                 f"{without_secrets(uri)} was given with a password or token: {scheme} addresses take none",
                 "Leave it out: give it as an option (`--option s3.access-key=...`), or in the environment.",
@@ -113,7 +113,7 @@ def _connect(uri: str, arguments: Mapping[str, object], package: str, shown: str
     except ValueError as error:
         hint = "Use a path, or s3://, hdfs://, gs:// or abfs://."
         if uri.partition("://")[0] in _AZURE:
-            hint = f"{_how_to_write('abfss')} Or set AZURE_STORAGE_ACCOUNT_NAME and _KEY."
+            hint = f"{_address_example('abfss')} Or set AZURE_STORAGE_ACCOUNT_NAME and _KEY."
         raise UsageError(f"{shown} can't be opened: {error}", hint) from error
     # The edge to foreign clients: each store's library has its own family of errors.
     except Exception as error:
@@ -140,7 +140,7 @@ def require_address(address: str) -> None:
     _require_straight(address, path)
 
 
-def _how_to_write(scheme: str) -> str:
+def _address_example(scheme: str) -> str:
     """The hint that shows an address of the store."""
     if scheme in _AZURE:
         return f"Write it as {_WHOLE_AZURE}."
@@ -223,4 +223,4 @@ def _require_straight(address: str, path: str) -> None:
 
 
 def _hint(address: str) -> str:
-    return _how_to_write(address.partition("://")[0])
+    return _address_example(address.partition("://")[0])

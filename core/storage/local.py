@@ -35,7 +35,7 @@ class LocalFiles:
     def entries(self, directory: str) -> list[DirectoryEntry]:
         path = self._directory(directory)
         try:
-            with _said_plainly(directory), os.scandir(path) as items:
+            with _translate_errors(directory), os.scandir(path) as items:
                 return [_entry(item) for item in items]
         except FileMissing:
             if directory:
@@ -45,7 +45,7 @@ class LocalFiles:
     def names(self, directory: str) -> list[str]:
         path = self._directory(directory)
         try:
-            with _said_plainly(directory):
+            with _translate_errors(directory):
                 return os.listdir(path)
         except FileMissing:
             return []
@@ -55,7 +55,7 @@ class LocalFiles:
 
     def read(self, path: str) -> bytes:
         try:
-            with _said_plainly(path):
+            with _translate_errors(path):
                 return _read_whole(self._file(path), None)
         except NotMetadata as error:
             raise error.corrupt(path) from None
@@ -95,7 +95,7 @@ class LocalFiles:
 
     def size(self, path: str) -> int | None:
         try:
-            with _said_plainly(path):
+            with _translate_errors(path):
                 status = os.stat(self._file(path))
         except FileMissing:
             return None
@@ -112,7 +112,7 @@ class LocalFiles:
     def create(self, path: str, data: bytes) -> bool:
         name = _name(checked(path))
         with (
-            _said_plainly(path),
+            _translate_errors(path),
             parent_directory(self._root, path, making=True) as directory,
             _temporary(directory, name, data) as written,
         ):
@@ -133,7 +133,7 @@ class LocalFiles:
     def replace(self, path: str, data: bytes) -> None:
         name = _name(checked(path))
         with (
-            _said_plainly(path),
+            _translate_errors(path),
             parent_directory(self._root, path, making=True) as directory,
             _temporary(directory, name, data) as written,
         ):
@@ -144,7 +144,7 @@ class LocalFiles:
         name = _name(checked(path))
         with (
             suppress(FileMissing),
-            _said_plainly(path),
+            _translate_errors(path),
             parent_directory(self._root, path) as directory,
         ):
             os.unlink(name, dir_fd=directory)
@@ -156,7 +156,7 @@ class LocalFiles:
         name = _name(checked(directory))
         with (
             suppress(FileMissing),
-            _said_plainly(directory),
+            _translate_errors(directory),
             parent_directory(self._root, directory) as parent,
         ):
             for _, below, _, descriptor in os.fwalk(name, topdown=False, dir_fd=parent):
@@ -172,7 +172,7 @@ class LocalFiles:
 
     def _open_directory(self, directory: str) -> int | None:
         try:
-            with _said_plainly(directory):
+            with _translate_errors(directory):
                 return os.open(self._directory(directory), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except FileMissing:
             return None
@@ -260,7 +260,7 @@ def _remove_if_empty(name: str, parent: int) -> None:
 
 
 @contextmanager
-def _said_plainly(path: str) -> Iterator[None]:
+def _translate_errors(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:

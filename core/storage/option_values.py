@@ -64,7 +64,7 @@ def require_values(options: Mapping[str, str]) -> None:
         _require_value(option, value)
         if name:
             first = of_s3.setdefault(name, option)
-            if _meant(name, options[first]) != _meant(name, value):
+            if _normalized(name, options[first]) != _normalized(name, value):
                 raise UsageError(f"{first} and {option} say different things", "Leave one of them out.")
     if (key in of_s3) != (secret in of_s3):
         there, other = (key, secret) if key in of_s3 else (secret, key)
@@ -84,14 +84,14 @@ def is_yes(value: str) -> bool:
     return value.strip().lower() == "true"
 
 
-def _meant(name: str, value: str) -> str:
+def _normalized(name: str, value: str) -> str:
     """A canonical form for the spellings of an S3 value."""
-    said = value.strip()
+    text = value.strip()
     if name in _S3_YES_NO:
-        return said.lower()
+        return text.lower()
     if name in _S3_MILLISECONDS:
-        return str(int(said.removesuffix("ms")))
-    return said.rstrip("/") if name == "endpoint" else said
+        return str(int(text.removesuffix("ms")))
+    return text.rstrip("/") if name == "endpoint" else text
 
 
 def _require_value(option: str, value: str) -> None:

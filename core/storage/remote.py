@@ -74,18 +74,18 @@ class RemoteFiles:
         """fsspec's file system, for other readers of the same store."""
         return self._filesystem
 
-    def found_options(self) -> dict[str, str]:
-        """What the client found by itself, as catalog options for other clients. Sends no request."""
+    def discovered_options(self) -> dict[str, str]:
+        """The options that only this client knows, as catalog options for other clients. Sends no request."""
         return {}
 
     def options_for_others(self, options: Mapping[str, str]) -> dict[str, str]:
-        """The catalog options, plus those that only this client found. May hold secrets."""
-        return self.found_options() | dict(options)
+        """The catalog options, with `discovered_options`. May hold secrets."""
+        return self.discovered_options() | dict(options)
 
     def entries(self, directory: str) -> list[DirectoryEntry]:
         path = self._directory(directory)
         try:
-            with self._said_plainly(directory):
+            with self._translate_errors(directory):
                 entries = self._list(path)
         except FileMissing:
             entries = []
@@ -122,7 +122,7 @@ class RemoteFiles:
     def size(self, path: str) -> int | None:
         full = self._file(path)
         try:
-            with self._said_plainly(path):
+            with self._translate_errors(path):
                 return self._size(full)
         except FileMissing:
             return None
@@ -152,7 +152,7 @@ class RemoteFiles:
     def put_new(self, path: str, data: bytes) -> bool:
         """As `create`, without a proof that the store keeps conditions."""
         full = self._file(path)
-        with self._said_plainly(path, writes=True):
+        with self._translate_errors(path, writes=True):
             return self._create(full, data)
 
     def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
@@ -165,13 +165,13 @@ class RemoteFiles:
 
     def replace(self, path: str, data: bytes) -> None:
         full = self._file(path)
-        with self._said_plainly(path, writes=True):
+        with self._translate_errors(path, writes=True):
             self._replace(full, data)
 
     def delete(self, path: str) -> None:
         full = self._file(path)
         try:
-            with self._said_plainly(path, writes=True):
+            with self._translate_errors(path, writes=True):
                 self._remove(full)
         except FileMissing:
             return
@@ -219,8 +219,8 @@ class RemoteFiles:
     def _replace(self, full: str, data: bytes) -> None:
         self._put(full, data)
 
-    def _put(self, full: str, data: bytes, **how: object) -> None:
-        self._call("pipe_file", full, data, deadline=self._patience(data), writes=True, **how)
+    def _put(self, full: str, data: bytes, **arguments: object) -> None:
+        self._call("pipe_file", full, data, deadline=self._patience(data), writes=True, **arguments)
 
     def _remove(self, full: str) -> None:
         self._call("rm_file", full, writes=True)
@@ -235,20 +235,20 @@ class RemoteFiles:
         *arguments: object,
         deadline: float | None = None,
         writes: bool = False,
-        **named: object,
+        **keywords: object,
     ) -> Any:
         """Call one of the file system's methods."""
         if not self._filesystem.async_impl:
-            return getattr(self._filesystem, method)(*arguments, **named)
-        asked = getattr(self._filesystem, f"_{method}")(*arguments, **named)
-        return self._answer(asked, deadline or self._deadline, writes=writes)
+            return getattr(self._filesystem, method)(*arguments, **keywords)
+        request = getattr(self._filesystem, f"_{method}")(*arguments, **keywords)
+        return self._answer(request, deadline or self._deadline, writes=writes)
 
-    def _answer(self, asked: Awaitable[Any], seconds: float, *, writes: bool = False) -> Any:
+    def _answer(self, request: Awaitable[Any], seconds: float, *, writes: bool = False) -> Any:
         """The answer of an asynchronous client, with a time limit: some clients wait for ever.
 
         A write is awaited even after ctrl+c, because it can't be taken back once it is sent.
         """
-        answer = asyncio.run_coroutine_threadsafe(asyncio.wait_for(asked, seconds), self._filesystem.loop)
+        answer = asyncio.run_coroutine_threadsafe(asyncio.wait_for(request, seconds), self._filesystem.loop)
         until = time.monotonic() + seconds + _LOOP_SECONDS
         try:
             return answer.result(seconds + _LOOP_SECONDS)
@@ -284,7 +284,7 @@ class RemoteFiles:
                     ahead.append(asyncio.run_coroutine_threadsafe(reading, self._filesystem.loop))
                 if not ahead:
                     return
-                with self._said_plainly(""):
+                with self._translate_errors(""):
                     contents = ahead[0].result()
                 ahead.popleft()
                 yield from contents
@@ -320,7 +320,7 @@ class RemoteFiles:
         def read(path: str) -> ReadResult:
             full = self._file(path)
             try:
-                with self._said_plainly(path):
+                with self._translate_errors(path):
                     return self._get_in_thread(full)
             except FileMissing:
                 return None
@@ -336,7 +336,7 @@ class RemoteFiles:
         return is_missing(error)
 
     @contextmanager
-    def _said_plainly(self, path: str, *, writes: bool = False) -> Iterator[None]:
+    def _translate_errors(self, path: str, *, writes: bool = False) -> Iterator[None]:
         try:
             yield
         except (PaimarkError, NotMetadata):
@@ -345,10 +345,10 @@ class RemoteFiles:
         except Exception as error:
             if self._is_missing(error):
                 raise FileMissing(path) from error
-            told = unavailable(self._uri, error)
+            failure = unavailable(self._uri, error)
             if writes and not is_refusal(error):
-                told = Unanswered(told.message, told.hint)
-            raise told from error
+                failure = Unanswered(failure.message, failure.hint)
+            raise failure from error
 
 
 def _stop_after(answer: Future[Any], seconds: float, interrupt: KeyboardInterrupt) -> NoReturn:

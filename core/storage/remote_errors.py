@@ -183,13 +183,13 @@ def is_refusal(error: BaseException) -> bool:
 
 def unavailable(uri: str, error: BaseException) -> Unavailable:
     """The error for a person. It names the store, never its credentials or a whole request."""
-    said = _JAVA_STACK.sub("", str(error))
+    text = _JAVA_STACK.sub("", str(error))
     kind = ""
-    if of_hdfs := _OF_HDFS.match(said):
+    if of_hdfs := _OF_HDFS.match(text):
         kind = of_hdfs[0].replace(" ", "")
-        said = said[of_hdfs.end() :].removesuffix('")').replace("\\n", " ").replace('\\"', '"')
-    said = _OPERATION.sub("", _INSIDES.sub("", _ERRNO.sub("", said)))
-    text = _QUERY.sub("", _GSS.sub("Kerberos: ", " ".join(said.split())))
+        text = text[of_hdfs.end() :].removesuffix('")').replace("\\n", " ").replace('\\"', '"')
+    text = _OPERATION.sub("", _INSIDES.sub("", _ERRNO.sub("", text)))
+    text = _QUERY.sub("", _GSS.sub("Kerberos: ", " ".join(text.split())))
     reason = "".join(each for each in text if each.isprintable()).rstrip(".: ")
     if not reason:
         reason = "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__

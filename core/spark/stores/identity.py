@@ -25,8 +25,8 @@ def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
 
     if not isinstance(files, S3Files):
         return Identity()
-    found = files.found()
-    if found.is_anonymous:
-        return Identity(found.endpoint, found.region, is_anonymous=True)
+    client = files.client_settings()
+    if client.is_anonymous:
+        return Identity(client.endpoint, client.region, is_anonymous=True)
     keys = files.own_keys(() if elsewhere else _FOUND_BY_JAVA)
-    return Identity(found.endpoint, found.region, False, *(keys.get(part, "") for part in _PARTS))
+    return Identity(client.endpoint, client.region, False, *(keys.get(part, "") for part in _PARTS))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from core.storage.clouds.azure_account import found_account
+from core.storage.clouds.azure_account import client_account
 from core.storage.clouds.marked import WRITER, MarkedFiles
 from core.storage.files import DirectoryEntry
 from core.storage.limits import require_small
@@ -29,9 +29,9 @@ logging.getLogger("azure").setLevel(logging.CRITICAL)
 class AzureFiles(MarkedFiles):
     """Creates with `If-None-Match: *`. Lists by itself: adlfs lists a directory's neighbours too."""
 
-    def found_options(self) -> dict[str, str]:
+    def discovered_options(self) -> dict[str, str]:
         """From the environment: the account and its credentials, as catalog options."""
-        return found_account(self._filesystem)
+        return client_account(self._filesystem)
 
     def _list(self, full: str) -> list[DirectoryEntry]:
         entries: list[DirectoryEntry] = self._answer(self._listed(full), LISTING_SECONDS)
@@ -42,7 +42,7 @@ class AzureFiles(MarkedFiles):
         prefix = f"{path}/" if path else ""
         entries: dict[str, DirectoryEntry] = {}
         async with self._filesystem.service_client.get_container_client(container) as client:
-            with _said_as_missing(full):
+            with _translate_not_found(full):
                 async for item in client.walk_blobs(
                     name_starts_with=prefix, include=["metadata"], **_AT_ONCE
                 ):
@@ -59,12 +59,12 @@ class AzureFiles(MarkedFiles):
     async def _properties(self, full: str) -> Any:
         """Azure's properties of a blob."""
         async with self._blob(full) as blob:
-            with _said_as_missing(full):
+            with _translate_not_found(full):
                 return await blob.get_blob_properties(**_AT_ONCE)
 
     async def _get(self, full: str) -> bytes:
         async with self._blob(full) as blob:
-            with _said_as_missing(full):
+            with _translate_not_found(full):
                 stream = await blob.download_blob(**_AT_ONCE)
             require_small(stream.size)
             data: bytes = await stream.readall()
@@ -95,7 +95,7 @@ class AzureFiles(MarkedFiles):
 
     async def _removed(self, full: str) -> None:
         async with self._blob(full) as blob:
-            with _said_as_missing(full):
+            with _translate_not_found(full):
                 await blob.delete_blob(**_AT_ONCE)
 
     def _mark_of(self, full: str) -> str:
@@ -123,7 +123,7 @@ def _is_directory(item: Any) -> bool:
 
 
 @contextmanager
-def _said_as_missing(full: str) -> Iterator[None]:
+def _translate_not_found(full: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:

@@ -43,52 +43,52 @@ class AzureAccount:
 
 def account_of(uri: str, options: Mapping[str, str]) -> AzureAccount:
     """The account that the address or, if it has none, an option names. Raises `UsageError`."""
-    name, host = _named_by(uri)
+    name, host = _account_in_address(uri)
     own = {key: value for key, value in options.items() if _option(key)}
     if not name:
-        name = next((found for key in own if (found := _account(key)[0])), "")
-    given = {
+        name = next((owner for key in own if (owner := _account(key)[0])), "")
+    own_options = {
         option: value
         for key, value in sorted(own.items())
         for option, account in [(_option(key), _account(key)[0])]
         if account in ("", name)
     }
-    account = AzureAccount(name, host, given)
+    account = AzureAccount(name, host, own_options)
     sign_in(account)
     return account
 
 
 def sign_in(account: AzureAccount) -> str:
     """`SharedKey`, `SAS` or `OAuth`; empty if no credentials are given. Raises `UsageError`."""
-    given = account.options
-    likely = (kind for kind, needed in _AUTH_TYPES.items() if needed[0] in given)
-    kind = given.get(AUTH_TYPE) or next(likely, "")
+    options = account.options
+    likely = (kind for kind, needed in _AUTH_TYPES.items() if needed[0] in options)
+    kind = options.get(AUTH_TYPE) or next(likely, "")
     if kind:
-        _require_known(kind, given)
+        _require_known(kind, options)
     return kind
 
 
 def azure_arguments(account: AzureAccount) -> dict[str, object]:
-    """The arguments for adlfs, which looks in the environment for what is missing."""
-    given = account.options
+    """The arguments for adlfs, which takes missing values from the environment."""
+    options = account.options
     arguments: dict[str, object] = {}
     if account.name:
         arguments["account_name"] = account.name
-    if endpoint := given.get(ENDPOINT):
+    if endpoint := options.get(ENDPOINT):
         return {"connection_string": _connection(account, endpoint)}
     if account.host != HOST:
         arguments["account_host"] = f"{account.name}.{account.host.replace('dfs.', 'blob.', 1)}"
     for option, argument in ((KEY, "account_key"), (SAS, "sas_token"), (CLIENT_ID, "client_id")):
-        if option in given:
-            arguments[argument] = given[option]
-    if CLIENT_ID in given:
-        arguments["client_secret"] = given.get(CLIENT_SECRET, "")
-        arguments["tenant_id"] = urlsplit(given.get(CLIENT_ENDPOINT, "")).path.strip("/").partition("/")[0]
+        if option in options:
+            arguments[argument] = options[option]
+    if CLIENT_ID in options:
+        arguments["client_secret"] = options.get(CLIENT_SECRET, "")
+        arguments["tenant_id"] = urlsplit(options.get(CLIENT_ENDPOINT, "")).path.strip("/").partition("/")[0]
     return arguments
 
 
-def found_account(filesystem: Any) -> dict[str, str]:
-    """What adlfs was given, or found in the environment, as catalog options that Hadoop knows as well.
+def client_account(filesystem: Any) -> dict[str, str]:
+    """The account of adlfs, from options or the environment, as catalog options that Hadoop also knows.
 
     Empty if it signs in by a way that Hadoop lacks: the Azure command line, or a machine's identity.
     """
@@ -98,22 +98,22 @@ def found_account(filesystem: Any) -> dict[str, str]:
     name = parts.get("AccountName") or filesystem.account_name
     if not name:
         return {}
-    found: dict[str, str | None] = {
+    options: dict[str, str | None] = {
         f"{KEY}.{name}": parts.get("AccountKey") or filesystem.account_key,
         f"{SAS}.{name}": (parts.get("SharedAccessSignature") or filesystem.sas_token or "").lstrip("?"),
     }
     if filesystem.client_id and filesystem.client_secret:
-        found[CLIENT_ID], found[CLIENT_SECRET] = filesystem.client_id, filesystem.client_secret
-        found[CLIENT_ENDPOINT] = _SIGN_IN.format(tenant=filesystem.tenant_id)
+        options[CLIENT_ID], options[CLIENT_SECRET] = filesystem.client_id, filesystem.client_secret
+        options[CLIENT_ENDPOINT] = _SIGN_IN.format(tenant=filesystem.tenant_id)
     endpoint = urlsplit(parts.get("BlobEndpoint", ""))
     if endpoint.path.strip("/") == name:
         # An emulator's endpoint, with the account as a part of the path.
-        found[ENDPOINT] = endpoint.netloc
-        found[HTTPS] = str(endpoint.scheme == "https").lower()
-    return {option: value for option, value in found.items() if value}
+        options[ENDPOINT] = endpoint.netloc
+        options[HTTPS] = str(endpoint.scheme == "https").lower()
+    return {option: value for option, value in options.items() if value}
 
 
-def _named_by(uri: str) -> tuple[str, str]:
+def _account_in_address(uri: str) -> tuple[str, str]:
     """Account and host of `abfss://container@account.host/path`; without one, empty and the usual host."""
     authority = uri.partition("://")[2].partition("/")[0]
     _, is_whole, host = authority.partition("@")
@@ -133,14 +133,14 @@ def _account(key: str) -> tuple[str, str]:
     return account, host
 
 
-def _require_known(kind: str, given: Mapping[str, str]) -> None:
+def _require_known(kind: str, options: Mapping[str, str]) -> None:
     if kind not in _AUTH_TYPES:
         raise UsageError(
             f"{AUTH_TYPE} is {kind}, which only Hadoop's client knows", f"Here: {', '.join(_AUTH_TYPES)}."
         )
-    if missing := [option for option in _AUTH_TYPES[kind] if option not in given]:
+    if missing := [option for option in _AUTH_TYPES[kind] if option not in options]:
         raise UsageError(f"{AUTH_TYPE} is {kind}, and {missing[0]} is not given")
-    provider = given.get(PROVIDER, CLIENT_PROVIDER)
+    provider = options.get(PROVIDER, CLIENT_PROVIDER)
     if kind == "OAuth" and provider.rpartition(".")[2] != CLIENT_PROVIDER.rpartition(".")[2]:
         raise UsageError(f"{PROVIDER} is {provider}, which only Hadoop's client knows")
 

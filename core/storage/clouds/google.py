@@ -15,14 +15,14 @@ logging.getLogger("gcsfs").setLevel(logging.CRITICAL)
 class GoogleFiles(MarkedFiles):
     """Creates with `ifGenerationMatch=0`: the request fails if the object has any generation."""
 
-    def found_options(self) -> dict[str, str]:
+    def discovered_options(self) -> dict[str, str]:
         """From the environment: the endpoint of an emulator, and whether requests go without credentials."""
-        found = {}
+        options = {}
         if (endpoint := self._filesystem._location) != _GOOGLE:
-            found[ENDPOINT] = endpoint
+            options[ENDPOINT] = endpoint
         if self._filesystem.credentials.credentials is None:
-            found[TYPE] = UNSIGNED
-        return found
+            options[TYPE] = UNSIGNED
+        return options
 
     def _put_marked(self, full: str, data: bytes, mark: str) -> None:
         self._put(full, data, mode="create", metadata={WRITER: mark})

@@ -24,13 +24,13 @@ class HdfsFiles(RemoteFiles):
 
     def prune(self, directory: str) -> None:
         full = self._file(checked(directory))
-        with self._said_plainly(directory):
+        with self._translate_errors(directory):
             self._call("prune", full)
 
     @contextmanager
-    def _said_plainly(self, path: str, *, writes: bool = False) -> Iterator[None]:
+    def _translate_errors(self, path: str, *, writes: bool = False) -> Iterator[None]:
         try:
-            with super()._said_plainly(path, writes=writes):
+            with super()._translate_errors(path, writes=writes):
                 yield
         except Unavailable as error:
             if self._login is None or "Kerberos: " not in error.message or "KDC" in error.message:

@@ -83,7 +83,7 @@ class HdfsClient:
         raise OSError(f"{size(whole - len(data))} of {path} are on no DataNode")
 
     def rm_file(self, path: str) -> None:
-        _until_answered(lambda: self._client.delete(path))
+        _retry_lost_answers(lambda: self._client.delete(path))
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
         try:
@@ -111,11 +111,11 @@ class HdfsClient:
         directory, _, name = path.rpartition("/")
         written = f"{directory}/.{name}.{uuid.uuid4()}"
         try:
-            _until_answered(lambda: self._write(written, data))
-            _until_answered(lambda: self._rename(written, path, data, overwrite=overwrite))
+            _retry_lost_answers(lambda: self._write(written, data))
+            _retry_lost_answers(lambda: self._rename(written, path, data, overwrite=overwrite))
         except BaseException:
             with suppress(FileNotFoundError):
-                _until_answered(lambda: self._client.delete(written))
+                _retry_lost_answers(lambda: self._client.delete(written))
             raise
 
     def _write(self, path: str, data: bytes) -> None:
@@ -139,7 +139,7 @@ class HdfsClient:
                 raise
 
 
-def _until_answered(call: Callable[[], object]) -> None:
+def _retry_lost_answers(call: Callable[[], object]) -> None:
     """Repeat a call with a lost answer, which the client does not do by itself. `call` must be idempotent."""
     for seconds in _LOST:
         try:

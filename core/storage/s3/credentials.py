@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from botocore.credentials import Credentials as Found
+    from botocore.credentials import Credentials as BotocoreCredentials
 
 # Credentials of the machine, which each client asks for itself.
 OF_THE_MACHINE = frozenset({"container-role", "iam-role"})
@@ -17,9 +17,9 @@ def without_questions(session: Any) -> Any:
     make_resolver = session._create_credential_resolver
 
     def resolver() -> Any:
-        made = make_resolver()
-        made.get_provider("assume-role")._prompter = _refuse
-        return made
+        chain = make_resolver()
+        chain.get_provider("assume-role")._prompter = _refuse
+        return chain
 
     session.lazy_register_component("credential_provider", resolver)
     return session
@@ -35,7 +35,7 @@ class Credentials:
     """The credentials of one warehouse. Those that expire, from a program or a role, are renewed in time."""
 
     def __init__(self) -> None:
-        self._found: Found | None = None
+        self._credentials: BotocoreCredentials | None = None
 
     def keys(self, but_of: Collection[str]) -> dict[str, str]:
         """`key`, `secret` and optionally `token` from the environment, a profile or a program.
@@ -46,9 +46,9 @@ class Credentials:
         """
         from botocore.session import Session
 
-        self._found = self._found or without_questions(Session()).get_credentials()
-        if self._found is None or self._found.method in but_of:
+        self._credentials = self._credentials or without_questions(Session()).get_credentials()
+        if self._credentials is None or self._credentials.method in but_of:
             return {}
-        frozen = self._found.get_frozen_credentials()
-        named = {"key": frozen.access_key, "secret": frozen.secret_key, "token": frozen.token}
-        return {part: value for part, value in named.items() if value}
+        frozen = self._credentials.get_frozen_credentials()
+        keys = {"key": frozen.access_key, "secret": frozen.secret_key, "token": frozen.token}
+        return {part: value for part, value in keys.items() if value}

@@ -18,7 +18,7 @@ from core.storage.limits import require_small
 from core.storage.remote import INTERRUPTED, RemoteFiles
 from core.storage.remote_errors import code_of, is_missing, is_of_s3, unavailable
 from core.storage.s3.credentials import OF_THE_MACHINE, Credentials, without_questions
-from core.storage.s3.s3_options import ATTEMPTS, Found, has_keys, options_told
+from core.storage.s3.s3_options import ATTEMPTS, ClientSettings, has_keys, options_for_pypaimon
 
 # Without a handler Python would print the library's tracebacks of errors that are also raised.
 logging.getLogger("aiobotocore").addHandler(logging.NullHandler())
@@ -56,20 +56,20 @@ class S3Files(RemoteFiles):
         *arguments: object,
         deadline: float | None = None,
         writes: bool = False,
-        **named: object,
+        **keywords: object,
     ) -> Any:
         """As in every store, repeated while this one is overloaded. A write given up is `Unanswered`."""
         was_throttled = False
         for seconds in (*_THROTTLED_SECONDS, None):
             try:
-                return super()._call(method, *arguments, deadline=deadline, writes=writes, **named)
+                return super()._call(method, *arguments, deadline=deadline, writes=writes, **keywords)
             except OSError as error:
                 code = _code(error)
                 if code not in _THROTTLED or seconds is None:
                     if writes and was_throttled and code not in (*_UNMET, _CONFLICT):
                         # An earlier attempt may have been carried out.
-                        told = unavailable(self._uri, error)
-                        raise Unanswered(told.message, told.hint) from error
+                        failure = unavailable(self._uri, error)
+                        raise Unanswered(failure.message, failure.hint) from error
                     raise
                 was_throttled = True
             try:
@@ -87,8 +87,8 @@ class S3Files(RemoteFiles):
         entries: list[DirectoryEntry] = []
         more: dict[str, str] = {}
         while True:
-            asked = {"Bucket": bucket, "Prefix": prefix, "Delimiter": "/", **more}
-            page = self._call("call_s3", "list_objects_v2", asked)
+            parameters = {"Bucket": bucket, "Prefix": prefix, "Delimiter": "/", **more}
+            page = self._call("call_s3", "list_objects_v2", parameters)
             for item in page.get("Contents", ()):
                 name = item["Key"][len(prefix) :]
                 # An empty name is the marker that some tools leave for a directory.
@@ -131,28 +131,28 @@ class S3Files(RemoteFiles):
 
     def _first_look(self) -> Conditions:
         # Use the endpoint that the client found: it may come from the environment or a profile.
-        is_amazon = not self.found().endpoint
+        is_amazon = not self.client_settings().endpoint
         return Conditions(QUICK) if is_amazon and self._can_ask() else self.race(QUICK)
 
-    def found(self) -> Found:
+    def client_settings(self) -> ClientSettings:
         """The endpoint, region and sign-in from options, the environment or a profile. Sends no request."""
         meta = self._client.meta
         is_amazon = (urlsplit(meta.endpoint_url).hostname or "").endswith(_AMAZON)
         region = "" if meta.region_name == "aws-global" else meta.region_name or ""
-        return Found("" if is_amazon else meta.endpoint_url, region, bool(self._filesystem.anon))
+        return ClientSettings("" if is_amazon else meta.endpoint_url, region, bool(self._filesystem.anon))
 
     def options_for_others(self, options: Mapping[str, str]) -> dict[str, str]:
         """As in every store.
 
         Arrow's client knows few sources of credentials, and no endpoint of a profile.
         """
-        found = self.found()
-        own_keys = {} if found.is_anonymous or has_keys(options) else self.own_keys(OF_THE_MACHINE)
-        return options_told(options, found, own_keys)
+        client = self.client_settings()
+        own_keys = {} if client.is_anonymous or has_keys(options) else self.own_keys(OF_THE_MACHINE)
+        return options_for_pypaimon(options, client, own_keys)
 
     def own_keys(self, but_of: Collection[str]) -> dict[str, str]:
         """As `Credentials.keys`. Raises `Unavailable` on failure: others would find different credentials."""
-        with self._said_plainly(""):
+        with self._translate_errors(""):
             keys = self._credentials.keys(but_of)
         keep_secrets("", keys)
         return keys
@@ -172,12 +172,12 @@ class S3Files(RemoteFiles):
     @property
     def _client(self) -> Any:
         """botocore's client, made at first use: only then are invalid options found."""
-        with self._said_plainly(""):
+        with self._translate_errors(""):
             return self._filesystem.s3
 
     def put_over(self, path: str, data: bytes, etag: str) -> bool | None:
         bucket, _, key = self._file(path).partition("/")
-        with self._said_plainly(path):
+        with self._translate_errors(path):
             try:
                 self._call("call_s3", "put_object", Bucket=bucket, Key=key, Body=data, IfMatch=etag)
             except OSError as error:
@@ -192,7 +192,7 @@ class S3Files(RemoteFiles):
     def etag_of(self, path: str) -> str | None:
         full = self._file(path)
         try:
-            with self._said_plainly(path):
+            with self._translate_errors(path):
                 etag: str = self._head(full).get("ETag", "")
         except FileMissing:
             return None
@@ -203,7 +203,7 @@ class S3Files(RemoteFiles):
             # Get the etag first: then the bytes that are compared are no older than the etag.
             etag = self.etag_of(path)
             if etag is not None and is_own(self.read(path)):
-                with self._said_plainly(path, writes=True):
+                with self._translate_errors(path, writes=True):
                     self._delete_if(self._file(path), etag)
         except FileMissing:
             return

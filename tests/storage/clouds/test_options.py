@@ -9,7 +9,7 @@ import pytest
 from core.errors import UsageError
 from core.storage.clouds import azure_account, google_options
 from core.storage.clouds.alibaba_options import OPTIONS, alibaba_arguments
-from core.storage.clouds.azure_account import account_of, azure_arguments, found_account
+from core.storage.clouds.azure_account import account_of, azure_arguments, client_account
 from core.storage.clouds.google_options import google_arguments
 from core.storage.known_options import is_known
 
@@ -99,15 +99,15 @@ def test_azure(uri: str, options: dict[str, str], arguments: dict[str, object]) 
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"),
+    ("kind", "reason"),
     [
         ("OAuth", "client.id is not given"),
         ("SAS", "sas.fixed.token is not given"),
         ("Custom", "only Hadoop's"),
     ],
 )
-def test_half_a_way_to_sign_in_to_azure_is_refused(kind: str, told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_half_a_way_to_sign_in_to_azure_is_refused(kind: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
         account_of(WHOLE, KEY | {"fs.azure.account.auth.type": kind})
     machines = "org.apache.hadoop.fs.azurebfs.oauth2.MsiTokenProvider"
     with pytest.raises(UsageError, match="MsiTokenProvider, which only Hadoop's client knows"):
@@ -115,7 +115,7 @@ def test_half_a_way_to_sign_in_to_azure_is_refused(kind: str, told: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("told", "found"),
+    ("adlfs", "options"),
     [
         ({}, {}),
         ({"account_name": "acc"}, {}),
@@ -132,10 +132,10 @@ def test_half_a_way_to_sign_in_to_azure_is_refused(kind: str, told: str) -> None
         ),
     ],
 )
-def test_what_azures_client_found_is_told_as_options(told: dict[str, str], found: dict[str, str]) -> None:
+def test_the_account_of_azures_client_becomes_options(adlfs: dict[str, str], options: dict[str, str]) -> None:
     names = ["account_name", "account_key", "sas_token", "connection_string"]
     names += ["client_id", "client_secret", "tenant_id"]
-    assert found_account(SimpleNamespace(**dict.fromkeys(names) | told)) == found
+    assert client_account(SimpleNamespace(**dict.fromkeys(names) | adlfs)) == options
 
 
 def test_alibaba_takes_names_in_any_case() -> None:
