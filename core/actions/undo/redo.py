@@ -13,6 +13,7 @@ from core.actions.context import Context, Progress
 from core.actions.many.planning import plan_in_turn, together
 from core.actions.plan import Outcome, Plan, Refusal, raise_first
 from core.actions.roots.pin_snapshot import choose
+from core.actions.undo.undone import unless_locked
 from core.table.layout import TablePath
 from core.table.lineage.main_branch import main_root
 
@@ -29,7 +30,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         return Plan(
             summary=f"Redo the last undo of {table.full_name}",
             arguments={},
-            refusals=(nothing,),
+            refusals=tuple(unless_locked(context, table, nothing)),
         )
     of_one = stacks.together(known[-1].token)
     group = [each for each in reversed(known) if each.token in of_one]
@@ -48,7 +49,7 @@ def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
         planned,
         summary=f"Redo {undone.action}: {planned.summary}",
         redoes=undone.token,
-        refusals=(*planned.refusals, *_moved_refusals(context, table, undone)),
+        refusals=tuple(dict.fromkeys([*planned.refusals, *_moved_refusals(context, table, undone)])),
     )
 
 
@@ -70,4 +71,5 @@ def _moved_refusals(context: Context, table: TablePath, undone: Operation) -> li
     if head is not None and undone.now.is_of(head.snapshot):
         return []
     hint = f"Do it anew: paimark {undone.action} {table.full_name}."
-    return [Refusal(f"main of {table.full_name} moved since {undone.action} was undone", hint)]
+    moved = Refusal(f"main of {table.full_name} moved since {undone.action} was undone", hint)
+    return unless_locked(context, table, moved)

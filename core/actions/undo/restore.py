@@ -10,6 +10,7 @@ from core.actions.checks import fingerprint, integer_argument, require_allowed, 
 from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.roots.as_made import changed_since, is_untouched
+from core.actions.undo.undone import unless_locked
 from core.errors import NotFound, Refused, UsageError
 from core.figures import counted
 from core.table.catalog import parse_table_name
@@ -38,6 +39,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals.append(Refusal(f"Operation {number} of {table.full_name} can't be reached", hint))
     verb, tokens = way or ("undo", [])
     refusals += _changed(context, table, stacks, tokens) if verb == "undo" else []
+    if tokens or refusals:
+        refusals = unless_locked(context, table, *refusals)
     by_token = {each.token: each for each in known}
     steps = [Step("replace", f"{verb} {by_token[each].action}", by_token[each].summary) for each in tokens]
     changes = counted(len(tokens), "change")

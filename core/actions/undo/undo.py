@@ -18,6 +18,7 @@ from core.actions.undo import commit as undo_commit
 from core.actions.undo import replacement as undo_replacement
 from core.actions.undo import retirement as undo_retirement
 from core.actions.undo import truncation as undo_truncation
+from core.actions.undo.undone import unless_locked
 from core.errors import Corrupt, Refused
 from core.table.layout import TablePath
 
@@ -41,7 +42,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         return Plan(
             summary=f"Take back the last change of {table.full_name}",
             arguments={},
-            refusals=(Refusal(error.message, error.hint),),
+            refusals=tuple(unless_locked(context, table, Refusal(error.message, error.hint))),
         )
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from core.actions.change import operations
+from core.actions.change import journal, operations
 from core.actions.change.change import Done, Work
 from core.actions.change.operations import Undoable
+from core.actions.context import Context
+from core.actions.plan import Refusal
 from core.actions.replace.takeover import moved
 from core.errors import Refused
+from core.table.layout import TablePath
 
 
 class UndoStart(Protocol):
@@ -21,6 +24,11 @@ class UndoStart(Protocol):
 
 
 F = TypeVar("F", bound=UndoStart)
+
+
+def unless_locked(context: Context, table: TablePath, *own: Refusal) -> list[Refusal]:
+    """`own` refusals; of a locked table the lock's alone, because what can be undone may still change."""
+    return journal.refusals(context, table) or list(own)
 
 
 def undone_by(work: Work) -> Undoable:
