@@ -100,6 +100,7 @@ _LINES: Mapping[str, tuple[str, str, str, str]] = {
     # A sign and its ink, the state of Spark, and the consequence.
     "ready": ("●", "good", "Spark is ready", "{run} runs the statement"),
     "starting": ("○", "warn", "Spark is starting", "{run} runs the statement when it is ready"),
+    "running": ("●", "warn", "Spark is busy", "it runs one statement at a time"),
     "failed": ("✗", "bad", "Spark failed", "the next statement starts it again; log: {log}"),
     "resting": (
         *("○", "quiet", "Spark was ended while nobody used it"),
