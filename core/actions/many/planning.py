@@ -17,7 +17,7 @@ from core.actions.plan import Plan, Refusal, Step
 from core.actions.roots.pin_snapshot import choose
 from core.errors import Corrupt, NotFound, Refused, UsageError
 from core.figures import counted, size
-from core.storage.foreseen import Foreseen
+from core.storage.planned_files import PlannedFiles
 from core.table.layout import TAG_PREFIX, TablePath
 from core.table.lineage.main_branch import branch_root
 
@@ -65,13 +65,13 @@ def plan_in_turn(
 
     A part that can't be planned becomes a refusal.
     """
-    now, parts, refusals = Foreseen(context.files, (), {}), list[Plan](), list[Refusal]()
+    now, parts, refusals = PlannedFiles(context.files, (), {}), list[Plan](), list[Refusal]()
     for number, make in enumerate(makers, 1):
         context.progress(Counting(f"planned {number - 1:,} of {len(makers):,}"))
         try:
             part = make(replace(context, files=now))
         except NotFound as error:
-            # Its hint describes the foreseen state, not the present one.
+            # Its hint describes the planned state, not the present one.
             refusals.append(Refusal(error.message, "Leave it out."))
             continue
         except (Refused, Corrupt) as error:
@@ -128,7 +128,7 @@ def _told_once(said: Sequence[tuple[str, str]], parts: int) -> str:
     return f"{name}: {warning}{also}"
 
 
-def _after(now: Foreseen, context: Context, table: TablePath, part: Plan) -> Foreseen:
+def _after(now: PlannedFiles, context: Context, table: TablePath, part: Plan) -> PlannedFiles:
     """The warehouse after the part: without the files that it names to delete, with the tags it makes."""
     own = table.directory + "/"
     gone = [each.target for each in part.steps if each.verb == "delete" and each.target.startswith(own)]
