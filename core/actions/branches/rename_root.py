@@ -16,6 +16,7 @@ from core.actions.context import Remark
 from core.actions.merge import history as merge_history
 from core.actions.plan import Step
 from core.actions.replace.takeover import moved
+from core.actions.roots.lost_tags import drop_lost_tags
 from core.actions.roots.pause import wait_for_cleanings
 from core.actions.roots.root_files import (
     PARTS,
@@ -34,7 +35,7 @@ from core.actions.roots.root_files import (
 from core.actions.roots.root_state import state
 from core.errors import Refused
 from core.storage.files import Files, read_if_there
-from core.table.layout import BARRIER, SNAPSHOT_PREFIX, Root
+from core.table.layout import BARRIER, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 
 # After this many rounds a job that commits faster than the copies is reported; nothing stops it.
 _ROUNDS = 20
@@ -92,6 +93,11 @@ class RootMove(Change[Undoable]):
         if ids := snapshot_ids(files, source):
             # Wait for readers that listed the snapshots under the old name, and do not know the new one.
             wait_for_cleanings(self.work.context, len(ids), progress)
+        # An engine may have deleted tags under the old name since they were copied.
+        copied = [
+            name.removeprefix(f"{TAGS}/{TAG_PREFIX}") for name in part_of(root_files(files, target), TAGS)
+        ]
+        drop_lost_tags(files, source, target, copied)
         move_rest(files, source, target, self.swap())
         progress(f"{source.label} is {target.label} now")
 

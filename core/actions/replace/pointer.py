@@ -5,14 +5,15 @@ Before the main-branch file names the branch, everything can be taken back; afte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
 from core.actions.context import Progress
 from core.actions.replace.takeover import Takeover
-from core.actions.roots.json_edit import with_options
+from core.actions.roots.json_edit import with_options, without_time_to_live
+from core.actions.roots.lost_tags import changed_tags, drop_lost_tags, is_lost
 from core.actions.roots.root_files import (
     PARTS,
     SCHEMAS,
@@ -187,6 +188,31 @@ def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] |
         left = [number for number in kept if number not in gone]
         files.replace(copy.earliest_hint, str(left[0] if left else there[0]).encode())
         delete_files(files, copy, [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in gone])
+
+
+def follow_tags(files: Files, between: Sides, archive: Root, names: Sequence[str]) -> None:
+    """Bring an archive's copies of main's tags `names` up to what main has now. Idempotent.
+
+    Engines may have deleted or moved tags since the copy.
+    """
+    for name, now, copy in changed_tags(files, between.main, archive, names):
+        if now is not None and now != _guard_of(files, between.branch, name):
+            files.replace(archive.tag(name), now)
+        elif now is None and is_lost(files, archive, name, copy):
+            files.delete(archive.tag(name))
+
+
+def drop_lost_copies(files: Files, main: Root, branch: Root, replacement: Replacement) -> None:
+    """Delete the branch's copies of tags that main has no more, if files of theirs are gone. Idempotent."""
+    prefix = len(f"{TAGS}/{TAG_PREFIX}")
+    copied = [path[prefix:] for path in _copied_tags(files, branch, replacement)]
+    drop_lost_tags(files, main, branch, copied)
+
+
+def _guard_of(files: Files, branch: Root, name: str) -> bytes | None:
+    """The guard of a branch's tag: who makes a tag of the new main writes it beside this change."""
+    data = read_if_there(files, branch.tag(name))
+    return None if data is None else without_time_to_live(data, branch.tag(name))
 
 
 def drop_copies(files: Files, main: Root, branch: Root, snapshots: range, tags: Collection[str]) -> None:

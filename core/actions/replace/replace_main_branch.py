@@ -28,6 +28,8 @@ from core.actions.replace.pointer import (
     Replacement,
     Sides,
     drop_expired,
+    drop_lost_copies,
+    follow_tags,
     prepare,
     replacement_of,
     sides,
@@ -148,6 +150,8 @@ class ReplaceMain(Change[Replacement]):
                 wait_for_cleanings(self.work.context, count, progress)
                 drop_expired(files, between.main, between.archive)
                 drop_expired(files, between.main, between.branch, self.state.older)
+                follow_tags(files, between, between.archive, self.state.main_tags)
+                drop_lost_copies(files, between.main, between.branch, self.state)
                 hold.note(_CLEARING)
             clear_table_directory(files, table, between.branch, between.archive)
             hold.note(_CLEARED)

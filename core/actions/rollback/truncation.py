@@ -133,8 +133,8 @@ def cut_off(files: Files, cut: Cut) -> int:
     files.replace(cut.main.latest_hint, str(cut.keep).encode())
     reached = _remove_later(files, cut)
     going = later_tags(files, cut.main, reached, cut.archive)
-    copied = set(root_files(files, cut.archive))
-    copy_files(files, cut.main, cut.archive, [name for name in going if name not in copied])
+    # Again: an engine may have moved a tag since the branch got it.
+    copy_files(files, cut.main, cut.archive, going, replacing=True)
     delete_files(files, cut.main, going)
     merge_history.move(files, cut.main, cut.archive, reached)
     return reached
