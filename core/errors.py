@@ -110,18 +110,18 @@ def failing_at(position: int | None) -> Iterator[None]:
 
 
 @contextmanager
-def worded(said: Callable[[str], str]) -> Iterator[None]:
+def reworded(reword: Callable[[str], str]) -> Iterator[None]:
     """Reword the messages and the hints of errors of the code inside."""
     try:
         yield
     except PaimarkError as error:
-        error.message, error.hint = said(error.message), said(error.hint)
+        error.message, error.hint = reword(error.message), reword(error.hint)
         error.args = (error.message,)
         raise
 
 
 @contextmanager
-def hints_told() -> Iterator[None]:
+def hints_in_messages() -> Iterator[None]:
     """Put hints into the messages of errors: Spark shows nothing else of an error that a worker raises."""
     try:
         yield

@@ -10,9 +10,9 @@ from typing import NoReturn
 
 from core.actions.context import Context, Counting, Remark, open_context
 from core.config import Settings, state_directory
-from core.errors import UsageError, worded
+from core.errors import UsageError, reworded
 from core.redaction import redacted
-from core.statements.words import IN_PYTHON
+from core.statements.dialects import IN_PYTHON
 from core.storage.files import Files
 from core.text import clean_text
 
@@ -51,7 +51,7 @@ class Session:
         from core.spark.client.client import Engine
 
         engine = Engine(self.settings, state_directory() / "engine.log")
-        with worded(IN_PYTHON.said), closing(engine):
+        with reworded(IN_PYTHON.translate), closing(engine):
             yield replace(self.context, engine=lambda: engine, progress=tell)
 
 

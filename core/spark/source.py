@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from core.errors import UsageError, hints_told
+from core.errors import UsageError, hints_in_messages
 from core.spark.datasource.options import (
     READ,
     READ_ANY,
@@ -56,7 +56,7 @@ class PaimarkSource(DataSource):
     def name(cls) -> str:
         return "paimark"
 
-    @hints_told()
+    @hints_in_messages()
     def schema(self) -> StructType:
         from core.spark.datasource.types import spark_columns
 
@@ -68,27 +68,27 @@ class PaimarkSource(DataSource):
 
         return StructType([KIND_FIELD, *columns.fields])
 
-    @hints_told()
+    @hints_in_messages()
     def reader(self, schema: StructType) -> PaimarkReader:
         if self._with_kinds():
             raise UsageError("read.changelog is for streams: rows at rest have no kind", "Leave it out.")
         require_known(self.options, READ)
         return PaimarkReader(self._scan(is_for_rows=True), schema)
 
-    @hints_told()
+    @hints_in_messages()
     def streamReader(self, schema: StructType) -> PaimarkStreamReader:
         from core.spark.streaming.reader import PaimarkStreamReader
 
         return PaimarkStreamReader(self.options, schema)
 
-    @hints_told()
+    @hints_in_messages()
     def streamWriter(self, schema: StructType, overwrite: bool) -> PaimarkStreamWriter:
         from core.spark.streaming.writer import stream_writer
 
         require_known(self.options, WRITE_STREAM)
         return stream_writer(self.options, schema, overwrite)
 
-    @hints_told()
+    @hints_in_messages()
     def writer(self, schema: StructType, overwrite: bool) -> PaimarkWriter:
         from core.spark.writing.write import writer
 

@@ -6,13 +6,13 @@ from core.actions.registry import action
 from core.actions.schema.alter_branch_schema import ACTION
 from core.actions.schema.types import paimon_type
 from core.errors import failing_at
-from core.statements.call import Called
+from core.statements.call import ActionCall
 from core.table.names import named_table
 from core.travel.parse.uses import Statement
 from core.travel.statements.alters import read_alter, written
 
 
-def altering_action(statement: Statement, database: str | None = None) -> Called:
+def action_of_alter(statement: Statement, database: str | None = None) -> ActionCall:
     """The action of an ALTER TABLE; `database` is the current one. Raises `StatementFailed`."""
     alter = read_alter(statement)
     with failing_at(alter.table_position):
@@ -25,4 +25,4 @@ def altering_action(statement: Statement, database: str | None = None) -> Called
     if branch is not None:
         arguments["branch"] = branch
     position = alter.changes[0].position
-    return Called(action(ACTION), table, arguments, position, alter.table_position)
+    return ActionCall(action(ACTION), table, arguments, position, alter.table_position)

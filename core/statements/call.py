@@ -20,7 +20,7 @@ _TABLE = Argument("table", "text", "", required=True)
 
 
 @dataclass(frozen=True)
-class Called:
+class ActionCall:
     """An action with its arguments, to begin its plan dialog with.
 
     `position` is the offset of the procedure's name in the statement, `table_position` that of the table.
@@ -33,7 +33,7 @@ class Called:
     table_position: int
 
 
-def called_action(statement: Statement, database: str | None = None) -> Called:
+def action_of_call(statement: Statement, database: str | None = None) -> ActionCall:
     """The action of a CALL; `database` is the current one. Raises `StatementFailed`."""
     call = read_call(statement)
     procedures = {name.replace("-", "_"): action for name, action in ACTIONS.items()}
@@ -42,20 +42,22 @@ def called_action(statement: Statement, database: str | None = None) -> Called:
         hint = near_names(call.procedure, procedures) or f"There are {', '.join(sorted(procedures))}."
         raise call.refused(f"There is no procedure {SCHEMA}.{call.procedure}", hint, call.position)
     parameters = {_parameter(each): each for each in (_TABLE, *action.arguments)}
-    given = _given(call, parameters)
+    arguments = _arguments_by_name(call, parameters)
     for name, parameter in parameters.items():
-        if parameter.required and name not in given:
+        if parameter.required and name not in arguments:
             reason = f"{SCHEMA}.{call.procedure} needs {name}"
             raise call.refused(reason, _signature(call.procedure, parameters), call.end)
-    table = given.pop("table")
+    table = arguments.pop("table")
     values: dict[str, object] = {
         each.name: each.default for each in action.arguments if each.default is not None
     }
-    values |= {parameters[name].name: _value(call, parameters[name], each) for name, each in given.items()}
-    return Called(action, _table(call, table, database), values, call.position, table.value_position)
+    values |= {
+        parameters[name].name: _value(call, parameters[name], each) for name, each in arguments.items()
+    }
+    return ActionCall(action, _table(call, table, database), values, call.position, table.value_position)
 
 
-def _given(call: ProcedureCall, parameters: Mapping[str, Argument]) -> dict[str, CallArgument]:
+def _arguments_by_name(call: ProcedureCall, parameters: Mapping[str, Argument]) -> dict[str, CallArgument]:
     """The arguments by parameter. An argument that is NULL counts as not given."""
     names = list(parameters)
     by_name: dict[str, CallArgument] = {}

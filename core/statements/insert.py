@@ -23,7 +23,7 @@ from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
 from core.figures import counted, duration
 from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
-from core.statements.call import Called
+from core.statements.call import ActionCall
 from core.statements.partition_literals import printed
 from core.storage.files import Files, Unanswered
 from core.storage.no_follow import link_in_the_way
@@ -66,7 +66,7 @@ class Inserts:
     def plan(self, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
         """Plan the INSERT. `arguments` is ignored: the statement has all of them."""
         insert, files = self.insert, context.files
-        root, schema, head = self._seen(files)
+        root, schema, head = self._current_state(files)
         refusals = read_only_refusals(context) + self._refusals(root, schema)
         links = map(link_in_the_way, linked_directories(files, table))
         refusals += [Refusal(each.message, each.hint) for each in links]
@@ -74,7 +74,7 @@ class Inserts:
         number = 1 if head is None else head.snapshot.id + 1
         steps = [Step("create", root.snapshot(number), "one commit, through Spark")]
         kept: tuple[str, ...] = ("Every row that is there",)
-        freed, what = "", f"Add rows to {where}"
+        freed, summary = "", f"Add rows to {where}"
         if insert.overwrite:
             entries: list[ManifestEntry] = []
             partition: dict[str, str | None] = {}
@@ -88,7 +88,7 @@ class Inserts:
             rows = sum(int(each.file["_ROW_COUNT"]) for each in entries)
             size = sum(int(each.file["_FILE_SIZE"]) for each in entries)
             freed = f"{counted(len(entries), 'file')} with {counted(rows, 'row')} before key merging"
-            what, step = _said(insert, partition, where)
+            summary, step = _description(insert, partition, where)
             steps.insert(0, Step("replace", step, freed, size))
             kept = (
                 "History, tags and savepoints"
@@ -97,7 +97,7 @@ class Inserts:
         return Plan(
             action=self.name,
             table=table.full_name,
-            summary=f"{what} ({freed})" if freed else what,
+            summary=f"{summary} ({freed})" if freed else summary,
             arguments={"statement": insert.sql, "branch": self.branch, "head": number - 1},
             fingerprint=self._fingerprint(root, schema, head),
             steps=tuple(steps),
@@ -127,7 +127,7 @@ class Inserts:
         """Run it, and yield the engine's events; return the outcome. Raises as `apply`."""
         require_allowed(context, plan)
         started, insert = context.clock(), self.insert
-        root, schema, head = self._seen(context.files)
+        root, schema, head = self._current_state(context.files)
         pinned: str | None = None
         if insert.overwrite:
             require_unmoved(self.table, plan, self._fingerprint(root, schema, head))
@@ -138,10 +138,10 @@ class Inserts:
         inserting = Inserting(str(uuid.uuid4()), root.branch, pinned)
         run = Run(0, insert.sql, self.database, None, inserting)
         answer = Told()
-        known = head.snapshot.id if head else 0
+        newest = head.snapshot.id if head else 0
         with (
             engine_of(context) as engine,
-            _reporting_interrupts(context, root, inserting.commit_user, known, progress),
+            _reporting_interrupts(context, root, inserting.commit_user, newest, progress),
             closing(engine.do(run)) as events,
         ):
             for event in events:
@@ -151,9 +151,9 @@ class Inserts:
                     case Failed():
                         if event.cause == "overwritten":
                             raise event.error()
-                        fate = find_commit(context.files, root, inserting.commit_user, known)
+                        fate = find_commit(context.files, root, inserting.commit_user, newest)
                         if fate.snapshot is None and fate.landed is Landed.NO:
-                            raise _may_come(event, context, root) or _not_committed(event)
+                            raise _may_still_commit(event, context, root) or _not_committed(event)
                         if fate.snapshot is None:
                             raise _unknown(event, root, fate)
                         answer = Told((), fate.snapshot.id)
@@ -163,7 +163,7 @@ class Inserts:
                     case _:
                         yield event
         if answer.snapshot is not None:
-            _require_kept(context.files, root, inserting.commit_user, answer.snapshot)
+            _require_commit(context.files, root, inserting.commit_user, answer.snapshot)
         facts = (
             msgspec.json.decode(answer.rows[0]) if answer.rows else {"table": plan.table, "row_count": None}
         )
@@ -179,27 +179,27 @@ class Inserts:
         audit.record(context, plan, outcome, started, progress, before=before, after=after)
         return outcome
 
-    def _seen(self, files: Files) -> tuple[Root, TableSchema, ChosenSnapshot | None]:
+    def _current_state(self, files: Files) -> tuple[Root, TableSchema, ChosenSnapshot | None]:
         root = branch_root(files, self.table, self.branch)
         return root, Lineage(files, root).require_schema(), choose(files, root, None)
 
     def _refusals(self, root: Root, schema: TableSchema) -> list[Refusal]:
-        way: WriteMode = "replace" if self.insert.overwrite else "add"
+        mode: WriteMode = "replace" if self.insert.overwrite else "add"
         return [
-            Refusal(f"{root.table.full_name} {reason}", kinds.HINT) for reason in kinds.reasons(schema, way)
+            Refusal(f"{root.table.full_name} {reason}", kinds.HINT) for reason in kinds.reasons(schema, mode)
         ]
 
     def _fingerprint(self, root: Root, schema: TableSchema, head: ChosenSnapshot | None) -> str:
         return fingerprint(root.directory, schema.to_json(), head.data if head else b"")
 
 
-def inserting_action(statement: Statement, database: str | None = None) -> tuple[Called, Inserts]:
+def action_of_insert(statement: Statement, database: str | None = None) -> tuple[ActionCall, Inserts]:
     """The action of an INSERT; `database` is the current one. Raises `StatementFailed`."""
     insert = read_insert(statement)
     with failing_at(insert.table_position):
         table, branch = named_table(insert.parts, database)
     inserts = Inserts(insert, table, branch, database)
-    return Called(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
+    return ActionCall(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts
 
 
 def _has_one_writer(schema: TableSchema) -> bool:
@@ -210,15 +210,15 @@ def _partition(schema: TableSchema, insert: Insert) -> dict[str, str | None]:
     """The values that the head gives to partition columns, as they are printed. Raises `Refused`."""
     types = {field.name: ColumnType.of(str(field.type)) for field in schema.fields}
     keys = {key.lower(): key for key in schema.partition_keys}
-    named: dict[str, str | None] = {}
+    values: dict[str, str | None] = {}
     for each in insert.static:
         key = keys.get(each.name.lower())
         if key is None:
             named_keys = f"They are {', '.join(keys.values())}."
             hint = named_keys if keys else "The table has none: leave PARTITION out."
             raise Refused(f"{each.name} is no partition column", hint)
-        named[key] = printed(each, types[key])
-    return named
+        values[key] = printed(each, types[key])
+    return values
 
 
 def _replaced(
@@ -243,11 +243,11 @@ def _replaced(
     return [entry for entry in live if is_replaced(entry)]
 
 
-def _said(insert: Insert, partition: Mapping[str, str | None], where: str) -> tuple[str, str]:
+def _description(insert: Insert, partition: Mapping[str, str | None], where: str) -> tuple[str, str]:
     """Describe the replaced rows, as a sentence and as a step's target."""
     if partition:
-        named = ", ".join(f"{name} = {_shown(value)}" for name, value in partition.items())
-        return f"Replace partition {named} of {where}", f"partition {named}"
+        values = ", ".join(f"{name} = {_value_text(value)}" for name, value in partition.items())
+        return f"Replace partition {values} of {where}", f"partition {values}"
     if insert.partition:
         return (
             f"Replace those partitions of {where} that rows come for",
@@ -256,7 +256,7 @@ def _said(insert: Insert, partition: Mapping[str, str | None], where: str) -> tu
     return f"Replace all rows of {where}", "the whole table"
 
 
-def _shown(value: str | None) -> str:
+def _value_text(value: str | None) -> str:
     """A partition value for a message. Quotes show an empty text, and tell the text NULL from null."""
     if value is None:
         return "NULL"
@@ -269,7 +269,7 @@ def _undo(root: Root, branch: str | None, head: ChosenSnapshot | None) -> str:
     return f"paimark rollback {root.table.word} --to snapshot.{head.snapshot.id}"
 
 
-def _require_kept(files: Files, root: Root, commit_user: str, snapshot_id: int) -> None:
+def _require_commit(files: Files, root: Root, commit_user: str, snapshot_id: int) -> None:
     """Read the commit again before reporting success. Raises `Overwritten`."""
     [data] = files.read_many([root.snapshot(snapshot_id)])
     if data is not None and Snapshot.from_json(data, root.snapshot(snapshot_id)).commit_user != commit_user:
@@ -278,13 +278,13 @@ def _require_kept(files: Files, root: Root, commit_user: str, snapshot_id: int) 
 
 @contextmanager
 def _reporting_interrupts(
-    context: Context, root: Root, commit_user: str, known: int, progress: Progress
+    context: Context, root: Root, commit_user: str, newest: int, progress: Progress
 ) -> Iterator[None]:
     """If the statement within is interrupted, say whether it was committed. It has ended by then."""
     try:
         yield
     except (KeyboardInterrupt, GeneratorExit):
-        name, fate = root.table.full_name, find_commit(context.files, root, commit_user, known)
+        name, fate = root.table.full_name, find_commit(context.files, root, commit_user, newest)
         if fate.snapshot is not None:
             end = f"it was committed nevertheless, as snapshot {fate.snapshot.id} of {name}"
         elif fate.landed is Landed.NO and context.late_for <= 0:
@@ -295,7 +295,7 @@ def _reporting_interrupts(
         raise
 
 
-def _may_come(event: Failed, context: Context, root: Root) -> Exception | None:
+def _may_still_commit(event: Failed, context: Context, root: Root) -> Exception | None:
     """The error if the engine ended without an answer and the store may still do its last write; or None."""
     if event.cause != "engine" or context.late_for <= 0:
         return None

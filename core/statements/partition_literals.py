@@ -59,10 +59,10 @@ def _printed(text: str, word: str, kind: ColumnType) -> str:
     raise ValueError(text)
 
 
-def _same(made: str, number: Decimal) -> str:
-    if Decimal(made) != number:
-        raise ValueError(made)
-    return made
+def _same(text: str, number: Decimal) -> str:
+    if Decimal(text) != number:
+        raise ValueError(text)
+    return text
 
 
 def _as_text(text: str, word: str) -> str:

@@ -18,9 +18,9 @@ from core.spark.arrow import cells_batch
 from core.spark.client.client import Engine
 from core.spark.launch.start_zone import start_zone
 from core.spark.protocol import Columns, Event, Failed, Finished
-from core.statements.call import Called, called_action
-from core.statements.listing.listed import Listing, events, read_listing
-from core.statements.words import IN_SQL
+from core.statements.call import ActionCall, action_of_call
+from core.statements.dialects import IN_SQL
+from core.statements.listing.answer import Listing, events, read_listing
 from core.storage.open import open_files
 from core.table.catalog import find_table
 from core.travel.parse.sql import read_statement
@@ -58,7 +58,7 @@ class CallMode:
 
 def run_statement(
     engine: Engine,
-    asked: str | Statement,
+    sql: str | Statement,
     *,
     database: str | None = None,
     limit: int | None = None,
@@ -69,19 +69,22 @@ def run_statement(
     A CALL gives one row, the result of its action; with `dry_run` its plan, one row per step.
     """
     try:
-        statement = asked if isinstance(asked, Statement) else read_statement(asked)
+        statement = sql if isinstance(sql, Statement) else read_statement(sql)
     except PaimarkError as error:
         yield Failed.of(error)
         return
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
-    elif is_never_done(statement):
+    elif is_unsupported(statement):
         yield Failed.of(not_done(statement))
     elif is_action(statement):
         yield from _run_action(engine, statement, database, limit, call or CallMode())
     else:
-        if engine.begins_anew and (listed := _listed(engine, statement, database, limit)) is not None:
-            yield from listed
+        if (
+            engine.begins_anew
+            and (answer := _answer_without_spark(engine, statement, database, limit)) is not None
+        ):
+            yield from answer
             return
         if engine.state in _ASLEEP:
             try:
@@ -94,7 +97,7 @@ def run_statement(
         yield from engine.run(statement.sql, database=database, limit=limit)
 
 
-def _listed(
+def _answer_without_spark(
     engine: Engine, statement: Statement, database: str | None, limit: int | None
 ) -> Iterator[Event] | None:
     """The events of a plain selection of a system table; None for a statement that needs Spark."""
@@ -102,10 +105,10 @@ def _listed(
     zone = start_zone(engine.settings) if listing is not None and listing.has_times else "UTC"
     if listing is None or zone is None:
         return None
-    return _told(engine, listing, database, limit, zone)
+    return _listing_events(engine, listing, database, limit, zone)
 
 
-def _told(
+def _listing_events(
     engine: Engine, listing: Listing, database: str | None, limit: int | None, zone: str
 ) -> Iterator[Event]:
     began = time.monotonic()
@@ -118,14 +121,14 @@ def _told(
         yield Failed.of(error)
 
 
-def action_called(statement: Statement, database: str | None = None) -> Called | None:
+def action_to_confirm(statement: Statement, database: str | None = None) -> ActionCall | None:
     """The action of a CALL, an ALTER TABLE or an INSERT OVERWRITE, for a caller that shows its plan first.
 
     None for any other statement. Raises `StatementFailed` for an invalid one.
     """
     # INSERT INTO removes nothing, so it runs like a query, without a dialog.
     is_shown = is_action(statement) and statement.kind != "insert"
-    return _called(statement, database)[0] if is_shown else None
+    return _action_call(statement, database)[0] if is_shown else None
 
 
 def is_action(statement: Statement) -> bool:
@@ -133,7 +136,7 @@ def is_action(statement: Statement) -> bool:
     return statement.kind in ("call", "alter", "insert", "overwrite")
 
 
-def is_never_done(statement: Statement) -> bool:
+def is_unsupported(statement: Statement) -> bool:
     """Whether it would remove rows, like DELETE and DROP TABLE, and is not supported.
 
     False for a statement with an unknown first word: usually it is misspelt, and Spark reports where.
@@ -141,19 +144,19 @@ def is_never_done(statement: Statement) -> bool:
     return statement.removes_rows and statement.kind != "other" and not is_action(statement)
 
 
-def _called(statement: Statement, database: str | None) -> tuple[Called, Inserts | None]:
+def _action_call(statement: Statement, database: str | None) -> tuple[ActionCall, Inserts | None]:
     """The action of a statement, and for an INSERT also the INSERT."""
     match statement.kind:
         case "alter":
             # Imported here: loading these takes a while, and the console's first frame doesn't need them.
-            from core.statements.alter import altering_action
+            from core.statements.alter import action_of_alter
 
-            return altering_action(statement, database), None
+            return action_of_alter(statement, database), None
         case "insert" | "overwrite":
-            from core.statements.insert import inserting_action
+            from core.statements.insert import action_of_insert
 
-            return inserting_action(statement, database)
-    return called_action(statement, database), None
+            return action_of_insert(statement, database)
+    return action_of_call(statement, database), None
 
 
 def _run_action(
@@ -165,9 +168,9 @@ def _run_action(
 ) -> Iterator[Event]:
     began = time.monotonic()
     position = None
-    worded: Callable[[str], str] = IN_SQL.said if statement.kind == "call" else str
+    translate: Callable[[str], str] = IN_SQL.translate if statement.kind == "call" else str
     try:
-        called, inserts = _called(statement, database)
+        called, inserts = _action_call(statement, database)
         settings = engine.settings
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         position = called.table_position
@@ -176,7 +179,7 @@ def _run_action(
         planning = dataclasses.replace(context, progress=mode.tell)
         plan = called.action.plan(planning, table, called.arguments)
         for refusal in plan.refusals[1:]:
-            mode.tell(f"refused: {worded(refusal.reason)}")
+            mode.tell(f"refused: {translate(refusal.reason)}")
         raise_first(plan.refusals)
         if mode.dry_run:
             columns, rows, message = _PLAN_COLUMNS, _plan_rows(plan), plan.summary
@@ -189,10 +192,10 @@ def _run_action(
             facts: dict[str, Cell] = {"action": outcome.action, "table": outcome.table, **outcome.result}
             columns, rows = {name: _kind(cell) for name, cell in facts.items()}, [tuple(facts.values())]
             undo = f". To take it back: {outcome.undo}" if outcome.undo else ""
-            message = worded(outcome.message.rstrip(".") + undo)
+            message = translate(outcome.message.rstrip(".") + undo)
     except PaimarkError as error:
         failed = Failed.of(error, position)
-        yield replace(failed, message=worded(failed.message), hint=worded(failed.hint))
+        yield replace(failed, message=translate(failed.message), hint=translate(failed.hint))
         return
     shown = rows if limit is None else rows[:limit]
     yield Columns(tuple(columns), tuple(columns.values()))

@@ -6,7 +6,7 @@ import pytest
 
 from core.actions.registry import ACTIONS, Argument
 from core.errors import StatementFailed
-from core.statements.call import Called, called_action
+from core.statements.call import ActionCall, action_of_call
 from core.table.layout import TablePath
 from core.travel.parse.sql import read_statement
 
@@ -19,8 +19,8 @@ GIVEN: dict[str, tuple[str, object]] = {
 }
 
 
-def action_of(sql: str, database: str | None = None) -> Called:
-    return called_action(read_statement(sql), database)
+def action_of(sql: str, database: str | None = None) -> ActionCall:
+    return action_of_call(read_statement(sql), database)
 
 
 def written(argument: Argument) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from core.errors import Refused
-from core.statements.insert import inserting_action
+from core.statements.insert import action_of_insert
 from core.statements.partition_literals import printed
 from core.table.definition.column_types import ColumnType
 from core.table.layout import TablePath
@@ -117,7 +117,7 @@ def test_the_plan_of_an_overwrite_counts_what_goes(
     rows = [PARTITION | {"id": 1}, dict.fromkeys(SCHEMA.names) | {"id": 2}]
     commit(tmp_path, "shop.t", pa.Table.from_pylist(rows, schema=SCHEMA))
     sql = f"INSERT OVERWRITE shop.t PARTITION ({partition}) SELECT 1"
-    plan = inserting_action(read_statement(sql))[1].plan(context_on(tmp_path), TablePath("shop", "t"), {})
+    plan = action_of_insert(read_statement(sql))[1].plan(context_on(tmp_path), TablePath("shop", "t"), {})
     assert plan.refusals == ()
     assert said in plan.summary
     assert f"{files} file" in plan.summary

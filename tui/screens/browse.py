@@ -41,7 +41,7 @@ from tui.widgets.tab_bar import TabBar
 from tui.work.background import post
 
 if TYPE_CHECKING:
-    from core.statements.call import Called
+    from core.statements.call import ActionCall
     from core.travel.diff.diff import Difference
     from tui.panes.query import QueryPane
 
@@ -248,7 +248,7 @@ class BrowseScreen(Screen[None]):
         """The difference that was shown last; None if there was none."""
         return self._difference_lookup.shown
 
-    async def plan_call(self, called: Called, begun: Callable[[str], None]) -> None:
+    async def plan_call(self, called: ActionCall, begun: Callable[[str], None]) -> None:
         """Open the dialog of an action that a CALL names. `begun` is as in `RowDialogs.open_call`."""
         await self.dialogs.open_call(called, begun)
 

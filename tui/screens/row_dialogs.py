@@ -19,7 +19,7 @@ from tui.widgets.detail_strip import Detail
 
 if TYPE_CHECKING:
     from core.actions.plan import Outcome
-    from core.statements.call import Called
+    from core.statements.call import ActionCall
     from tui.dialogs.plan_dialog import PlanDialog
     from tui.dialogs.record import RecordScreen
     from tui.work.running_change import RunningChange
@@ -104,7 +104,7 @@ class RowDialogs:
         labels = {choice.label: choice for choice in choices}
         await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
 
-    async def open_call(self, called: Called, begun: Callable[[str], None]) -> None:
+    async def open_call(self, called: ActionCall, begun: Callable[[str], None]) -> None:
         """Open the dialog of an action that a CALL names. `begun` is called when it closes, with a word for
         the history, unless nothing was begun.
         """

@@ -14,7 +14,7 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from core.errors import hints_told
+from core.errors import hints_in_messages
 from core.spark.datasource.scan import Scan
 from core.spark.datasource.worker_imports import settle
 
@@ -58,7 +58,7 @@ class PaimarkReader(DataSourceReader):
         if self.scan.filters:
             self.conditions = conditions(filters, condition_columns(open_table(self.scan)))
 
-    @hints_told()
+    @hints_in_messages()
     def partitions(self) -> list[InputPartition]:
         from core.spark.datasource.paimon import open_table, plan_splits
         from core.spark.datasource.rust.choice import Choice
@@ -78,7 +78,7 @@ class PaimarkReader(DataSourceReader):
             return
         schema = to_arrow_schema(self.spark_schema)
         os.environ.setdefault(*_RUST_THREADS)
-        with hints_told():
+        with hints_in_messages():
             for batch in read_splits(self.scan, self.conditions, partition.splits):
                 yield fit_batch(batch, schema)
 

@@ -50,7 +50,7 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
-from core.errors import NotFound, Refused, hints_told
+from core.errors import NotFound, Refused, hints_in_messages
 from core.spark.datasource.asked_state import asked_by
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
@@ -107,14 +107,14 @@ class PaimarkStreamReader(DataSourceStreamReader):
     def initialOffset(self) -> dict[str, Any]:
         return NOTHING_READ
 
-    @hints_told()
+    @hints_in_messages()
     def prepareForTriggerAvailableNow(self) -> None:
         """Called by Spark 4.2 and later: a run of `availableNow` begins. It ends at the present snapshot."""
         files = self._warehouse().files
         self._ends = {}
         self._bound(files, self._root(files))
 
-    @hints_told()
+    @hints_in_messages()
     def latestOffset(self, start: dict[str, Any] | None = None, limit: object = None) -> dict[str, Any]:
         """Spark 4.1 passes no `start`: `partitions` gets it. The options limit a batch, not `limit`."""
         if start is not None:
@@ -147,7 +147,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
             end = structs.replace(end, start=start, left=seen.position if seen else None, gap=gap)
         return end.to_dict()
 
-    @hints_told()
+    @hints_in_messages()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         self._seen = end
         last = read_offset(end)
@@ -173,11 +173,11 @@ class PaimarkStreamReader(DataSourceStreamReader):
         if not isinstance(partition, StreamPart):
             return
         scan, schema = Scan.from_text(partition.scan), to_arrow_schema(self._schema)
-        with hints_told():
+        with hints_in_messages():
             for batch in read_task(scan, partition.splits, partition.rows, self._asked.with_kinds):
                 yield fit_batch(batch, schema)
 
-    @hints_told()
+    @hints_in_messages()
     def commit(self, end: dict[str, Any]) -> None:
         self._seen = end
         if (last := read_offset(end)) is not None:

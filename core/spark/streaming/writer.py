@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
-from core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_told
+from core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_in_messages
 from core.spark.datasource.options import catalog_options
 from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import Written, aborted, looked_up
@@ -58,7 +58,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         self.target = target
         self.checkpoint = checkpoint
 
-    @hints_told()
+    @hints_in_messages()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamWritten:
         from pyspark import TaskContext
 
@@ -69,7 +69,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         behind = task * _MOST_ROWS if self.target.table_schema.primary_keys else 0
         return StreamWritten(self.target.to_text(), write_rows(self.target, _counted(iterator), behind))
 
-    @hints_told()
+    @hints_in_messages()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         from core.spark.streaming.committing import commit_batch
 
@@ -88,7 +88,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         aborted(self.target, messages)
 
 
-@hints_told()
+@hints_in_messages()
 def stream_writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> PaimarkStreamWriter:
     """Make the writer for the options. Raises `UsageError` and `Refused` for rows that can't be written."""
     from core.spark.writing.committing import check_columns

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from core.errors import UsageError, hints_told
+from core.errors import UsageError, hints_in_messages
 from core.quoting import quoted
 from core.spark.datasource.options import catalog_options
 from core.spark.datasource.scan import WarehouseAccess
@@ -49,13 +49,13 @@ class PaimarkWriter(DataSourceArrowWriter):
     def __init__(self, target: WriteTarget) -> None:
         self.target = target
 
-    @hints_told()
+    @hints_in_messages()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         from core.spark.writing.committing import write_rows
 
         return Written(write_rows(self.target, iterator))
 
-    @hints_told()
+    @hints_in_messages()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         from core.spark.writing.committing import commit_rows
 
@@ -120,7 +120,7 @@ def _with_buckets(
 ) -> Iterator[pa.RecordBatch]:
     from core.spark.writing.committing import buckets_of
 
-    with hints_told():
+    with hints_in_messages():
         yield from buckets_of(
             WriteTarget.from_text(target), (batch.rename_columns(names) for batch in batches)
         )

@@ -1,4 +1,4 @@
 """Answer plain selections of system tables from metadata while Spark is not ready.
 
-`selection` parses them, `listed` answers them.
+`selection` parses them, `answer` answers them.
 """

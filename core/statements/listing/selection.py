@@ -23,7 +23,7 @@ _MOST_DIGITS = 18
 _T = TypeVar("_T")
 
 
-class _Another(Exception):
+class _NotPlain(Exception):
     """The statement is not a plain selection."""
 
 
@@ -72,7 +72,7 @@ def read_selection(statement: Statement) -> Selection | None:
         return None
     try:
         return _Reader.of(statement).selection(use)
-    except _Another:
+    except _NotPlain:
         return None
 
 
@@ -87,12 +87,12 @@ class _Reader(TokenCursor):
         limit = self._number() if self.takes("LIMIT") else None
         counts = items[0].column == ""
         if self.index < len(self.tokens) or (counts and (len(items) > 1 or orders)):
-            raise _Another
+            raise _NotPlain
         return Selection(use, items, counts, conditions, orders, limit)
 
     def _pass_table(self, use: TableUse) -> None:
         if self.position != use.position or not self.is_name(self.index):
-            raise _Another
+            raise _NotPlain
         _, self.index = self.read_name(self.index)
 
     def _item(self) -> Item:
@@ -114,7 +114,7 @@ class _Reader(TokenCursor):
             return Condition(column, comparison, None)
         token = self._next()
         if token.text not in _COMPARISONS:
-            raise _Another
+            raise _NotPlain
         return Condition(column, _COMPARISONS[token.text], self._literal())
 
     def _literal(self) -> int | str:
@@ -139,27 +139,27 @@ class _Reader(TokenCursor):
     def _name(self) -> str:
         token = self._next()
         if not token.is_name or token.upper in _CLAUSES or not token.value:
-            raise _Another
+            raise _NotPlain
         return token.value
 
     def _several(self, read: Callable[[], _T], separator: str = ",") -> tuple[_T, ...]:
-        found = [read()]
+        items = [read()]
         while self.takes(separator):
-            found.append(read())
-        return tuple(found)
+            items.append(read())
+        return tuple(items)
 
     def _next(self) -> Token:
         if self.index == len(self.tokens):
-            raise _Another
+            raise _NotPlain
         self.index += 1
         return self.tokens[self.index - 1]
 
     def _expect(self, word: str) -> None:
         if not self.takes(word):
-            raise _Another
+            raise _NotPlain
 
 
 def _digits(token: Token) -> int:
     if not (token.text.isascii() and token.text.isdigit() and len(token.text) <= _MOST_DIGITS):
-        raise _Another
+        raise _NotPlain
     return int(token.text)

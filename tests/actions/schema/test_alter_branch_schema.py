@@ -13,7 +13,7 @@ from core.actions.context import Context
 from core.actions.plan import Plan
 from core.cli.main import run
 from core.errors import Refused, UsageError
-from core.statements.run import action_called
+from core.statements.run import action_to_confirm
 from core.table.definition.retention import RETENTION_OFF
 from core.table.lineage.branches import branch_health
 from core.table.lineage.lineage import Lineage
@@ -299,7 +299,7 @@ def test_what_removes_wants_agreement_and_warns(context: Context) -> None:
 
 
 def called(sql: str) -> tuple[str, dict[str, object]]:
-    call = action_called(read_statement(sql), "shop")
+    call = action_to_confirm(read_statement(sql), "shop")
     assert call is not None
     assert call.action.name == ALTER
     return call.table.full_name, dict(call.arguments)

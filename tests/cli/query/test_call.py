@@ -11,7 +11,7 @@ from core.config import Settings
 from core.errors import Refused
 from core.spark.client.client import Engine
 from core.spark.protocol import Failed, Finished
-from core.statements.run import CallMode, action_called, run_statement
+from core.statements.run import CallMode, action_to_confirm, run_statement
 from core.travel.parse.sql import read_statement
 from tests.cli.command import Paimark, on_terminal
 
@@ -141,11 +141,11 @@ def test_read_only_refuses_every_procedure(sql: Paimark, warehouse: Path, name: 
 
 
 def test_the_console_gets_the_action_and_its_arguments_before_anything_is_done(unstarted: Engine) -> None:
-    called = action_called(read_statement("CALL sys.delete_tag('orders', 'v2')"), "shop")
+    called = action_to_confirm(read_statement("CALL sys.delete_tag('orders', 'v2')"), "shop")
     assert called is not None
     assert (called.action.name, called.table.full_name) == ("delete-tag", "shop.orders")
     assert called.arguments == {"name": "v2"}
-    assert action_called(read_statement("SELECT 1")) is None
+    assert action_to_confirm(read_statement("SELECT 1")) is None
     assert unstarted.state == "stopped"
 
 

@@ -17,7 +17,7 @@ from core.errors import Refused
 from core.spark.client.client import Engine
 from core.spark.streaming.writer import stream_writer
 from core.spark.writing.write import writer
-from core.statements.insert import inserting_action
+from core.statements.insert import action_of_insert
 from core.table.layout import TablePath
 from core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done, planned
@@ -54,7 +54,7 @@ def test_statements_and_the_data_source(context: Context, warehouse: Path, tmp_p
         "INSERT INTO shop.orders VALUES (1, 'a', 1)",
         "INSERT OVERWRITE shop.orders VALUES (1, 'a', 1)",
     ):
-        plan = inserting_action(read_statement(sql))[1].plan(context, TABLE, {})
+        plan = action_of_insert(read_statement(sql))[1].plan(context, TABLE, {})
         assert [each.reason for each in plan.refusals] == [f"{WORDS} (merge-engine = first-row)"]
     options = {"warehouse": str(warehouse), "table": "shop.orders"}
     columns = StructType().add("order_id", "long").add("customer", "string").add("price", "double")

@@ -16,7 +16,7 @@ from core.spark.arrow import read_batch
 from core.spark.client.client import Engine
 from core.spark.launch.start_zone import start_zone
 from core.spark.protocol import Batch
-from core.statements.listing.listed import events, read_listing
+from core.statements.listing.answer import events, read_listing
 from core.statements.run import run_statement
 from core.table.catalog import find_table
 from core.table.lineage.lineage import Lineage

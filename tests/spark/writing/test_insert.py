@@ -21,8 +21,8 @@ from core.errors import Refused, StatementFailed
 from core.spark.arrow import read_batch
 from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Event, Failed, Finished, Task
-from core.statements.insert import inserting_action
-from core.statements.run import CallMode, action_called, run_statement
+from core.statements.insert import action_of_insert
+from core.statements.run import CallMode, action_to_confirm, run_statement
 from core.table.layout import TablePath
 from core.table.records import TableSchema
 from core.travel.parse.sql import read_statement
@@ -211,7 +211,7 @@ def test_partitions_are_those_that_the_head_names(engine: Engine, engine_warehou
 def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engine_warehouse: Path) -> None:
     name = own_table(engine_warehouse, "planned_over", "events")
     sql = f"INSERT OVERWRITE {name} PARTITION (day = '2026-05-02') VALUES ('x')"
-    called = action_called(read_statement(sql))
+    called = action_to_confirm(read_statement(sql))
     assert called is not None
     context = context_on(engine_warehouse)
     plan = called.action.plan(context, called.table, {})
@@ -227,7 +227,7 @@ def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engin
     assert isinstance(dry, Finished) and dry.message == plan.summary
     assert lineage_of(engine_warehouse, name).latest_id() == 2
     # INSERT INTO is asked about nowhere; what another does meanwhile stops an overwrite.
-    assert action_called(read_statement(f"INSERT INTO {name} VALUES ('a', 'b')")) is None
+    assert action_to_confirm(read_statement(f"INSERT INTO {name} VALUES ('a', 'b')")) is None
     commit(engine_warehouse, name, pa.table({"day": ["x"], "kind": ["y"]}, schema=EVENTS))
     with pytest.raises(Refused, match="moved since the plan was made"):
         called.action.apply(context, plan, lambda line: None)
@@ -413,7 +413,7 @@ def test_what_rests_on_the_newest_snapshot_is_refused_when_another_commits(
     create_table(engine_warehouse, name, ORDERS, primary_keys=["order_id"])
     rows = pa.table({"order_id": [1], "customer": ["x"], "price": [1.0]}, schema=ORDERS)
     commit(engine_warehouse, name, rows)
-    called, inserts = inserting_action(read_statement(sql.format(name)))
+    called, inserts = action_of_insert(read_statement(sql.format(name)))
     racing = cast(Engine, Racing(engine, lambda: commit(engine_warehouse, name, rows)))
     context = replace(context_on(engine_warehouse), engine=lambda: racing)
     plan = called.action.plan(context, called.table, {})

@@ -16,7 +16,7 @@ from core.actions.plan import Outcome
 from core.errors import Cancelled, StatementFailed, Unavailable
 from core.spark.client.client import Engine
 from core.spark.protocol import CANCELLED, Event, Failed, Finished, Task, Told
-from core.statements.insert import inserting_action
+from core.statements.insert import action_of_insert
 from core.table.layout import TablePath
 from core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done
@@ -73,7 +73,7 @@ def inserted(
     context: Context = replace(
         context_on(warehouse), audit_path=tmp_path / "audit", engine=lambda: dying, late_for=late_for
     )
-    inserts = inserting_action(read_statement(SQL))[1]
+    inserts = action_of_insert(read_statement(SQL))[1]
     return inserts.apply(context, inserts.plan(context, TABLE, {}), progress)
 
 
@@ -169,7 +169,7 @@ def test_rows_go_to_the_main_that_the_plan_saw(engine: Engine, warehouse: Path, 
             done(context, "replace-main-branch", table=TABLE, name="next")
             yield from engine.do(task)
 
-    inserts = inserting_action(read_statement(SQL))[1]
+    inserts = action_of_insert(read_statement(SQL))[1]
     with_engine = replace(context, audit_path=tmp_path / "audit", engine=lambda: cast(Engine, Repointing()))
     with pytest.raises(StatementFailed, match=r"Another branch of fates\.orders became main since"):
         inserts.apply(with_engine, inserts.plan(context, TABLE, {}), lambda line: None)

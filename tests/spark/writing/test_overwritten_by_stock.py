@@ -13,7 +13,7 @@ import pytest
 from core.actions.context import Context
 from core.spark.client.client import Engine
 from core.spark.protocol import Event, Finished, Task
-from core.statements.insert import inserting_action
+from core.statements.insert import action_of_insert
 from core.table.layout import TablePath
 from core.table.lineage.commits import Overwritten
 from core.table.savepoints import SavepointManager
@@ -69,7 +69,7 @@ def keys(context: Context) -> list[int]:
 
 
 def test_inserted_rows_and_a_rollback_are_not_called_done(context: Context) -> None:
-    inserts = inserting_action(read_statement(f"INSERT INTO {TABLE.full_name} VALUES (77, 'x', 1)"))[1]
+    inserts = action_of_insert(read_statement(f"INSERT INTO {TABLE.full_name} VALUES (77, 'x', 1)"))[1]
     with pytest.raises(Overwritten, match=r"overwrote snapshot 3 of by_stock\.orders right after"):
         inserts.apply(context, inserts.plan(context, TABLE, {}), lambda line: None)
     assert keys(context) == [1, 2, 3]

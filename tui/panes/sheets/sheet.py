@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -15,7 +16,7 @@ from textual.message import Message
 from core.errors import PaimarkError
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Event, Failed, Finished
-from core.statements.run import action_called
+from core.statements.run import action_to_confirm
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
 from tui.messages import LogLineAdded, StatusShown
@@ -93,13 +94,17 @@ class QuerySheet(Vertical):
         desk: Desk,
         prepare: Callable[[str], Awaitable[None]],
         says_running: Callable[[], bool],
+        number: int,
     ) -> None:
-        """`prepare` puts a statement on some sheet; `says_running` tells whether one runs, with a message."""
+        """`prepare` puts a statement on some sheet; `says_running` tells whether one runs, with a message.
+
+        `number` is in the sheet's name, as long as it has no file.
+        """
         super().__init__()
         self._prepare_somewhere = prepare
         self._says_running = says_running
-        self.draft = SheetText()
-        self._told_name = SheetName("query")
+        self.draft = SheetText(number=number)
+        self._shown_name = self.draft.name("", running=False)
         self.desk = desk
         self.session = session
         self.room = session.room
@@ -146,18 +151,18 @@ class QuerySheet(Vertical):
 
     def set_file(self, file: SqlFile) -> None:
         """Set the file that the text was read from or written to."""
-        self.draft = SheetText(file=file)
+        self.draft = replace(self.draft, kept="", file=file)
         self._tell_name()
 
     def set_text(self, sql: str) -> None:
         """Set a text that would not be lost, because it can be made again."""
-        self.draft = SheetText(sql)
+        self.draft = replace(self.draft, kept=sql, file=None)
         self.editor.set_statement(sql)
 
     def _tell_name(self) -> None:
         name = self.short_name
-        if name != self._told_name:
-            self._told_name = name
+        if name != self._shown_name:
+            self._shown_name = name
             self.post_message(self.Renamed())
 
     # The row under the cursor
@@ -203,7 +208,7 @@ class QuerySheet(Vertical):
             return
         try:
             statement = read_statement(text)
-            called = action_called(statement, self._database)
+            called = action_to_confirm(statement, self._database)
         except PaimarkError:
             # The engine reports the same error, with its position.
             self._run(text, base)

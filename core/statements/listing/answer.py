@@ -44,13 +44,13 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 class Listing:
     """A selection of a system table, with the table's columns as indexes.
 
-    The answer has `columns`, taken from `places` of the table; if that is None, it is the number of rows.
+    The answer has `columns`, taken from `indexes` of the table; if that is None, it is the number of rows.
     """
 
     use: TableUse
     system: SystemTable
     columns: tuple[Column, ...]
-    places: tuple[int, ...] | None
+    indexes: tuple[int, ...] | None
     conditions: tuple[tuple[int, Condition], ...]
     orders: tuple[tuple[int, Order], ...]
     limit: int | None
@@ -79,46 +79,50 @@ def read_listing(statement: Statement) -> Listing | None:
 
 
 def _listing(selection: Selection, system: SystemTable) -> Listing | None:
-    known = {column.name.lower(): place for place, column in enumerate(system.columns)}
+    indexes = {column.name.lower(): index for index, column in enumerate(system.columns)}
     try:
-        chosen = [each for item in selection.items for each in _chosen(item, system, known)]
-        conditions = tuple((known[each.column.lower()], each) for each in selection.conditions)
-        orders = tuple((_ordered_by(each, chosen, known), each) for each in selection.orders)
+        answer_columns = [each for item in selection.items for each in _answer_columns(item, system, indexes)]
+        conditions = tuple((indexes[each.column.lower()], each) for each in selection.conditions)
+        orders = tuple((_order_index(each, answer_columns, indexes), each) for each in selection.orders)
     except KeyError:
         return None
-    if not all(_is_comparable(system.columns[place], each) for place, each in conditions):
+    if not all(_is_comparable(system.columns[index], each) for index, each in conditions):
         return None
     count = Column(selection.items[0].title, "BIGINT")
     return Listing(
         selection.use,
         system,
-        (count,) if selection.counts else tuple(column for column, _ in chosen),
-        None if selection.counts else tuple(place for _, place in chosen),
+        (count,) if selection.counts else tuple(column for column, _ in answer_columns),
+        None if selection.counts else tuple(index for _, index in answer_columns),
         conditions,
         orders,
         selection.limit,
     )
 
 
-def _chosen(item: Item, system: SystemTable, known: Mapping[str, int]) -> Iterator[tuple[Column, int]]:
+def _answer_columns(
+    item: Item, system: SystemTable, indexes: Mapping[str, int]
+) -> Iterator[tuple[Column, int]]:
     """The columns of the answer, and their indexes in the table. Raises `KeyError` for an unknown one."""
     if item.column == "*":
         yield from zip(system.columns, range(len(system.columns)), strict=True)
     elif item.column:
-        place = known[item.column.lower()]
-        yield Column(item.title, system.columns[place].type), place
+        index = indexes[item.column.lower()]
+        yield Column(item.title, system.columns[index].type), index
 
 
-def _ordered_by(order: Order, chosen: Sequence[tuple[Column, int]], known: Mapping[str, int]) -> int:
+def _order_index(
+    order: Order, answer_columns: Sequence[tuple[Column, int]], indexes: Mapping[str, int]
+) -> int:
     """The index of the column that ORDER BY names; columns of the answer take precedence.
 
     Raises `KeyError` for an unknown or ambiguous one.
     """
-    named = order.column.lower()
-    places = {place for column, place in chosen if column.name.lower() == named} or {known[named]}
-    if len(places) > 1:
-        raise KeyError(named)
-    return places.pop()
+    name = order.column.lower()
+    matches = {index for column, index in answer_columns if column.name.lower() == name} or {indexes[name]}
+    if len(matches) > 1:
+        raise KeyError(name)
+    return matches.pop()
 
 
 def _is_comparable(column: Column, condition: Condition) -> bool:
@@ -147,26 +151,26 @@ def _rows(listing: Listing, read: Iterable[Row]) -> list[Row]:
     """The rows of the answer."""
     tests = [_test(*each) for each in listing.conditions]
     rows = [row for row in read if all(test(row) for test in tests)]
-    if listing.places is None:
+    if listing.indexes is None:
         return [(len(rows),)][: listing.limit]
-    for place, order in reversed(listing.orders):
-        _sort(rows, place, order)
-    return [tuple(row[place] for place in listing.places) for row in islice(rows, listing.limit)]
+    for index, order in reversed(listing.orders):
+        _sort(rows, index, order)
+    return [tuple(row[index] for index in listing.indexes) for row in islice(rows, listing.limit)]
 
 
-def _test(place: int, condition: Condition) -> Callable[[Row], bool]:
+def _test(index: int, condition: Condition) -> Callable[[Row], bool]:
     if condition.literal is None:
         is_null = condition.comparison == "="
-        return lambda row: (row[place] is None) is is_null
+        return lambda row: (row[index] is None) is is_null
     compare, literal = _COMPARE[condition.comparison], _comparable(condition.literal)
-    return lambda row: row[place] is not None and compare(_comparable(row[place]), literal)
+    return lambda row: row[index] is not None and compare(_comparable(row[index]), literal)
 
 
-def _sort(rows: list[Row], place: int, order: Order) -> None:
+def _sort(rows: list[Row], index: int, order: Order) -> None:
     """Sort in place, and stably, so that sorting by the least important column first sorts by all."""
 
     def key(row: Row) -> tuple[bool, Any]:
-        value = row[place]
+        value = row[index]
         last = (value is None) is not order.nulls_first
         # A descending order reverses the whole key, so this part is inverted.
         return last is not order.descending, 0 if value is None else _comparable(value)

@@ -1,14 +1,14 @@
-"""What the actions say of the command line, in the words of a CALL and of `import paimark`."""
+"""Messages about command-line options, translated to a CALL and to `import paimark`."""
 
 from __future__ import annotations
 
 import pytest
 
-from core.statements.words import IN_PYTHON, IN_SQL
+from core.statements.dialects import IN_PYTHON, IN_SQL
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("message", "expected"),
     [
         ("Give it as --id.", "Give it as id => ...."),
         ("Leave --keep out.", "Leave keep out."),
@@ -43,12 +43,12 @@ from core.statements.words import IN_PYTHON, IN_SQL
         ("Start without --read-only; `paimark doctor shop.orders` looks.",) * 2,
     ],
 )
-def test_options_become_arguments_and_commands_become_calls(said: str, expected: str) -> None:
-    assert IN_SQL.said(said) == expected
+def test_options_become_arguments_and_commands_become_calls(message: str, expected: str) -> None:
+    assert IN_SQL.translate(message) == expected
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("message", "expected"),
     [
         ("Give it as --id.", "Give it as id=...."),
         ("Retire the branch with --keep.", "Retire the branch with keep=True."),
@@ -59,5 +59,5 @@ def test_options_become_arguments_and_commands_become_calls(said: str, expected:
         ("`paimark doctor shop.orders` looks.",) * 2,
     ],
 )
-def test_options_become_parameters_and_commands_become_methods(said: str, expected: str) -> None:
-    assert IN_PYTHON.said(said) == expected
+def test_options_become_parameters_and_commands_become_methods(message: str, expected: str) -> None:
+    assert IN_PYTHON.translate(message) == expected
