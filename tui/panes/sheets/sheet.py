@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -94,17 +93,13 @@ class QuerySheet(Vertical):
         desk: Desk,
         prepare: Callable[[str], Awaitable[None]],
         says_running: Callable[[], bool],
-        number: int,
     ) -> None:
-        """`prepare` puts a statement on some sheet; `says_running` tells whether one runs, with a message.
-
-        `number` is in the sheet's name, as long as it has no file.
-        """
+        """`prepare` puts a statement on some sheet; `says_running` tells whether one runs, with a message."""
         super().__init__()
         self._prepare_somewhere = prepare
         self._says_running = says_running
-        self.draft = SheetText(number=number)
-        self._shown_name = self.draft.name("", running=False)
+        self.draft = SheetText()
+        self._told_name = SheetName("query")
         self.desk = desk
         self.session = session
         self.room = session.room
@@ -151,18 +146,18 @@ class QuerySheet(Vertical):
 
     def set_file(self, file: SqlFile) -> None:
         """Set the file that the text was read from or written to."""
-        self.draft = replace(self.draft, kept="", file=file)
+        self.draft = SheetText(file=file)
         self._tell_name()
 
     def set_text(self, sql: str) -> None:
         """Set a text that would not be lost, because it can be made again."""
-        self.draft = replace(self.draft, kept=sql, file=None)
+        self.draft = SheetText(sql)
         self.editor.set_statement(sql)
 
     def _tell_name(self) -> None:
         name = self.short_name
-        if name != self._shown_name:
-            self._shown_name = name
+        if name != self._told_name:
+            self._told_name = name
             self.post_message(self.Renamed())
 
     # The row under the cursor
