@@ -13,16 +13,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pypaimon.read.reader.parquet_page_index_reader import _Compact, _encode
 
-# Field numbers of parquet.thrift: of `FileMetaData`, `RowGroup`, `ColumnChunk`; of `SchemaElement` and
-# `ColumnMetaData`.
-_ELEMENTS, _GROUPS, _KEY_VALUES = 2, 4, 5
-_CHUNKS, _META = 1, 3
-_TYPE, _LENGTH, _STATISTICS = 1, 2, 12
-_I32, _STRUCT = 5, 12
-_INT96, _BYTES = 3, 7
-_WIDTH = 12
+from core.spark.datasource.unlike.int96_footer import WIDTH, footer_of_bytes
+
 _WRITTEN = np.dtype([("nanos", "<i8"), ("day", "<i4")])
 # The day 1970-01-01.
 _EPOCH_DAY = 2_440_588
@@ -45,43 +38,18 @@ def far_columns(source: Any, metadata: pq.FileMetaData, columns: Collection[str]
     `source` is the file, open for reading. Raises pyarrow's errors.
     """
     far: set[str] = set()
-    parquet = pq.ParquetFile(source, metadata=_told_as_bytes(metadata))
-    for batch in parquet.iter_batches(columns=list(columns)):
+    parquet = pq.ParquetFile(source, metadata=footer_of_bytes(metadata, columns))
+    for batch in parquet.iter_batches():
         for name in set(columns) - far:
             if any(map(_has_far, _leaves(batch.column(name)))):
                 far.add(name)
     return far
 
 
-def _told_as_bytes(metadata: pq.FileMetaData) -> pq.FileMetaData:
-    written = pa.BufferOutputStream()
-    metadata.write_metadata_file(written)
-    # The written file is an empty Parquet file: a mark, the footer, its length and the end mark.
-    footer = _Compact(written.getvalue().to_pybytes()[4:-8]).value(_STRUCT)
-    for element in _items(footer, _ELEMENTS):
-        if element.get(_TYPE) == (_I32, _INT96):
-            element |= {_TYPE: (_I32, _BYTES), _LENGTH: (_I32, _WIDTH)}
-    for group in _items(footer, _GROUPS):
-        for chunk in _items(group, _CHUNKS):
-            column = chunk[_META][1]
-            if column[_TYPE] == (_I32, _INT96):
-                column[_TYPE] = (_I32, _BYTES)
-                column.pop(_STATISTICS, None)
-    # pyarrow's own schema in the footer would still declare them as times.
-    footer.pop(_KEY_VALUES, None)
-    text = _encode(_STRUCT, footer)
-    return pq.read_metadata(pa.BufferReader(b"PAR1" + text + len(text).to_bytes(4, "little") + b"PAR1"))
-
-
-def _items(fields: dict[int, Any], number: int) -> list[Any]:
-    _, (_, items) = fields[number]
-    return list(items)
-
-
 def _leaves(values: Any) -> Iterator[Any]:
     """The arrays of such times in an array, at any depth, without nulls."""
     kind = values.type
-    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == _WIDTH:
+    if pa.types.is_fixed_size_binary(kind) and kind.byte_width == WIDTH:
         yield values.drop_null()
     elif pa.types.is_struct(kind):
         for each in values.flatten():
@@ -96,7 +64,7 @@ def _leaves(values: Any) -> Iterator[Any]:
 def _has_far(values: pa.FixedSizeBinaryArray) -> bool:
     if not len(values):
         return False
-    written = np.frombuffer(values.buffers()[1], _WRITTEN, len(values), values.offset * _WIDTH)
+    written = np.frombuffer(values.buffers()[1], _WRITTEN, len(values), values.offset * WIDTH)
     days = written["day"].astype(np.int64) - _EPOCH_DAY
     micros = np.clip(days, -_MOST_DAYS, _MOST_DAYS) * _DAY_US + written["nanos"] // 1_000
     return bool((np.abs(days) >= _MOST_DAYS).any() or (np.abs(micros) > _MOST_US).any())
