@@ -14,7 +14,7 @@ from core.cli.table_rows import Count
 from core.errors import PaimarkError, Unavailable
 from core.storage.files import Denied, Files
 from core.storage.open import open_files
-from core.table.catalog import databases, find_table, found_below
+from core.table.catalog import databases, find_table, address_hint
 from core.table.catalog import tables as tables_of
 from core.table.definition.column_types import type_text
 from core.table.layout import MAIN, Root, TablePath
@@ -54,7 +54,7 @@ def tables(ctx: click.Context, database: str | None) -> None:
     files = _files(given(ctx))
     names = databases(files) if database is None else [database]
     if not names:
-        narrate(f"There are no databases in {files.uri}. {found_below(files.uri)}".rstrip())
+        narrate(f"There are no databases in {files.uri}. {address_hint(files.uri)}".rstrip())
     paths = (table for name in names for table in tables_of(files, name))
     times = frozenset({"commit_time"})
     _print_rows(given(ctx), TABLE_COLUMNS, times, (_table_row(files, table) for table in paths))

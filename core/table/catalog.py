@@ -35,7 +35,7 @@ def databases(files: Files) -> list[str]:
     return sorted(name for name in names if is_safe_name(name))
 
 
-def found_below(uri: str) -> str:
+def address_hint(uri: str) -> str:
     """A hint about an address without databases: that it is a database or a table. Empty if it is neither."""
     above, _, last = uri.rstrip("/").rpartition("/")
     if last.endswith(DATABASE_SUFFIX):
@@ -54,7 +54,7 @@ def database_directory(database: str) -> str:
 def require_database(files: Files, name: str) -> None:
     """Raises `NotFound`; the hint is the names with a similar spelling."""
     if name not in (known := databases(files)):
-        hint = near_names(name, known) or ("" if known else found_below(files.uri)) or _LISTED
+        hint = near_names(name, known) or ("" if known else address_hint(files.uri)) or _LISTED
         raise NotFound(f"There is no database {name}", hint)
 
 

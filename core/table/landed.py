@@ -51,11 +51,11 @@ def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
         if snapshot.commit_user == user:
             return Fate(Landed.YES, snapshot)
         missing.discard(snapshot.id)
-    if gone := tuple(each.snapshot_id for each in breaks(files, root, others)):
-        return Fate(Landed.UNKNOWN, overwritten=gone)
+    if overwritten := tuple(each.snapshot_id for each in breaks(files, root, others)):
+        return Fate(Landed.UNKNOWN, overwritten=overwritten)
     if not missing:
         return Fate(Landed.NO)
-    for holder, snapshot in _held(files, root, missing):
+    for holder, snapshot in _other_copies(files, root, missing):
         if snapshot.commit_user == user:
             return Fate(Landed.YES, snapshot)
         # Another root may have a different snapshot with this id.
@@ -64,23 +64,23 @@ def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
     return Fate(Landed.UNKNOWN, expired=tuple(sorted(missing))) if missing else Fate(Landed.NO)
 
 
-def _held(files: Files, root: Root, ids: Iterable[int]) -> Iterator[tuple[Root, Snapshot]]:
+def _other_copies(files: Files, root: Root, ids: Iterable[int]) -> Iterator[tuple[Root, Snapshot]]:
     """The tags, changelogs and other roots' snapshots with these ids, each with its root."""
-    wanted = sorted(ids)
-    kept = numbered(files.names(root.changelogs), CHANGELOG_PREFIX)
-    for changelog in _read(files, (root.changelog(each) for each in wanted if each in kept)):
+    sorted_ids = sorted(ids)
+    changelog_ids = numbered(files.names(root.changelogs), CHANGELOG_PREFIX)
+    for changelog in _read(files, (root.changelog(each) for each in sorted_ids if each in changelog_ids)):
         yield root, changelog
     for each in all_roots(files, root.table):
         for _, tag in Lineage(files, each).tags():
-            if tag.id in wanted:
+            if tag.id in sorted_ids:
                 yield each, tag
         if each != root:
-            for snapshot in _read(files, map(each.snapshot, wanted)):
+            for snapshot in _read(files, map(each.snapshot, sorted_ids)):
                 yield each, snapshot
 
 
 def _read(files: Files, paths: Iterable[str]) -> Iterator[Snapshot]:
-    known = list(paths)
-    for path, data in zip(known, files.read_many(known), strict=True):
+    all_paths = list(paths)
+    for path, data in zip(all_paths, files.read_many(all_paths), strict=True):
         if data is not None:
             yield Snapshot.from_json(data, path)

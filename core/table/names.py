@@ -116,18 +116,18 @@ def alone(table: str) -> str:
     return f"Write {table} alone: a branch or version of it is given apart."
 
 
-def near_names(wanted: str, names: Iterable[str]) -> str:
-    """A hint with the names spelled nearly like `wanted`; empty if there is none."""
-    known = {name.lower(): name for name in names}
-    near = [known[name] for name in difflib.get_close_matches(wanted.lower(), known, n=3, cutoff=0.6)]
+def near_names(name: str, names: Iterable[str]) -> str:
+    """A hint with the names spelled nearly like `name`; empty if there is none."""
+    known = {each.lower(): each for each in names}
+    near = [known[each] for each in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)]
     return f"Did you mean {' or '.join(near)}?" if near else ""
 
 
-def near_or_there(wanted: str, names: Iterable[str], nothing: str = "none") -> str:
+def near_or_all_names(name: str, names: Iterable[str], nothing: str = "none") -> str:
     """The same hint. If no name is similar: the first few names, or `nothing` if there is no name."""
     known = list(names)
     more = f" and {len(known) - _FEW:,} more" if len(known) > _FEW else ""
-    return near_names(wanted, known) or f"It has {', '.join(known[:_FEW]) or nothing}{more}."
+    return near_names(name, known) or f"It has {', '.join(known[:_FEW]) or nothing}{more}."
 
 
 def table_missing(table: TablePath) -> NotFound:

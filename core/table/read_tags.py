@@ -43,7 +43,7 @@ def is_of_read(name: str) -> bool:
     return name.startswith((READ_TAG_PREFIX, STOCK_READ_TAG_PREFIX))
 
 
-def holds_for_good(name: str, tag: Tag) -> bool:
+def is_permanent(name: str, tag: Tag) -> bool:
     """Whether a tag stays until somebody deletes it: no time to live, and not made by engines themselves."""
     return tag.tag_time_retained is None and not is_of_read(name) and not has_automatic_name(name)
 
@@ -55,7 +55,7 @@ def read_tag_name(snapshot_id: int, *, is_over: bool = False) -> str:
     return f"{READ_TAG_PREFIX}{snapshot_id}.{_this_machine()}-{pid}-{start}.{secrets.token_hex(4)}"
 
 
-def is_left_over(name: str, tag: Tag, now_ms: int) -> bool:
+def is_stale(name: str, tag: Tag, now_ms: int) -> bool:
     """Whether its read is certainly over: its reader said so, ended on this machine, or is long silent."""
     reader = _reader(name)
     if reader is None:

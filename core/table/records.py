@@ -119,17 +119,17 @@ def decode_record(kind: type[R], data: bytes, source: str) -> R:
     """
     try:
         fields = msgspec.json.decode(data, type=dict[str, Any])
-        _require_known(kind, fields, source)
+        _require_version(kind, fields, source)
         record = msgspec.convert(kind.with_unknown_apart(fields), kind)
     except DECODE_ERRORS as error:
-        raise Corrupt(not_whole(source, _words_of(kind), error), UNREADABLE_HINT) from error
+        raise Corrupt(not_whole(source, _type_name(kind), error), UNREADABLE_HINT) from error
     name, recorded = source.rpartition("/")[2], getattr(record, "id", None)
     if any(number_in(name, prefix) not in (None, recorded) for prefix in kind.numbered):
         raise Corrupt(misnamed(source, recorded), "Somebody copied or edited it: put it right by hand.")
     return record
 
 
-def _require_known(kind: type[Record], fields: dict[str, Any], source: str) -> None:
+def _require_version(kind: type[Record], fields: dict[str, Any], source: str) -> None:
     version = fields.get("version")
     if kind.newest is not None and isinstance(version, int) and version > kind.newest:
         raise Corrupt(
@@ -138,7 +138,7 @@ def _require_known(kind: type[Record], fields: dict[str, Any], source: str) -> N
         )
 
 
-def _words_of(kind: type[Record]) -> str:
+def _type_name(kind: type[Record]) -> str:
     """`table schema` for TableSchema."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
 
@@ -148,9 +148,9 @@ def not_whole(path: str, kind: str, error: Exception) -> str:
     return f"{path} is not a whole {kind} record ({error})"
 
 
-def misnamed(path: str, said_id: int | None) -> str:
+def misnamed(path: str, recorded_id: int | None) -> str:
     """The error for a file whose record has another id than its name."""
-    return f"{path} holds the record of another: its id is {said_id}"
+    return f"{path} holds the record of another: its id is {recorded_id}"
 
 
 class Snapshot(Record, frozen=True, kw_only=True):

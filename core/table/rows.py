@@ -47,9 +47,9 @@ def row_decoder() -> Callable[[bytes], SnapshotRow]:
     assign = msgspec.structs.force_setattr
 
     def row(data: bytes) -> SnapshotRow:
-        made = decode(data)
-        assign(made, "commit_user", share(made.commit_user, made.commit_user))
-        assign(made, "commit_kind", share(made.commit_kind, made.commit_kind))
-        return made
+        row = decode(data)
+        assign(row, "commit_user", share(row.commit_user, row.commit_user))
+        assign(row, "commit_kind", share(row.commit_kind, row.commit_kind))
+        return row
 
     return row

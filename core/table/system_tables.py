@@ -128,8 +128,8 @@ def _with_part(operation: Operation) -> Operation:
     """The operation; for a part of a change of many, its summary says which part."""
     if (group := operation.group) is None:
         return operation
-    said = f"{operation.summary} ({group.number} of {len(group.names)} at once)"
-    return msgspec.structs.replace(operation, summary=said)
+    summary = f"{operation.summary} ({group.number} of {len(group.names)} at once)"
+    return msgspec.structs.replace(operation, summary=summary)
 
 
 def _options(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:

@@ -13,7 +13,7 @@ from textual.timer import Timer
 
 from core.errors import PaimarkError, Unavailable
 from core.storage.files import Denied, Files
-from core.table.catalog import database_directory, databases, found_below, tables
+from core.table.catalog import database_directory, databases, address_hint, tables
 from core.table.layout import TablePath
 from tui.messages import LogLineAdded
 from tui.panes.pane import Desk
@@ -258,7 +258,7 @@ class TablesPane(Vertical):
         old, self._lines = self._line, lines
         self.grid.show(Records(lines, TreeLine.values))
         if not lines and self._listed:
-            self.grid.say("No databases in this warehouse.", found_below(self.session.files.uri) or _COMING)
+            self.grid.say("No databases in this warehouse.", address_hint(self.session.files.uri) or _COMING)
         if old is not None:
             indexes = [
                 p for p, line in enumerate(lines) if (line.database, line.table) == (old.database, old.table)

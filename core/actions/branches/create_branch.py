@@ -35,7 +35,7 @@ from core.figures import moment
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, merge_tag, number_in
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root
-from core.table.read_tags import holds_for_good
+from core.table.read_tags import is_permanent
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
 
@@ -299,7 +299,7 @@ def _tag_refusals(context: Context, table: TablePath, tag_name: str, tag: Tag) -
 
 def _pin(name: str, tag_name: str, tag: Tag) -> str:
     """The name of main's pin for the branch, if engines may delete the tag by themselves; else empty."""
-    return "" if holds_for_good(tag_name, tag) else merge_tag(name, tag.id)
+    return "" if is_permanent(tag_name, tag) else merge_tag(name, tag.id)
 
 
 def _warnings(name: str, tag_name: str, tag: Tag) -> list[str]:

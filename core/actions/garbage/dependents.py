@@ -19,7 +19,7 @@ from core.table.lineage.forks import Side, find_fork
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.manifests.files import data_manifests, live_facts
 from core.table.manifests.manifests import FileFacts
-from core.table.read_tags import holds_for_good
+from core.table.read_tags import is_permanent
 from core.table.records import Snapshot, Tag, is_same_commit
 
 
@@ -31,7 +31,7 @@ def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str])
     """
     own = main_root(files, table)
     others = Side(files, own, going).tags.items()
-    if any(holds_for_good(name, other) and is_same_commit(other, tag) for name, other in others):
+    if any(is_permanent(name, other) and is_same_commit(other, tag) for name, other in others):
         return []
     main = Side(files, own).read()
     sides = [Side(files, root, going) for root in all_roots(files, table) if root not in (own, table.root())]

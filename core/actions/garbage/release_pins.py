@@ -14,7 +14,7 @@ from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.main_branch import all_roots, main_root
-from core.table.read_tags import holds_for_good
+from core.table.read_tags import is_permanent
 from core.table.records import Tag, commit_key, is_same_commit
 
 _RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)
@@ -49,7 +49,7 @@ def _first_name(branch: str) -> str:
 
 def _is_held_besides(main: Side, tag: Tag, pins: Collection[str]) -> bool:
     others = [(name, other) for name, other in main.tags.items() if name not in pins]
-    return any(holds_for_good(name, other) and is_same_commit(tag, other) for name, other in others)
+    return any(is_permanent(name, other) and is_same_commit(tag, other) for name, other in others)
 
 
 def pins_to_delete(main: Root, pins: Mapping[str, Tag]) -> ToDelete:

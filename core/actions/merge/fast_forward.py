@@ -16,7 +16,7 @@ from core.errors import Corrupt, FileMissing, Refused
 from core.storage.files import Files, read_if_there
 from core.table.landed import Landed
 from core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag
-from core.table.lineage.commits import is_kept
+from core.table.lineage.commits import is_unchanged
 from core.table.lineage.forks import Side
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.apart import marked_unless_proven
@@ -187,7 +187,7 @@ def append_between(
         if data is None or not _is_at(point, data, target.snapshot(number)):
             break
         if files.create(target.snapshot(number), data):
-            is_there = is_kept(files, target, number, data)
+            is_there = is_unchanged(files, target, number, data)
         else:
             is_there = files.read(target.snapshot(number)) == data
         if not is_there:

@@ -22,7 +22,7 @@ from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
 from core.table.lineage.main_branch import branch_names, main_branch_name, root_exists
-from core.table.names import checked_name, near_or_there
+from core.table.names import checked_name, near_or_all_names
 
 
 def plan(context: Context, table: TablePath, name: str) -> Plan:
@@ -109,5 +109,5 @@ def _find(files: Files, table: TablePath, name: str) -> RootState:
     root = table.root(checked_name(name, "branch"))
     if not root_exists(files, root):
         known = branch_names(files, table)
-        raise Refused(f"{table.full_name} has no branch {name}", near_or_there(name, known))
+        raise Refused(f"{table.full_name} has no branch {name}", near_or_all_names(name, known))
     return state(files, root)

@@ -16,7 +16,7 @@ from core.actions.temp_files import meant_for
 from core.errors import Corrupt, Refused
 from core.storage.files import Files, Unanswered
 from core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
-from core.table.read_tags import holds_for_good
+from core.table.read_tags import is_permanent
 from core.table.reading import numbered
 from core.table.records import Tag
 
@@ -152,7 +152,7 @@ def _are_engines(files: Files, root: Root, names: Sequence[str]) -> bool:
     paths = [root.tag(name) for name in names]
     try:
         return not any(
-            data is not None and holds_for_good(name, Tag.from_json(data, path))
+            data is not None and is_permanent(name, Tag.from_json(data, path))
             for name, path, data in zip(names, paths, files.read_many(paths), strict=True)
         )
     except Corrupt:

@@ -19,7 +19,7 @@ from core.actions.plan import Plan, Refusal
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, main_root
-from core.table.read_tags import is_left_over, is_read_tag
+from core.table.read_tags import is_stale, is_read_tag
 from core.table.records import Tag, is_same_commit
 
 _OURS = "paimark."
@@ -66,7 +66,7 @@ def _refusals(context: Context, target: DeletionTarget, tag: Tag) -> list[Refusa
         hint = f"Delete the savepoint: paimark delete-savepoint {target.table.word} --id {number}"
         return [Refusal(f"Tag {name} protects a savepoint", hint)]
     if is_read_tag(name):
-        if is_left_over(name, tag, context.clock()):
+        if is_stale(name, tag, context.clock()):
             return []
         return [Refusal(f"Tag {name} protects what a statement reads", "It goes when that ends.")]
     if name.startswith(_OURS):

@@ -13,7 +13,7 @@ from core.storage.parallel import each_of
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root
-from core.table.read_tags import is_left_over, is_read_tag
+from core.table.read_tags import is_stale, is_read_tag
 
 
 def left_reads(context: Context, table: TablePath) -> Iterator[tuple[Root, str]]:
@@ -25,7 +25,7 @@ def left_reads(context: Context, table: TablePath) -> Iterator[tuple[Root, str]]
     for root, names in zip(roots, each_of(partial(_of_reads, files), roots), strict=True):
         lineage = Lineage(files, root)
         for name in names:
-            if is_left_over(name, lineage.tag(name), context.clock()):
+            if is_stale(name, lineage.tag(name), context.clock()):
                 yield root, name
 
 

@@ -20,7 +20,7 @@ from core.spark.protocol import ParentGone, Reading
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
-from core.table.read_tags import TIME_TO_LIVE_MS, is_left_over, is_read_tag, read_tag_name
+from core.table.read_tags import TIME_TO_LIVE_MS, is_stale, is_read_tag, read_tag_name
 from core.table.records import Snapshot
 from core.table.tag_times import with_time_to_live
 
@@ -143,7 +143,7 @@ class HeldReads:
         lineage = Lineage(self._files, root)
         for name in filter(is_read_tag, lineage.tag_names()):
             tag = lineage.tag(name)
-            if is_left_over(name, tag, _now()) and lineage.has_snapshot(tag.id):
+            if is_stale(name, tag, _now()) and lineage.has_snapshot(tag.id):
                 self._files.delete(root.tag(name))
 
     def _is_there(self, held: Held) -> bool:

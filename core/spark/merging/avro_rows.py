@@ -40,10 +40,11 @@ class AvroRows:
     def read(self, columns: list[str], first: int | None = None) -> pa.Table:
         """Read all rows, or the `first` ones."""
         fields = [_of_days(each) if name in columns else each for name, each in self._fields.items()]
-        wanted = [each for each in fields if each["name"] in columns]
-        kinds = pa.schema([(each["name"], _type(each["type"])) for each in wanted])
-        written = {**self._schema, "fields": fields}
-        file = read_avro(self._data, _BLOCK_BYTES, written=written, wanted={**written, "fields": wanted})
+        read_fields = [each for each in fields if each["name"] in columns]
+        kinds = pa.schema([(each["name"], _type(each["type"])) for each in read_fields])
+        writer_schema = {**self._schema, "fields": fields}
+        reader_schema = {**writer_schema, "fields": read_fields}
+        file = read_avro(self._data, _BLOCK_BYTES, writer_schema=writer_schema, reader_schema=reader_schema)
         return pa.Table.from_batches(_batches(islice(_undamaged(file.records), first), kinds), kinds)
 
     @property

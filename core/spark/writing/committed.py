@@ -18,7 +18,7 @@ from core.spark.writing.target import WriteTarget
 from core.storage.files import Files
 from core.storage.open import require_conditions
 from core.table.landed import Landed, find_commit
-from core.table.lineage.commits import note_last, overwritten, require_last_kept
+from core.table.lineage.commits import note_last, overwritten, require_last_commit
 from core.table.records import Snapshot
 
 
@@ -29,7 +29,7 @@ def receipted(files: Files, target: WriteTarget) -> Iterator[WriteTarget]:
     Raises `Refused` if the store ignores conditions of writes, before anything is written.
     """
     require_conditions(files)
-    require_last_kept(files, target.root)
+    require_last_commit(files, target.root)
     with tempfile.TemporaryDirectory(prefix="paimark-receipt-") as directory:
         yield msgspec.structs.replace(target, receipt=f"{directory}/snapshot")
 

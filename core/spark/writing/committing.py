@@ -26,7 +26,7 @@ from core.spark.writing.target import WriteTarget, require_as_begun, require_wri
 from core.storage.files import Unanswered
 from core.storage.open import open_files
 from core.table.definition.column_types import ColumnType
-from core.table.lineage.commits import Overwritten, require_last_kept
+from core.table.lineage.commits import Overwritten, require_last_commit
 from core.table.links import require_no_links
 
 BUCKET_COLUMN = "__paimark_bucket"
@@ -111,7 +111,7 @@ def commit_rows(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
         if table.is_primary_key_table:
             _require_one_task_a_bucket(target, by_task)
         require_as_begun(files, target)
-        require_last_kept(files, target.root)
+        require_last_commit(files, target.root)
         if target.overwrite:
             commit.overwrite({}, messages, BATCH_COMMIT_IDENTIFIER)
         else:

@@ -150,8 +150,8 @@ def lossy_column(schema: TableSchema) -> str:
 def maps_in_avro(schema: TableSchema) -> str:
     if _option(schema, "file.format") != "avro":
         return ""
-    held = (field.name for field in schema.fields if _MAP.search(type_text(field.type)))
-    return next((f"column {name}, file.format = avro" for name in held), "")
+    map_columns = (field.name for field in schema.fields if _MAP.search(type_text(field.type)))
+    return next((f"column {name}, file.format = avro" for name in map_columns), "")
 
 
 def partition_without_path(schema: TableSchema) -> str:

@@ -55,7 +55,7 @@ def states_since(lineage: Lineage, snapshot_id: int) -> Iterator[Snapshot]:
         yield lineage.snapshot(later[0])
 
 
-def is_kept(files: Files, root: Root, snapshot_id: int, data: bytes) -> bool:
+def is_unchanged(files: Files, root: Root, snapshot_id: int, data: bytes) -> bool:
     """Whether the file of a snapshot still has the bytes with which it was created, or has expired since."""
     [there] = files.read_many([root.snapshot(snapshot_id)])
     return there is None or there == data
@@ -66,7 +66,7 @@ def note_last(files: Files, root: Root, snapshot_id: int, data: bytes) -> None:
     _LAST[files.uri, root] = snapshot_id, data
 
 
-def require_last_kept(files: Files, root: Root) -> None:
+def require_last_commit(files: Files, root: Root) -> None:
     """Before the next commit, read this process's last commit again. Raises `Overwritten`, once.
 
     A branch keeps a commit that was cut off main, and another commit may have got its id since.
@@ -75,7 +75,7 @@ def require_last_kept(files: Files, root: Root) -> None:
     if last is None:
         return
     number, data = last
-    if not is_kept(files, root, number, data):
+    if not is_unchanged(files, root, number, data):
         copies = files.read_many(each.snapshot(number) for each in all_roots(files, root.table))
         if data in copies:
             return

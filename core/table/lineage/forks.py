@@ -36,17 +36,17 @@ class Fork:
 class Side:
     """The snapshots of one root, from one listing and one read of the tags, each made on first use.
 
-    `going` are paths of tags that count no more. Tags that are marked as of another history do not count.
+    `ignored_tags` are paths of tags that do not count. Nor do tags marked as of another history.
     `ancestors_only` leaves out snapshots that are not ancestors of the newest: a tag may hold one past which
     another engine rolled the root back.
     """
 
     def __init__(
-        self, files: Files, root: Root, going: Collection[str] = (), *, ancestors_only: bool = False
+        self, files: Files, root: Root, ignored_tags: Collection[str] = (), *, ancestors_only: bool = False
     ) -> None:
         self.root = root
         self.lineage = Lineage(files, root)
-        self._going = going
+        self._ignored_tags = ignored_tags
         self._ancestors_only = ancestors_only
 
     @once
@@ -59,7 +59,7 @@ class Side:
         return {
             name: tag
             for name, tag in self.lineage.tags()
-            if not is_read_tag(name) and self.root.tag(name) not in self._going
+            if not is_read_tag(name) and self.root.tag(name) not in self._ignored_tags
         }
 
     @property
@@ -113,11 +113,11 @@ def find_fork(main: Side, branch: Side) -> Fork:
         else:
             high = middle
     if low:
-        return _counted(main, branch, common[low - 1], is_proven=True)
-    branching = _begun_from(main, branch)
-    if branching is None:
+        return _fork_at(main, branch, common[low - 1], is_proven=True)
+    fork_id = _first_shared_id(main, branch)
+    if fork_id is None:
         return Fork(None, None, None, is_proven=False)
-    return _counted(main, branch, branching, is_proven=False)
+    return _fork_at(main, branch, fork_id, is_proven=False)
 
 
 def find_forks(files: Files, main: Side, branches: Sequence[Root]) -> list[Fork]:
@@ -126,7 +126,7 @@ def find_forks(files: Files, main: Side, branches: Sequence[Root]) -> list[Fork]
     return list(each_of(lambda root: find_fork(main, Side(files, root)), branches))
 
 
-def _begun_from(main: Side, branch: Side) -> int | None:
+def _first_shared_id(main: Side, branch: Side) -> int | None:
     """The branch's first snapshot, if it began with a tag of it and all of main's snapshots are newer."""
     ids = branch.snapshot_ids
     if not ids or not main.snapshot_ids or ids[0] >= main.snapshot_ids[0]:
@@ -135,7 +135,7 @@ def _begun_from(main: Side, branch: Side) -> int | None:
     return ids[0] if began_with_tag else None
 
 
-def _counted(main: Side, branch: Side, fork_id: int, *, is_proven: bool) -> Fork:
+def _fork_at(main: Side, branch: Side, fork_id: int, *, is_proven: bool) -> Fork:
     ahead = max(0, (branch.latest_id or fork_id) - fork_id)
     behind = max(0, (main.latest_id or fork_id) - fork_id)
     return Fork(fork_id, ahead, behind, is_proven)

@@ -13,7 +13,7 @@ from core.storage.files import Files
 from core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from core.table.lineage.commit_times import CommitTimes, read_commit_times
 from core.table.lineage.main_branch import branch_names, root_exists
-from core.table.names import checked_name, is_safe_name, near_or_there, table_missing
+from core.table.names import checked_name, is_safe_name, near_or_all_names, table_missing
 from core.table.reading import numbered, read_records
 from core.table.records import DECODE_ERRORS, UNREADABLE_HINT, Snapshot, TableSchema, Tag, misnamed, not_whole
 from core.table.rows import SnapshotRow, row_decoder
@@ -177,7 +177,7 @@ class Lineage:
             return Tag.from_path(self.files, path)
         except FileMissing as error:
             raise NotFound(
-                f"{self._name} has no tag {name}", near_or_there(name, self.tag_names())
+                f"{self._name} has no tag {name}", near_or_all_names(name, self.tag_names())
             ) from error
 
     def has_tag(self, name: str) -> bool:

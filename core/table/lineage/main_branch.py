@@ -9,7 +9,7 @@ from __future__ import annotations
 from core.errors import Corrupt, NotFound
 from core.storage.files import Files, read_if_there
 from core.table.layout import BRANCH_PREFIX, MAIN, SNAPSHOT_PREFIX, Root, TablePath, number_in
-from core.table.names import checked_name, is_safe_name, near_or_there
+from core.table.names import checked_name, is_safe_name, near_or_all_names
 
 # No store allows longer file names.
 _LONGEST_NAME = 1024
@@ -53,7 +53,7 @@ def branch_root(files: Files, table: TablePath, branch: str | None) -> Root:
     root = table.root(checked_name(branch, "branch"))
     if not root_exists(files, root):
         known = branch_names(files, table)
-        hint = near_or_there(branch, known, "only main")
+        hint = near_or_all_names(branch, known, "only main")
         raise NotFound(f"{table.full_name} has no branch {branch}", hint)
     return root
 

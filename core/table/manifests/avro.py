@@ -52,13 +52,13 @@ def read_avro(
     data: bytes,
     block_limit: int | None = None,
     *,
-    written: Any = None,
-    wanted: Any = None,
+    writer_schema: Any = None,
+    reader_schema: Any = None,
 ) -> AvroFile:
     """A file's records; it unpacks one block of them at a time.
 
     With `block_limit` each block may have so many bytes, and the number of blocks is not limited. Schemas may
-    replace the file's own: `written` that of its writer, `wanted` that of the reader.
+    replace the file's own.
     The function, and each record, raises `BadAvro`, and any error that fastavro raises for damaged files.
     """
     source = _Source(data)
@@ -67,11 +67,11 @@ def read_avro(
     if codec not in _UNPACK:
         raise BadAvro(f"packed by {codec}, which this version does not know")
     _require_bytes(_schema(metadata))
-    if written is not None:
-        metadata["avro.schema"] = json.dumps(written).encode()
+    if writer_schema is not None:
+        metadata["avro.schema"] = json.dumps(writer_schema).encode()
     whole = _ALWAYS_ALLOWED + _TIMES_ITS_SIZE * len(data)
     plain = _Stream(_plain(source, metadata, _UNPACK[codec], whole, block_limit))
-    reader = fastavro.reader(plain, reader_schema=wanted)
+    reader = fastavro.reader(plain, reader_schema=reader_schema)
     records: Iterator[dict[str, Any]] = reader
     return AvroFile(reader.writer_schema, codec, records)
 

@@ -58,10 +58,10 @@ def comes_from(files: Files, table: TablePath, after: Snapshot, before: Snapshot
         if after.id == before.id + 1:
             return _break(files, table, before, after) is None
         added = _manifests(files, table, (before.delta_manifest_list,))
-        held = _manifests(files, table, (after.base_manifest_list, after.delta_manifest_list))
+        manifests = _manifests(files, table, (after.base_manifest_list, after.delta_manifest_list))
     except (Corrupt, FileMissing):
         return None
-    return True if added and added <= held else None
+    return True if added and added <= manifests else None
 
 
 def breaks(files: Files, root: Root, snapshots: Sequence[Snapshot]) -> list[Break]:
@@ -76,16 +76,16 @@ def breaks(files: Files, root: Root, snapshots: Sequence[Snapshot]) -> list[Brea
 
 def _break(files: Files, table: TablePath, before: Snapshot, after: Snapshot) -> Break | None:
     """Raises `Corrupt` and `FileMissing`."""
-    held = _manifests(files, table, (before.base_manifest_list, before.delta_manifest_list))
+    manifests = _manifests(files, table, (before.base_manifest_list, before.delta_manifest_list))
     base = _manifests(files, table, (after.base_manifest_list,))
-    if held == base:
+    if manifests == base:
         return None
     # Most manifests are in both: the sum of the others decides.
-    left, right = _net(files, table, held - base), _net(files, table, base - held)
+    left, right = _net(files, table, manifests - base), _net(files, table, base - manifests)
     if left == right:
         return None
     # A deletion of a file that was not added may have been dropped. Then all manifests must be counted.
-    common = _net(files, table, held & base)
+    common = _net(files, table, manifests & base)
     then, now = _live(common, left), _live(common, right)
     return None if then == now else Break(before.id, len(then - now), len(now - then))
 

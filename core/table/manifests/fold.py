@@ -175,8 +175,8 @@ class Fold:
         deleted: dict[int, list[Runs]] = {}
         for event in events:
             number, key = divmod(event >> _KIND_BITS, 1 << _KEY_BITS)
-            found = added if event & 1 else deleted
-            found.setdefault(key, []).append(self._uses.users_of(number))
+            states = added if event & 1 else deleted
+            states.setdefault(key, []).append(self._uses.users_of(number))
         return {
             key: FileStates(union(added.get(key, [])), union(deleted.get(key, [])), self._uses.keeping)
             for key in sorted(added.keys() | deleted.keys())

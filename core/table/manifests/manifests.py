@@ -199,13 +199,13 @@ def read_facts(files: Files, sizes: Mapping[str, int]) -> Iterator[tuple[str, Fi
 
 
 def _batches(sizes: Mapping[str, int]) -> Iterator[list[str]]:
-    batch, held = list[str](), 0
+    batch, batch_bytes = list[str](), 0
     for path, size in sizes.items():
-        if batch and (held + size > _BATCH_BYTES or len(batch) == _BATCH_FILES):
+        if batch and (batch_bytes + size > _BATCH_BYTES or len(batch) == _BATCH_FILES):
             yield batch
-            batch, held = [], 0
+            batch, batch_bytes = [], 0
         batch.append(path)
-        held += size
+        batch_bytes += size
     if batch:
         yield batch
 

@@ -55,7 +55,7 @@ class Drawing:
         """The column of a lane. If it has none yet, it gets a free one, if there is one."""
         if lane in self._columns:
             return self._columns.index(lane)
-        free = [column for column, taken in enumerate(self._columns) if taken is None and column]
+        free = [column for column, lane in enumerate(self._columns) if lane is None and column]
         column = 0 if lane == 0 else free[0] if free else None
         if column is None:
             self._hidden.add(lane)

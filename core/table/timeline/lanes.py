@@ -111,8 +111,8 @@ def all_runs(lanes: Sequence[Lane], opened: Iterable[Opened] = ()) -> list[list[
 
 
 def _runs(index: int, lane: Lane, marked: set[int]) -> list[Run]:
-    shown = NEWEST_SHOWN if index == 0 else 1
-    single = sorted({*(each for each in marked if lane.has(each)), *lane.ids[-shown:]}, reverse=True)
+    always_single = NEWEST_SHOWN if index == 0 else 1
+    single = sorted({*(each for each in marked if lane.has(each)), *lane.ids[-always_single:]}, reverse=True)
     runs: list[Run] = []
     above = len(lane.ids)
     for snapshot_id in single:

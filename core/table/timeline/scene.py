@@ -45,14 +45,14 @@ class PastEvent:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """The lanes of a table, main's first. `kept` has the record of each tag by lane and name.
+    """The lanes of a table, main's first. `tags` has the record of each tag by lane and name.
 
     `unreadable` has a sentence for each branch or file that is left out.
     """
 
     main: Root
     lanes: Sequence[Lane]
-    kept: Sequence[dict[str, Tag]]
+    tags: Sequence[dict[str, Tag]]
     unreadable: tuple[str, ...] = field(default=())
 
 
@@ -61,9 +61,9 @@ def read_scene(files: Files, table: TablePath, main: Root, events: Iterable[Past
     trunk = Side(files, main).read()
     unreadable: dict[str, str] = {}
     others = [table.root(name) for name in branch_names(files, table) if name != main.branch]
-    found = each_of(partial(_if_readable, unreadable), [Side(files, root) for root in others])
-    sides = [trunk, *(side for side in found if side is not None)]
-    lanes = _parted(sides, unreadable)
+    readable = each_of(partial(_if_readable, unreadable), [Side(files, root) for root in others])
+    sides = [trunk, *(side for side in readable if side is not None)]
+    lanes = _lanes(sides, unreadable)
     lanes = _with_newborn(lanes)
     lanes = _with_events(files, lanes, events)
     for side in sides:
@@ -92,7 +92,7 @@ def _attempt(unreadable: dict[str, str], root: Root, read: Callable[[], T]) -> T
         return None
 
 
-def _parted(sides: Sequence[Side], unreadable: dict[str, str]) -> list[Lane]:
+def _lanes(sides: Sequence[Side], unreadable: dict[str, str]) -> list[Lane]:
     """A lane for each side. Its parent is main, an archive of main, or the branch with whose tag it began."""
     archives = [index for index, side in enumerate(sides) if is_archive(side.root.branch)][-_MOST_ARCHIVES:]
     parents: list[tuple[int, int] | None] = [None] * len(sides)
@@ -113,12 +113,12 @@ def _parted(sides: Sequence[Side], unreadable: dict[str, str]) -> list[Lane]:
             tagged.update((commit_key(tag), index) for tag in sides[index].tags.values())
     for index, parent in enumerate(parents):
         if index and parent is None:
-            begun = [
+            candidates = [
                 (tagged[commit_key(tag)], tag.id)
                 for tag in sides[index].tags.values()
                 if commit_key(tag) in tagged
             ]
-            parents[index] = max(begun, key=lambda pair: pair[1], default=None)
+            parents[index] = max(candidates, key=lambda pair: pair[1], default=None)
     return [_lane(side, parent) for side, parent in zip(sides, parents, strict=True)]
 
 
@@ -159,15 +159,15 @@ def _with_newborn(lanes: Sequence[Lane]) -> list[Lane]:
     for place, names in newborn_branches(lanes).items():
         more = f" and {counted(len(names) - _MOST_NAMED, 'more', 'more')}" if len(names) > _MOST_NAMED else ""
         notes[place] = f"{'branch' if len(names) == 1 else 'branches'} {', '.join(names[:_MOST_NAMED])}{more}"
-    return _noted(lanes, notes.items())
+    return _with_notes(lanes, notes.items())
 
 
 def _with_events(files: Files, lanes: Sequence[Lane], events: Iterable[PastEvent]) -> list[Lane]:
     """Add merges and other events, if their commits are still the ones that were recorded."""
     by_branch = {lane.root.branch: index for index, lane in enumerate(lanes)}
-    wanted = [each for each in events if each.root in by_branch]
-    places = {(each.root, each.at.id) for each in wanted}
-    places |= {(each.source, each.head.id) for each in wanted if each.head and each.source in by_branch}
+    shown_events = [each for each in events if each.root in by_branch]
+    places = {(each.root, each.at.id) for each in shown_events}
+    places |= {(each.source, each.head.id) for each in shown_events if each.head and each.source in by_branch}
     there = _snapshots(files, [(lanes[by_branch[branch]].root, number) for branch, number in places])
 
     def find(branch: str | None, point: Point, before_ms: float) -> Place | None:
@@ -180,7 +180,7 @@ def _with_events(files: Files, lanes: Sequence[Lane], events: Iterable[PastEvent
 
     notes: list[tuple[Place, str]] = []
     edges: dict[Place, list[Place]] = {}
-    for each in wanted:
+    for each in shown_events:
         place = find(each.root, each.at, each.time_ms)
         if place is None:
             continue
@@ -188,18 +188,18 @@ def _with_events(files: Files, lanes: Sequence[Lane], events: Iterable[PastEvent
         source = find(each.source, each.head, each.time_ms) if each.head else None
         if source is not None and source != place:
             edges.setdefault(place, []).append(source)
-    made = _noted(lanes, notes)
+    noted_lanes = _with_notes(lanes, notes)
     for place, sources in edges.items():
-        lane = made[place.lane]
-        made[place.lane] = replace(lane, merges={**lane.merges, place.id: tuple(sources)})
-    return made
+        lane = noted_lanes[place.lane]
+        noted_lanes[place.lane] = replace(lane, merges={**lane.merges, place.id: tuple(sources)})
+    return noted_lanes
 
 
-def _snapshots(files: Files, wanted: Sequence[tuple[Root, int]]) -> dict[tuple[str | None, int], Snapshot]:
+def _snapshots(files: Files, commits: Sequence[tuple[Root, int]]) -> dict[tuple[str | None, int], Snapshot]:
     """The snapshots that exist and are whole, by branch and id."""
-    paths = [root.snapshot(number) for root, number in wanted]
+    paths = [root.snapshot(number) for root, number in commits]
     there = {}
-    for (root, number), path, data in zip(wanted, paths, files.read_many(paths), strict=True):
+    for (root, number), path, data in zip(commits, paths, files.read_many(paths), strict=True):
         try:
             if data is not None:
                 there[root.branch, number] = Snapshot.from_json(data, path)
@@ -209,11 +209,11 @@ def _snapshots(files: Files, wanted: Sequence[tuple[Root, int]]) -> dict[tuple[s
     return there
 
 
-def _noted(lanes: Sequence[Lane], notes: Iterable[tuple[Place, str]]) -> list[Lane]:
-    made = list(lanes)
+def _with_notes(lanes: Sequence[Lane], notes: Iterable[tuple[Place, str]]) -> list[Lane]:
+    noted_lanes = list(lanes)
     for place, words in notes:
-        lane = made[place.lane]
+        lane = noted_lanes[place.lane]
         known = lane.notes.get(place.id, ())
         if lane.has(place.id) and words not in known:
-            made[place.lane] = replace(lane, notes={**lane.notes, place.id: (*known, words)})
-    return made
+            noted_lanes[place.lane] = replace(lane, notes={**lane.notes, place.id: (*known, words)})
+    return noted_lanes

@@ -86,14 +86,14 @@ class RecordReader:
     def read(self, places: Iterable[Place]) -> None:
         """Read all places that are not known yet, in parallel."""
         lanes = self._scene.lanes
-        wanted = [each for each in dict.fromkeys(places) if each not in self._known]
-        paths = [lanes[each.lane].root.snapshot(each.id) for each in wanted]
-        for place, path, data in zip(wanted, paths, self._files.read_many(paths), strict=True):
+        unread = [each for each in dict.fromkeys(places) if each not in self._known]
+        paths = [lanes[each.lane].root.snapshot(each.id) for each in unread]
+        for place, path, data in zip(unread, paths, self._files.read_many(paths), strict=True):
             self._known[place] = self._from_tag(place) if data is None else self._row(path, place.id, data)
 
     def same_commit(self, place: Place, name: str) -> bool:
         """Whether a tag is of the commit that is shown: ids are given again after a rollback."""
-        row, tag = self.at(place), self._scene.kept[place.lane][name]
+        row, tag = self.at(place), self._scene.tags[place.lane][name]
         return row is None or (row.commit_time, row.commit_user, row.commit_identifier) == (
             tag.time_millis,
             tag.commit_user,
@@ -113,7 +113,7 @@ class RecordReader:
 
     def _from_tag(self, place: Place) -> SnapshotRow | None:
         names = self._scene.lanes[place.lane].tags.get(place.id, ())
-        return row_of_tag(self._scene.kept[place.lane][names[0]]) if names else None
+        return row_of_tag(self._scene.tags[place.lane][names[0]]) if names else None
 
 
 def row_of_tag(tag: Tag) -> SnapshotRow:

@@ -121,7 +121,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "an-undo-tells-of-a-branch-that-is-gone": (("core.actions.undo.replacement.root_exists", _yes),),
     "a-merge-copies-tags-of-a-branch-that-is-gone": (("core.actions.merge.merge_branch.root_exists", _yes),),
-    "a-branch-stands-on-a-tag-of-engines": (("core.actions.branches.create_branch.holds_for_good", _yes),),
+    "a-branch-stands-on-a-tag-of-engines": (("core.actions.branches.create_branch.is_permanent", _yes),),
 }
 
 

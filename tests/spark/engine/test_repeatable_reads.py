@@ -26,7 +26,7 @@ from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.read_tags import READ_TAG_PREFIX, is_left_over, is_read_tag, read_tag_name
+from core.table.read_tags import READ_TAG_PREFIX, is_stale, is_read_tag, read_tag_name
 from core.table.tag_times import retained_text
 from core.travel.states import States
 from tests.spark.engine_fixture import ask, in_order, rows
@@ -183,8 +183,8 @@ def test_only_a_reader_that_is_surely_dead_is_given_up() -> None:
     now = 1_777_636_800_000 + 24 * 3600 * 1000
     mine = read_tag_name(5)
     elsewhere = "paimark.read.5.0123456789ab-77-12345.0123abcd"
-    assert not is_left_over(mine, made, now)
-    assert is_left_over(read_tag_name(5, is_over=True), made, now)
-    assert not is_left_over(elsewhere, made, now)
-    assert is_left_over(elsewhere, made, now + 7 * 24 * 3600 * 1000)
-    assert not is_left_over("paimark.read.of-somebody", made, now + 7 * 24 * 3600 * 1000)
+    assert not is_stale(mine, made, now)
+    assert is_stale(read_tag_name(5, is_over=True), made, now)
+    assert not is_stale(elsewhere, made, now)
+    assert is_stale(elsewhere, made, now + 7 * 24 * 3600 * 1000)
+    assert not is_stale("paimark.read.of-somebody", made, now + 7 * 24 * 3600 * 1000)
