@@ -273,7 +273,8 @@ class Savepoint(Record, frozen=True, kw_only=True):
 
     `snapshot_time` is the commit time of the saved snapshot (time travel compares it); `save_time` is when it
     was saved; `record_count` is the snapshot's total, before key merging; `branch` is where it was made.
-    `snapshot` is a copy of the saved snapshot's JSON, from which a lost tag can be created again.
+    `snapshot` is a copy of the saved snapshot's JSON, from which a lost tag can be created again, and
+    `schema_digest` tells the roots that can have that tag: their schemas up to `schema_id` have this digest.
     """
 
     numbered: ClassVar[tuple[str, ...]] = (SAVEPOINT_PREFIX,)
@@ -292,3 +293,4 @@ class Savepoint(Record, frozen=True, kw_only=True):
     comment: str | None = None
     created_by: str = "manual"
     snapshot: dict[str, Any] | None = None
+    schema_digest: str | None = None

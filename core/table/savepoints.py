@@ -12,6 +12,7 @@ from core.errors import FileMissing, NotFound
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.catalog import table_exists
+from core.table.definition.definitions import schemas_digest
 from core.table.layout import (
     SAVEPOINT_PREFIX,
     SAVEPOINT_TAG_PREFIX,
@@ -32,6 +33,16 @@ if TYPE_CHECKING:
 def tagged_savepoints(files: Files, root: Root) -> set[int]:
     """The numbers in the names of a root's tags that are named like savepoint tags."""
     return set(numbered(files.names(root.tags), TAG_PREFIX + SAVEPOINT_TAG_PREFIX))
+
+
+def has_schemas_of(files: Files, root: Root, savepoint: Savepoint) -> bool | None:
+    """Whether a root has the schemas with which a savepoint was made; None if its record does not tell.
+
+    Raises `Corrupt`.
+    """
+    if savepoint.schema_digest is None:
+        return None
+    return schemas_digest(files, root, savepoint.schema_id) == savepoint.schema_digest
 
 
 class SavepointManager:

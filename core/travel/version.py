@@ -21,6 +21,7 @@ from core.table.layout import MAIN, Root, savepoint_tag
 from core.table.lineage.main_branch import all_roots, branch_names
 from core.table.names import is_safe_name, near_names
 from core.table.records import Savepoint, Snapshot
+from core.table.savepoints import has_schemas_of
 from core.travel.states import State, StateKind, States
 from core.travel.times.zones import shown_time
 
@@ -182,6 +183,12 @@ class _Versions:
                 f"Savepoint {savepoint_id} belongs to {' and '.join(root.label for root in holders)}, "
                 f"and not to {self.states.table_name}",
                 f"Read it from there: {where} VERSION AS OF '{name}'.",
+            )
+        if has_schemas_of(files, here, savepoint) is False:
+            raise NotFound(
+                f"Savepoint {savepoint_id} was made on {savepoint.branch} with other schemas than "
+                f"{self.states.table_name} has, and no branch has its tag",
+                "Another engine deleted that branch: run `paimark doctor`.",
             )
         live = self.states.snapshot(snapshot_id)
         if live is not None and live.time == savepoint.snapshot_time:

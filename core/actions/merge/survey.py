@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from core.actions.checks import fingerprint
 from core.actions.merge.history import Merged, merged
@@ -14,6 +14,7 @@ from core.actions.roots.json_edit import with_options
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.errors import Corrupt, Refused
 from core.storage.files import Files
+from core.table.definition.definitions import definition
 from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
@@ -199,13 +200,6 @@ def _schemas(
         ),
         (),
     )
-
-
-def definition(schema: TableSchema) -> dict[str, Any]:
-    """A schema without its time, id, and the options that disable stock expiry on branches."""
-    written = schema.as_written()
-    options = {name: value for name, value in schema.options.items() if name not in RETENTION_OFF}
-    return {**written, "options": options, "timeMillis": None, "id": None}
 
 
 def _used(files: Files, table: TablePath, head: Snapshot) -> set[int]:

@@ -24,6 +24,7 @@ from core.errors import FileMissing, Refused
 from core.figures import size
 from core.storage.files import Files, read_if_there
 from core.storage.parallel import each_of
+from core.table.definition.definitions import schemas_digest
 from core.table.layout import (
     CLAIM_PREFIX,
     SAVEPOINT_PREFIX,
@@ -186,6 +187,7 @@ def complete(
         comment=claim.comment,
         created_by=claim.created_by,
         snapshot=chosen.snapshot.as_written(),
+        schema_digest=schemas_digest(files, chosen.root, chosen.snapshot.schema_id),
     )
     if not _is_ours(context, table, claim):
         raise Refused(

@@ -1,7 +1,12 @@
-"""Savepoints whose tag another engine deleted while every file exists: the tag is written again."""
+"""Savepoints whose tag another engine deleted while every file exists: the tag is written again.
+
+It belongs into the root where the savepoint was made. If another engine deleted that branch, main gets the
+tag where it means the same and endangers no other.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -13,12 +18,11 @@ from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, TablePath, savepoint_tag
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_root, root_exists
+from core.table.lineage.main_branch import all_roots, branch_root, main_root, root_exists
 from core.table.manifests.apart import INSTEAD, endangered, marked_unless_proven
-from core.table.manifests.files import missing_of
+from core.table.manifests.files import data_manifests, live_facts, missing_of
 from core.table.records import Savepoint, Snapshot, is_apart
-from core.table.savepoints import SavepointManager, tagged_savepoints
+from core.table.savepoints import SavepointManager, has_schemas_of, tagged_savepoints
 
 
 class Unprotected(NamedTuple):
@@ -34,34 +38,53 @@ class Unprotected(NamedTuple):
 
 
 def unprotected(files: Files, table: TablePath, going: Root | None = None) -> list[Unprotected]:
-    """Unprotected savepoints with all their files. Raises `Corrupt` when a root can't be read.
+    """Unprotected savepoints that can have their tag again. Raises `Corrupt` when a root can't be read.
 
-    Tags in the root `going` do not count as protection.
+    The root `going` does not count: neither its tags protect, nor does it get one.
     """
+    return [each for _, each in _untagged(files, table, going) if isinstance(each, Unprotected)]
+
+
+def beyond_repair(files: Files, table: TablePath) -> dict[int, str]:
+    """Why each other unprotected savepoint can't have its tag again, by id. Raises `Corrupt`."""
+    return {each.id: why for each, why in _untagged(files, table, None) if isinstance(why, str)}
+
+
+def _untagged(
+    files: Files, table: TablePath, going: Root | None
+) -> Iterator[tuple[Savepoint, Unprotected | str]]:
     manager = SavepointManager(files, table)
     ids = set(manager.ids())
     if not ids:
-        return []
+        return
     roots = [root for root in all_roots(files, table) if root != going]
     ids.difference_update(*each_of(partial(tagged_savepoints, files), roots))
-    lacking = []
     for savepoint in (each for each in manager.all() if each.id in ids):
-        home, snapshot = _root_of(files, table, savepoint), _snapshot_of(files, table, savepoint)
-        if home is not None and snapshot is not None and not _missing(files, home, snapshot):
-            lacking.append(Unprotected(savepoint, home, snapshot))
-    return lacking
+        yield savepoint, _repair(files, table, savepoint, going)
+
+
+def _repair(files: Files, table: TablePath, savepoint: Savepoint, going: Root | None) -> Unprotected | str:
+    snapshot = _snapshot_of(files, table, savepoint)
+    if snapshot is None:
+        return f"snapshot {savepoint.saved_snapshot_id}, which it saved, has expired"
+    home = _home(files, table, savepoint, snapshot, going)
+    if isinstance(home, str):
+        return home
+    if missing := _missing(files, home, snapshot):
+        return f"{missing[0]} is gone"
+    return Unprotected(savepoint, home, snapshot)
 
 
 def warning(files: Files, each: Unprotected) -> str | None:
     """The risk of the tag for older ones, if its root was rolled back past it; None without a risk."""
     if not is_apart(marked_unless_proven(files, each.root, each.snapshot)):
         return None
-    older = endangered(Lineage(files, each.root).tags(), each.snapshot.id)
+    older = endangered(files, each.root, each.snapshot)
     if not older:
         return None
     return (
         f"Savepoint {each.savepoint.id} may be of a history that {each.root.label} was rolled back from: "
-        f"beside its tag a stock expiry can take files of older tags ({older}). {INSTEAD}"
+        f"beside its tag a stock expiry can take files of other tags ({older}). {INSTEAD}"
     )
 
 
@@ -81,8 +104,25 @@ def protect(files: Files, each: Unprotected, progress: Progress) -> None:
         progress(f"savepoint {each.savepoint.id} has its tag again, and every file of it is there")
 
 
-def _root_of(files: Files, table: TablePath, savepoint: Savepoint) -> Root | None:
-    """The root where it was made, if it still exists."""
+def _home(
+    files: Files, table: TablePath, savepoint: Savepoint, snapshot: Snapshot, going: Root | None
+) -> Root | str:
+    """The root where it was made; else main, if the tag is right there; else why no root can have it."""
+    made, main = _made_in(files, table, savepoint), main_root(files, table)
+    if made is not None and made != going and has_schemas_of(files, made, savepoint) is not False:
+        return made
+    why = f"branch {savepoint.branch}, where it was made, is gone"
+    if made is not None:
+        why = f"{made.label} has other schemas than those it was made with"
+    if main in (made, going) or not _means_the_same(files, main, savepoint, snapshot):
+        return why if main == made else f"{why}, and main may have other schemas"
+    if others := endangered(files, main, snapshot):
+        return f"{why}, and beside its tag in main a stock expiry could take files of other tags ({others})"
+    return main
+
+
+def _made_in(files: Files, table: TablePath, savepoint: Savepoint) -> Root | None:
+    """The root of the name where it was made, if there is one: it may be another since."""
     try:
         root = branch_root(files, table, None if savepoint.branch == MAIN else savepoint.branch)
     except NotFound:
@@ -90,12 +130,28 @@ def _root_of(files: Files, table: TablePath, savepoint: Savepoint) -> Root | Non
     return root if root_exists(files, root) else None
 
 
+def _means_the_same(files: Files, main: Root, savepoint: Savepoint, snapshot: Snapshot) -> bool:
+    """Whether main has each schema of the savepoint's files, with the same content.
+
+    Savepoints of earlier versions have no digest. But schema 0 is the same in every root of a table.
+    """
+    is_known = has_schemas_of(files, main, savepoint)
+    if is_known is False:
+        return False
+    try:
+        facts = live_facts(files, main.table, data_manifests(files, main.table, snapshot))
+        newest = max((each.schema_id for each in facts), default=0)
+    except (FileMissing, Corrupt):
+        return False
+    return max(newest, snapshot.schema_id) <= (savepoint.schema_id if is_known else 0)
+
+
 def _snapshot_of(files: Files, table: TablePath, savepoint: Savepoint) -> Snapshot | None:
     """The saved snapshot: from the savepoint's record, else from the snapshot's own file."""
     if savepoint.snapshot is not None:
         path = table.savepoint(savepoint.id)
         return Snapshot.from_json(msgspec.json.encode(savepoint.snapshot), path)
-    root = _root_of(files, table, savepoint)
+    root = _made_in(files, table, savepoint)
     if root is None:
         return None
     try:

@@ -16,13 +16,13 @@ from core.actions.roots.guard_tags import mismatches
 from core.actions.roots.pin_snapshot import stock_expiry_warnings
 from core.actions.roots.stray_commits import stray_commits
 from core.actions.savepoints.auto_savepoint import schedule
-from core.actions.savepoints.unprotected import unprotected
+from core.actions.savepoints.unprotected import beyond_repair
 from core.cli.checks.doctor_forks import fork_verdicts
 from core.cli.checks.doctor_readers import on_paper, one_file
 from core.cli.checks.doctor_spark import cluster_has, cluster_needs
 from core.cli.checks.doctor_store import conditions, writers_at_once
 from core.cli.checks.verify import sentences
-from core.cli.options import Given, GlobalCommand, given
+from core.cli.options import GlobalCommand, GlobalOptions, global_options
 from core.cli.output import row_writer
 from core.cli.query.narrator import Narrator
 from core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
@@ -70,7 +70,7 @@ def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
 
     The exit code is 1 when something in the table is broken, 3 when the engine or the store is not available.
     """
-    options = given(ctx)
+    options = global_options(ctx)
     if table is not None and "://" in table:
         options.warehouse, table = table, None
     if deep and table is None:
@@ -99,7 +99,7 @@ def _fit_to_show(finding: Finding) -> Finding:
 Look = Callable[[], Iterator[Finding]]
 
 
-def _checks(options: Given, table: str | None, *, deep: bool) -> Iterator[tuple[str, Look]]:
+def _checks(options: GlobalOptions, table: str | None, *, deep: bool) -> Iterator[tuple[str, Look]]:
     yield "java", _java
     yield "libraries", _libraries
     yield "spark", lambda: _spark(cluster_needs(options))
@@ -137,7 +137,7 @@ def _spark(lines: Iterator[str]) -> Iterator[Finding]:
     return (Finding("spark", "ok", line) for line in lines)
 
 
-def _warehouse(options: Given) -> Iterator[Finding]:
+def _warehouse(options: GlobalOptions) -> Iterator[Finding]:
     try:
         settings = options.settings()
     except UsageError as error:
@@ -147,7 +147,7 @@ def _warehouse(options: Given) -> Iterator[Finding]:
     yield Finding("warehouse", "ok", f"{files.uri}, {counted(len(databases(files)), 'database')}")
 
 
-def _readers(options: Given, table: str | None) -> Iterator[Finding]:
+def _readers(options: GlobalOptions, table: str | None) -> Iterator[Finding]:
     try:
         settings = options.settings()
     except UsageError:
@@ -157,7 +157,7 @@ def _readers(options: Given, table: str | None) -> Iterator[Finding]:
         yield Finding("spark's readers", *each)
 
 
-def _conditions(options: Given) -> Iterator[Finding]:
+def _conditions(options: GlobalOptions) -> Iterator[Finding]:
     try:
         settings = options.settings()
     except UsageError:
@@ -167,7 +167,7 @@ def _conditions(options: Given) -> Iterator[Finding]:
         yield Finding("conditional writes", *each)
 
 
-def _table(options: Given, name: str) -> Iterator[Finding]:
+def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
     settings = options.settings()
     context = open_context(settings.warehouse, settings.options, read_only=True)
     table = find_table(context.files, name)
@@ -197,7 +197,7 @@ def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
         yield Finding("files", "broken", f"{path} is not there; {needing}{more} can't be read", hint)
 
 
-def _files(options: Given, name: str) -> Iterator[Finding]:
+def _files(options: GlobalOptions, name: str) -> Iterator[Finding]:
     """The findings of `paimark verify`."""
     settings, narrator = options.settings(), Narrator()
     context = open_context(settings.warehouse, settings.options, read_only=True)
@@ -279,14 +279,13 @@ def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
     healths = {savepoint.id: health for savepoint, health in manager.health()}
     kept = sum(health == "ok" for health in healths.values())
     yield Finding("savepoints", "ok", f"{kept} protected by their tags")
-    lacking = unprotected(files, table) if "unprotected" in healths.values() else []
-    repairable = {each.savepoint.id for each in lacking}
+    lost = beyond_repair(files, table) if "unprotected" in healths.values() else {}
     for savepoint_id, health in sorted(healths.items()):
         if health == "unprotected":
             hint = f"Run `paimark recover {table.word}`: it writes the tag again while the files are there."
-            if savepoint_id not in repairable:
+            if savepoint_id in lost:
                 hint = (
-                    "Its branch or some of its files are gone, so `paimark recover` can't write its tag. "
+                    f"`paimark recover` can't write its tag: {lost[savepoint_id]}. Nothing keeps its files. "
                     f"Save its rows if it can be read: VERSION AS OF '{savepoint_tag(savepoint_id)}'."
                 )
             yield Finding("savepoints", "broken", f"Savepoint {savepoint_id} is unprotected", hint)

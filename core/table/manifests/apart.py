@@ -10,10 +10,12 @@ from collections.abc import Iterable
 
 import msgspec
 
+from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.chain import comes_from
+from core.table.manifests.files import data_manifests, live_facts
 from core.table.read_tags import is_read_tag
 from core.table.records import APART, Snapshot, Tag, is_apart, is_same_commit
 
@@ -35,13 +37,33 @@ def marked_unless_proven(files: Files, root: Root, snapshot: Snapshot) -> Snapsh
     return msgspec.structs.replace(snapshot, properties={**(snapshot.properties or {}), APART: "true"})
 
 
-def endangered(tags: Iterable[tuple[str, Tag]], number: int) -> str:
-    """The tags older than snapshot `number`, as words of a sentence; empty if there are none.
+def endangered(files: Files, root: Root, snapshot: Snapshot) -> str:
+    """The root's tags that a tag of the snapshot endangers, as words of a sentence; empty if there are none.
 
-    A stock expiry spares the files of the nearest earlier tag, as if that were of the same history.
+    A stock expiry spares the files of the nearest earlier tag, as if that were of the same history: the next
+    older tags are in danger if they have other files. Of two tags with one id it knows only one.
     """
-    older = [name for name, tag in tags if tag.id < number and not is_read_tag(name)]
-    return ", ".join(older[:_NAMED]) + (", ..." if len(older) > _NAMED else "")
+    tags = [(name, tag) for name, tag in Lineage(files, root).tags() if not is_read_tag(name)]
+    names = [name for name, tag in tags if tag.id == snapshot.id and not is_same_commit(tag, snapshot)]
+    older = [(name, tag) for name, tag in tags if tag.id < snapshot.id]
+    if older and not _has_all(files, root, snapshot, max(tag.id for _, tag in older), older):
+        names += [name for name, _ in older]
+    return ", ".join(names[:_NAMED]) + (", ..." if len(names) > _NAMED else "")
+
+
+def _has_all(
+    files: Files, root: Root, snapshot: Snapshot, nearest: int, older: Iterable[tuple[str, Tag]]
+) -> bool:
+    """Whether the snapshot has every data file of the nearest older tags; False if that can't be read."""
+    try:
+        held = _data_files(files, root, snapshot)
+        return all(_data_files(files, root, tag) <= held for _, tag in older if tag.id == nearest)
+    except (FileMissing, Corrupt):
+        return False
+
+
+def _data_files(files: Files, root: Root, snapshot: Snapshot) -> set[str]:
+    return {each.name for each in live_facts(files, root.table, data_manifests(files, root.table, snapshot))}
 
 
 def warnings(files: Files, root: Root) -> list[str]:
@@ -49,7 +71,7 @@ def warnings(files: Files, root: Root) -> list[str]:
     tags = Lineage(files, root).tags()
     return [
         f"Tag {name} may be of a history that {root.label} was rolled back from: beside it a stock expiry "
-        f"can take files of older tags ({older})"
+        f"can take files of other tags ({others})"
         for name, tag in tags
-        if is_apart(tag) and (older := endangered(tags, tag.id))
+        if is_apart(tag) and (others := endangered(files, root, tag))
     ]

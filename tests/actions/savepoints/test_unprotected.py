@@ -6,21 +6,21 @@ from pathlib import Path
 
 from core.actions.context import Context
 from core.cli.checks import doctor
-from core.cli.options import Given
+from core.cli.options import GlobalOptions
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.apart import warnings
 from core.table.records import Snapshot, is_apart
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_version
 from core.verify import verify
-from tests.actions.acting import ORDERS, NoWrites, context_on, done, planned
+from tests.actions.acting import ORDERS, NoWrites, context_on, done, planned, replace_rows
 from tests.paimon import read_rows
 
 
 def stock_rollback(orders: Path) -> None:
     """What stock rollback to snapshot 1 leaves: later snapshots and the tags of them are gone."""
-    for number in (2, 3, 4, 5):
-        (orders / f"snapshot/snapshot-{number}").unlink()
+    for number in (2, 3, 4, 5, 6):
+        (orders / f"snapshot/snapshot-{number}").unlink(missing_ok=True)
     (orders / "snapshot/LATEST").write_text("1")
     (orders / "tag/tag-savepoint.1").unlink()
 
@@ -61,9 +61,10 @@ def test_one_that_lost_a_file_is_left_alone(context: Context, orders: Path) -> N
     assert not (orders / "tag/tag-savepoint.1").exists()
 
 
-def test_older_tags_that_its_tag_endangers_are_named(context: Context, orders: Path) -> None:
+def test_older_tags_that_its_tag_endangers_are_named(context: Context, warehouse: Path, orders: Path) -> None:
     """Stock expiry spares what the nearest earlier tag holds, of whatever history that is."""
-    done(context, "create-savepoint", snapshot=3)
+    replace_rows(warehouse)
+    done(context, "create-savepoint")
     done(context, "create-tag", name="first", snapshot=1)
     stock_rollback(orders)
     [told] = planned(context, "recover").warnings
@@ -73,9 +74,18 @@ def test_older_tags_that_its_tag_endangers_are_named(context: Context, orders: P
     assert [name for name, tag in tags.items() if is_apart(tag)] == ["savepoint.1"]
     [warned] = warnings(context.files, ORDERS.root())
     assert verify(context, ORDERS).warnings == (warned,)
-    findings = doctor._table(Given(warehouse=context.files.uri), "shop.orders")
+    findings = doctor._table(GlobalOptions(warehouse=context.files.uri), "shop.orders")
     assert warned in [each.detail for each in findings if each.state == "warning"]
     assert warned.startswith("Tag savepoint.1 may be of a history") and warned.endswith("(first, v2)")
+
+
+def test_older_tags_whose_files_it_has_are_in_no_danger(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    stock_rollback(orders)
+    assert not planned(context, "recover").warnings
+    done(context, "recover")
+    assert is_apart(Lineage(context.files, ORDERS.root()).tag("savepoint.1"))
+    assert warnings(context.files, ORDERS.root()) == []
 
 
 def test_a_tag_that_is_of_its_history_is_not_marked(context: Context, orders: Path) -> None:

@@ -217,7 +217,7 @@ def test_doctor_does_not_promise_a_tag_whose_branch_is_gone(paimark: Paimark, wa
     words = ("--name", "fix", "--tag", "v2")
     assert paimark("create-branch", "shop.orders", *words, "--warehouse", warehouse).code == 0
     rows = {"order_id": [7], "customer": ["c7"], "price": [1.0]}
-    commit(warehouse, "shop.orders$branch_fix", pa.table(rows, schema=ORDERS))
+    commit(warehouse, "shop.orders$branch_fix", pa.table(rows, schema=ORDERS), overwrite=True)
     assert paimark("create-savepoint", "shop.orders", "--branch", "fix", "--warehouse", warehouse).code == 0
     # As a stock engine deletes a branch.
     shutil.rmtree(table / "branch" / "branch-fix")

@@ -1,0 +1,31 @@
+"""Whether two roots define the table alike: a schema of one id may have another content in each."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from core.storage.files import Files
+from core.table.definition.retention import RETENTION_OFF
+from core.table.layout import Root
+from core.table.records import TableSchema
+
+
+def definition(schema: TableSchema) -> dict[str, Any]:
+    """A schema without its time, id, and the options that disable stock expiry on branches."""
+    written = schema.as_written()
+    options = {name: value for name, value in schema.options.items() if name not in RETENTION_OFF}
+    return {**written, "options": options, "timeMillis": None, "id": None}
+
+
+def schemas_digest(files: Files, root: Root, newest: int) -> str | None:
+    """SHA-256 of a root's definitions up to schema `newest`; None if one is missing. Raises `Corrupt`."""
+    paths = [root.schema(number) for number in range(newest + 1)]
+    digest = hashlib.sha256()
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        if data is None:
+            return None
+        digest.update(msgspec.json.encode(definition(TableSchema.from_json(data, path)), order="sorted"))
+    return digest.hexdigest()
