@@ -1,1 +1,1 @@
-"""Cache this project's compiled Java classes from one start of Spark to the next."""
+"""Compile this project's Java classes in Spark, and cache them from one start of Spark to the next."""

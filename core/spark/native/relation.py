@@ -17,8 +17,8 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from core.once import once_for_all
 from core.quoting import quoted
+from core.spark.compiling.compiled import Compiled, compiled, new_instance, send_to_executors
 from core.spark.native.columns import FileColumns
-from core.spark.native.compiled import Compiled, compiled, new_instance, send_to_executors
 
 # Paimark's own columns. `state` refuses tables with columns of such names.
 _FILE = "__paimon_file"

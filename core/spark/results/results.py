@@ -31,7 +31,7 @@ from pyspark.sql.types import (
 
 from core.once import once_for_all
 from core.spark.arrow import in_zone, ipc_stream
-from core.spark.native.compiled import compiled, new_instance, send_to_executors
+from core.spark.compiling.compiled import compiled, new_instance, send_to_executors
 from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.protocol import Batch, Columns
 from core.spark.results.outlet import Outlet

@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from core.once import once_for_all
+from core.spark.compiling.compiled import compiled, new_instance
 from core.spark.engine.planned.kept_plans import KeptPlans
 from core.spark.engine.plans import VIEW_KEY, Node
 from core.spark.job_tag import job_tag
-from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.summaries.frames import classes
 from core.spark.protocol import StageProgress
 

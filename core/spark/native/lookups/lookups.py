@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 from core.cancelling import check_cancelled
 from core.once import once_for_all
 from core.spark import native
+from core.spark.compiling.compiled import compiled, new_instance
 from core.spark.launch.session_settings import LOOKUPS
 from core.spark.merging.model import MergeGroup, MergeRules
 from core.spark.merging.opening import file_opener
@@ -25,7 +26,6 @@ from core.spark.merging.survive import by_age
 from core.spark.native import by_tasks
 from core.spark.native.bitmap import merge_bits
 from core.spark.native.by_tasks.merging import keep_zeros, needs_numbers, told_rules
-from core.spark.native.compiled import compiled, new_instance
 from core.spark.native.first_rows import SMALL_RESULT
 from core.spark.native.lookups.asked import Asked, asked_rows
 from core.spark.native.lookups.footers import Footers

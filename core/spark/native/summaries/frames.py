@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from core.spark import native
-from core.spark.native.compiled import compiled, new_instance
+from core.spark.compiling.compiled import compiled, new_instance
 from core.spark.native.summaries.summary import SummaryRow
 
 

@@ -19,6 +19,9 @@ from pyspark.sql import SparkSession
 
 from core.spark.compiling.kept_jars import PROPERTY, jar_path, keep_jar, read_jar, write_jar
 
+# The package of most of the classes.
+_NATIVE = "core.spark.native"
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
@@ -34,9 +37,9 @@ _compiled: WeakKeyDictionary[SparkContext, dict[tuple[str, str, str], Compiled]]
 
 
 def compiled(
-    session: SparkSession, name: str, uses: Compiled | None = None, package: str = __package__
+    session: SparkSession, name: str, uses: Compiled | None = None, package: str = _NATIVE
 ) -> Compiled:
-    """Compile `<name>.java`, once per Spark context. `uses` are the compiled classes that it refers to."""
+    """Compile `<name>.java` of `package`, once per Spark context. `uses` are classes that it refers to."""
     known = _compiled.setdefault(session.sparkContext, {})
     key = package, name, "" if uses is None else uses.digest
     if key not in known:
