@@ -14,6 +14,7 @@ from core.errors import Unavailable
 from core.spark.launch.home import other_version, pyspark_version
 from core.spark.launch.masters.listening import refusal_of
 from core.spark.launch.masters.yarn import require_yarn
+from core.spark.launch.masters.yarn_reasons import reason_of
 
 KUBERNETES = "k8s://"
 # The patterns by which Spark distinguishes masters.
@@ -76,6 +77,7 @@ def no_start(master: str, said: str) -> Unavailable:
                 f"YARN has no queue {queue[1]}",
                 "Name another: --spark-conf spark.yarn.queue=NAME. `yarn queue -list` knows them.",
             )
+        message = reason_of(said)
         application = _APPLICATION.search(said)
         hint = f"`yarn logs -applicationId {application[0] if application else 'ID'}` says more."
     if "stopped SparkContext" in message:
