@@ -8,13 +8,13 @@ from typing import Any
 import click
 import msgspec
 
-from core.cli.options import Given, GlobalCommand, given
+from core.cli.options import GlobalCommand, GlobalOptions, global_options
 from core.cli.output import local_time, narrate, row_writer
 from core.cli.table_rows import Count
 from core.errors import PaimarkError, Unavailable
 from core.storage.files import Denied, Files
 from core.storage.open import open_files
-from core.table.catalog import databases, find_table, address_hint
+from core.table.catalog import address_hint, databases, find_table
 from core.table.catalog import tables as tables_of
 from core.table.definition.column_types import type_text
 from core.table.layout import MAIN, Root, TablePath
@@ -51,13 +51,13 @@ table_argument = click.argument("table", metavar="TABLE")
 @click.pass_context
 def tables(ctx: click.Context, database: str | None) -> None:
     """The tables of the warehouse, each with its newest commit."""
-    files = _files(given(ctx))
+    files = _files(global_options(ctx))
     names = databases(files) if database is None else [database]
     if not names:
         narrate(f"There are no databases in {files.uri}. {address_hint(files.uri)}".rstrip())
     paths = (table for name in names for table in tables_of(files, name))
     times = frozenset({"commit_time"})
-    _print_rows(given(ctx), TABLE_COLUMNS, times, (_table_row(files, table) for table in paths))
+    _print_rows(global_options(ctx), TABLE_COLUMNS, times, (_table_row(files, table) for table in paths))
 
 
 @click.command(cls=GlobalCommand)
@@ -67,11 +67,11 @@ def tables(ctx: click.Context, database: str | None) -> None:
 @click.pass_context
 def snapshots(ctx: click.Context, table: str, branch: str | None, limit: int | None) -> None:
     """The snapshots of TABLE, newest first."""
-    root, files = _root(given(ctx), table, branch)
+    root, files = _root(global_options(ctx), table, branch)
     unreadable: dict[str, str] = {}
     newest = newest_snapshots(files, root, limit, unreadable)
-    shown = None if given(ctx).as_json else SNAPSHOT_COLUMNS
-    _print_system_table(given(ctx), "snapshots", map(snapshot_row, newest), shown)
+    shown = None if global_options(ctx).as_json else SNAPSHOT_COLUMNS
+    _print_system_table(global_options(ctx), "snapshots", map(snapshot_row, newest), shown)
     _say_left_out(unreadable)
 
 
@@ -83,14 +83,14 @@ def _listing(name: str, summary: str) -> click.Command:
     @branch_option
     @click.pass_context
     def command(ctx: click.Context, table: str, branch: str | None) -> None:
-        root, files = _root(given(ctx), table, branch)
+        root, files = _root(global_options(ctx), table, branch)
         unreadable: dict[str, str] = {}
         rows: Iterable[Row]
         if name == "savepoints":
             rows = savepoint_rows(files, root.table, branch, unreadable)
         else:
             rows = system_table(name).read(files, root, unreadable)
-        _print_system_table(given(ctx), name, rows)
+        _print_system_table(global_options(ctx), name, rows)
         _say_left_out(unreadable)
 
     return command
@@ -108,12 +108,12 @@ def _say_left_out(unreadable: Mapping[str, str]) -> None:
         narrate(f"left out: {sentence}")
 
 
-def _files(options: Given) -> Files:
+def _files(options: GlobalOptions) -> Files:
     settings = options.settings()
     return open_files(settings.warehouse, settings.options)
 
 
-def _root(options: Given, table_name: str, branch: str | None) -> tuple[Root, Files]:
+def _root(options: GlobalOptions, table_name: str, branch: str | None) -> tuple[Root, Files]:
     files = _files(options)
     return branch_root(files, find_table(files, table_name), branch), files
 
@@ -133,7 +133,7 @@ def _table_row(files: Files, table: TablePath) -> Row:
 
 
 def _print_system_table(
-    options: Given, name: str, rows: Iterable[Row], shown: Sequence[str] | None = None
+    options: GlobalOptions, name: str, rows: Iterable[Row], shown: Sequence[str] | None = None
 ) -> None:
     columns = system_table(name).columns
     names = [column.name for column in columns]
@@ -144,7 +144,9 @@ def _print_system_table(
     _print_rows(options, shown or names, times | TIMES, rows)
 
 
-def _print_rows(options: Given, names: Sequence[str], times: Iterable[str], rows: Iterable[Row]) -> None:
+def _print_rows(
+    options: GlobalOptions, names: Sequence[str], times: Iterable[str], rows: Iterable[Row]
+) -> None:
     writer = row_writer(options, names)
     writer.write(_converted(rows, _converters(names, frozenset(times), options.as_json)))
     writer.close()

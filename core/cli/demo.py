@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from core.cli.launch import has_terminal, open_console
-from core.cli.options import Given, GlobalCommand, given
+from core.cli.options import GlobalCommand, GlobalOptions, global_options
 from core.cli.output import narrate
 from core.cli.root import invoke
 from core.config import read_only_environment
@@ -61,7 +61,7 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
     DIR is ./paimark-demo. An earlier demo there is rebuilt, anything else refused. Without a terminal the
     tour runs instead: a savepoint is made and read back with Spark.
     """
-    options = given(ctx)
+    options = global_options(ctx)
     target = Path(directory).expanduser().absolute()
     if options.read_only or read_only_environment():
         raise Refused(
@@ -97,7 +97,7 @@ def _say_where(target: Path, *, as_json: bool) -> None:
         click.echo(f"  {_typed(words)}")
 
 
-def _tour(target: Path, options: Given) -> None:
+def _tour(target: Path, options: GlobalOptions) -> None:
     for line in STORY:
         narrate(line)
     before = ["--warehouse", str(target), "--output", options.output]

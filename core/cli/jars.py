@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from core.cli.options import Given, GlobalCommand, given
+from core.cli.options import GlobalCommand, GlobalOptions, global_options
 from core.cli.output import narrate, row_writer
 from core.errors import Unavailable, UsageError
 from core.figures import counted, size
@@ -30,7 +30,7 @@ def jars(ctx: click.Context, what: str, names: tuple[str, ...]) -> None:
     later start picks up by itself what its warehouse needs. Repositories are those of Maven's settings, or
     of spark.jars.repositories and spark.jars.ivySettings.
     """
-    options = given(ctx)
+    options = global_options(ctx)
     spark = find_spark()
     if what == "list":
         if names:
@@ -41,15 +41,15 @@ def jars(ctx: click.Context, what: str, names: tuple[str, ...]) -> None:
         writer.write([_row(each, spark) for each in jar_sets().values()])
         writer.close()
         return
-    for each in _named(names):
+    for each in _jar_sets(names):
         _fetch(each, spark, options)
 
 
-def _named(names: tuple[str, ...]) -> Iterator[JarSet]:
+def _jar_sets(names: tuple[str, ...]) -> Iterator[JarSet]:
     known = jar_sets()
     if unknown := [name for name in names if name not in known] or ([] if names else [""]):
-        what = f"There are no jars called {unknown[0]!r}" if unknown[0] else "Say which jars to fetch"
-        raise UsageError(what, f"There are {', '.join(known)}; `paimark jars list` tells what for.")
+        reason = f"There are no jars called {unknown[0]!r}" if unknown[0] else "Say which jars to fetch"
+        raise UsageError(reason, f"There are {', '.join(known)}; `paimark jars list` tells what for.")
     return (known[name] for name in names)
 
 
@@ -65,7 +65,7 @@ def _state(jars: JarSet, spark: SparkHome) -> str:
         return error.message
 
 
-def _fetch(jars: JarSet, spark: SparkHome, options: Given) -> None:
+def _fetch(jars: JarSet, spark: SparkHome, options: GlobalOptions) -> None:
     if options.dry_run:
         require_fitting(jars, spark)
         narrate(f"{counted(len(jars.jars), 'jar')} for {jars.name} would come to {directory_of(jars)}:")
@@ -76,11 +76,11 @@ def _fetch(jars: JarSet, spark: SparkHome, options: Given) -> None:
     directory = fetch(
         jars, spark, {**spark.defaults(), **_spark_conf(options)}, lambda: find_java().executable
     )
-    taken = sum(path.stat().st_size for path in directory.iterdir())
-    narrate(f"{counted(len(jars.jars), 'jar')}, {size(taken)}, checked, in {directory}")
+    bytes_on_disk = sum(path.stat().st_size for path in directory.iterdir())
+    narrate(f"{counted(len(jars.jars), 'jar')}, {size(bytes_on_disk)}, checked, in {directory}")
 
 
-def _spark_conf(options: Given) -> dict[str, str]:
+def _spark_conf(options: GlobalOptions) -> dict[str, str]:
     """The Spark settings of the command line and of the context, if there is one; jars need no warehouse."""
     try:
         return dict(options.settings().spark_conf)

@@ -6,7 +6,7 @@ import importlib
 
 import click
 
-from core.cli.options import GlobalCommand, given
+from core.cli.options import GlobalCommand, global_options
 from core.cli.output import row_writer
 from core.config import config_path, read_config
 
@@ -17,6 +17,6 @@ def keys(ctx: click.Context) -> None:
     """The console's keys with their ids, which `[keys]` of the config file gives other keys."""
     # The console's package is not below the command's, so it is imported by name.
     console = importlib.import_module("tui.app")
-    writer = row_writer(given(ctx), ("id", "keys", "does"))
+    writer = row_writer(global_options(ctx), ("id", "keys", "does"))
     writer.write(console.key_rows(read_config(config_path()).keys))
     writer.close()

@@ -17,8 +17,8 @@ from core.errors import UsageError
 
 
 @dataclass(slots=True)
-class Given(Flags):
-    """Options given so far. A later one wins; repeatable ones are collected."""
+class GlobalOptions(Flags):
+    """The global options of a run. A later one wins; repeatable ones are collected."""
 
     output: str = "table"
     yes: bool = False
@@ -51,18 +51,18 @@ class WholeNumber(click.types.IntParamType):
         return super().convert(value, param, ctx)
 
 
-def given(ctx: click.Context) -> Given:
+def global_options(ctx: click.Context) -> GlobalOptions:
     """The global options of this run."""
-    return ctx.find_root().ensure_object(Given)
+    return ctx.find_root().ensure_object(GlobalOptions)
 
 
 def _remember(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     name = param.name or ""
     if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
         return
-    options = given(ctx)
-    if isinstance(kept := getattr(options, name), dict):
-        kept.update(value)
+    options = global_options(ctx)
+    if isinstance(collected := getattr(options, name), dict):
+        collected.update(value)
     else:
         setattr(options, name, value)
 
@@ -130,10 +130,10 @@ class GlobalCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not ctx.resilient_parsing:
-            self._require_well_given(ctx, args)
+            self._require_valid_values(ctx, args)
         return super().parse_args(ctx, args)
 
-    def _require_well_given(self, ctx: click.Context, args: list[str]) -> None:
+    def _require_valid_values(self, ctx: click.Context, args: list[str]) -> None:
         """Refuse a blank value, and an option of this command that is given twice; click would take the last.
 
         Raises `UsageError`. A later global option is meant to win: an alias may contain the first.
@@ -147,11 +147,11 @@ class GlobalCommand(click.Command):
                 raise UsageError(f"{param.opts[0]} is given {times} times", "Leave one of them.")
 
     def invoke(self, ctx: click.Context) -> Any:
-        if given(ctx).plan_out is not None and not self._makes_plans:
+        if global_options(ctx).plan_out is not None and not self._makes_plans:
             raise UsageError(
                 f"`paimark {self.name}` makes no plan to save", "--plan-out goes with an action."
             )
-        if given(ctx).mouse and self.name not in ("open", "demo"):
+        if global_options(ctx).mouse and self.name not in ("open", "demo"):
             raise UsageError(f"`paimark {self.name}` opens no console", "--mouse goes without a command.")
         return super().invoke(ctx)
 

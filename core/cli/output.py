@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from core.cli.options import Given
+from core.cli.options import GlobalOptions
 from core.cli.table_rows import TableRows
 from core.errors import shortened
 from core.export.json_rows import JsonRows
@@ -18,9 +18,9 @@ from core.redaction import redacted
 from core.text import clean_text
 
 
-def row_writer(given: Given, names: Sequence[str], *, null: str = "") -> JsonRows | TableRows:
+def row_writer(options: GlobalOptions, names: Sequence[str], *, null: str = "") -> JsonRows | TableRows:
     """A writer to stdout in the chosen format; `close` it after the last row."""
-    if given.as_json:
+    if options.as_json:
         if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
             sys.stdout.reconfigure(encoding="utf-8")
         return JsonRows(sys.stdout, names)

@@ -31,8 +31,8 @@ def go_to(word: str, flags: Flags) -> None:
     """Put the meaning of the word into the flags. Raises `UsageError` if an option contradicts it."""
     meaning = meaning_of(word)
     for name in ("warehouse", "context"):
-        asked, given = getattr(meaning, name), getattr(flags, name)
-        if asked is not None and given not in (None, asked):
+        from_word, from_flags = getattr(meaning, name), getattr(flags, name)
+        if from_word is not None and from_flags not in (None, from_word):
             raise UsageError(f"{word!r} names one {name} and --{name} another", "Name one of the two.")
     if meaning.context is not None and flags.warehouse is not None:
         raise UsageError(f"{word!r} names a context and --warehouse a warehouse", "Name one of the two.")

@@ -10,7 +10,7 @@ from typing import Any, cast
 import click
 
 from core.cli.launch import open_console
-from core.cli.options import GLOBAL_OPTIONS, GlobalCommand, given, require_filled, write_options
+from core.cli.options import GLOBAL_OPTIONS, GlobalCommand, global_options, require_filled, write_options
 from core.cli.places import go_to, looks_like_place
 
 # In the order of `--help`.
@@ -45,7 +45,7 @@ _LONGEST_SUMMARY = 200
 
 
 def open_warehouse(place: str | None = None) -> int:
-    options = given(click.get_current_context())
+    options = global_options(click.get_current_context())
     if place is not None:
         go_to(place, options)
     return open_console(options.settings())

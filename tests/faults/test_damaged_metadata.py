@@ -17,7 +17,7 @@ import pytest
 from core.actions.context import Context
 from core.actions.registry import ACTIONS
 from core.cli.checks import doctor
-from core.cli.options import Given
+from core.cli.options import GlobalOptions
 from core.errors import PaimarkError
 from core.table.catalog import databases, tables
 from core.table.layout import TablePath
@@ -110,7 +110,7 @@ def uses(warehouse: Path, table: TablePath) -> Iterator[tuple[str, Callable[[], 
     context = context_on(warehouse)
     files = context.files
     yield "tables", lambda: [list(tables(files, each)) for each in databases(files)]
-    yield "doctor", lambda: list(doctor._table(Given(warehouse=str(warehouse)), table.full_name))
+    yield "doctor", lambda: list(doctor._table(GlobalOptions(warehouse=str(warehouse)), table.full_name))
     for name, system in SYSTEM_TABLES.items():
         yield name, partial(lambda read: list(read(files, main_root(files, table), {})), system.read)
     yield "files", lambda: list(newest_files(context, table))

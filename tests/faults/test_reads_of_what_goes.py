@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.cli.checks import doctor
-from core.cli.options import Given
+from core.cli.options import GlobalOptions
 from core.space.space import space
 from core.table.layout import BARRIER
 from core.table.lineage.main_branch import all_roots, main_root
@@ -33,7 +33,7 @@ def test_everything_reads_a_branch_that_goes(case: Case, warehouse_template: Pat
         assert not any(each.path.endswith(BARRIER) for each in (*report.orphans, *report.young)), when
         assert space(context, ORDERS).rows, when
         assert read_scene(files, ORDERS, main_root(files, ORDERS), []).lanes, when
-        assert list(doctor._table(Given(warehouse=files.uri), "shop.orders")), when
+        assert list(doctor._table(GlobalOptions(warehouse=files.uri), "shop.orders")), when
         for root in all_roots(files, ORDERS):
             for name, table in SYSTEM_TABLES.items():
                 # The data files of the branch may be deleted already.

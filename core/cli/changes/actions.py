@@ -16,7 +16,7 @@ from core.actions.plan import Outcome, Plan
 from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
 from core.cli.asking import confirm, require_writable
 from core.cli.changes.saved_plans import save_plan
-from core.cli.options import Given, GlobalCommand, WholeNumber, given
+from core.cli.options import GlobalCommand, GlobalOptions, WholeNumber, global_options
 from core.cli.output import narrate
 from core.cli.plans import say_plan
 from core.cli.query.answering import ended_by_signals, open_engine
@@ -40,7 +40,7 @@ def action_command(name: str) -> click.Command | None:
 
     @click.pass_context
     def run(ctx: click.Context, /, table: str, **values: object) -> None:
-        run_action(action, given(ctx), table, arguments_of(action, values))
+        run_action(action, global_options(ctx), table, arguments_of(action, values))
 
     return GlobalCommand(name, callback=run, params=params_of(action), help=action.summary, makes_plans=True)
 
@@ -57,10 +57,10 @@ def params_of(action: Action) -> list[click.Parameter]:
 
 def arguments_of(action: Action, values: Mapping[str, object]) -> dict[str, object]:
     """The values of `params_of`, as the action takes them. Raises `UsageError` if one is missing."""
-    return {each.name: _given_value(action, each, values) for each in action.arguments}
+    return {each.name: _argument_value(action, each, values) for each in action.arguments}
 
 
-def _given_value(action: Action, argument: Argument, values: Mapping[str, object]) -> object:
+def _argument_value(action: Action, argument: Argument, values: Mapping[str, object]) -> object:
     """The value of one argument; a list if there are several."""
     value = values[_parameter(argument)]
     if not argument.many:
@@ -73,7 +73,7 @@ def _given_value(action: Action, argument: Argument, values: Mapping[str, object
     return several if len(several) > 1 else next(iter(several), None)
 
 
-def run_action(action: Action, options: Given, table_name: str, arguments: dict[str, object]) -> None:
+def run_action(action: Action, options: GlobalOptions, table_name: str, arguments: dict[str, object]) -> None:
     """Plan an action on a table and carry it out, as the global options demand."""
     settings = options.settings()
     if action.danger != "safe" and not options.dry_run and options.plan_out is None:
@@ -83,7 +83,7 @@ def run_action(action: Action, options: Given, table_name: str, arguments: dict[
 
 
 def _plan_and_apply(
-    action: Action, options: Given, table_name: str, arguments: dict[str, object], engine: Engine
+    action: Action, options: GlobalOptions, table_name: str, arguments: dict[str, object], engine: Engine
 ) -> None:
     settings = options.settings()
     context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
@@ -102,15 +102,15 @@ def _plan_and_apply(
     carry_out(action, context, plan, options)
 
 
-def carry_out(action: Action, context: Context, plan: Plan, options: Given) -> None:
+def carry_out(action: Action, context: Context, plan: Plan, options: GlobalOptions) -> None:
     """Show a plan, ask for consent if needed, and apply it. Raises its first refusal."""
     narrator = Narrator()
     if options.dry_run:
         _print_plan(plan, options)
     elif not plan.refusals:
         # The outcome of an empty plan is its summary, which should not appear twice.
-        told_later = plan.empty and not options.as_json
-        say_plan(plan, narrator.say, with_summary=not told_later, with_steps=narrator.is_live)
+        summary_follows = plan.empty and not options.as_json
+        say_plan(plan, narrator.say, with_summary=not summary_follows, with_steps=narrator.is_live)
     for further in plan.refusals[1:]:
         narrate(f"refused: {further.reason}")
     if plan.refusals:
@@ -130,14 +130,14 @@ def carry_out(action: Action, context: Context, plan: Plan, options: Given) -> N
     _print_outcome(outcome, options)
 
 
-def _print_plan(plan: Plan, options: Given) -> None:
+def _print_plan(plan: Plan, options: GlobalOptions) -> None:
     if options.as_json:
         click.echo(redacted(json_text([plan], indent=2)))
     else:
         say_plan(plan, lambda line: click.echo(clean_text(redacted(line))))
 
 
-def _print_outcome(outcome: Outcome, options: Given) -> None:
+def _print_outcome(outcome: Outcome, options: GlobalOptions) -> None:
     each_done = outcome.parts or (outcome,)
     if options.as_json:
         facts = [{"action": each.action, "table": each.table, **each.result} for each in each_done]

@@ -13,7 +13,7 @@ from core.actions.savepoints.create_savepoint import require_not_applied
 from core.cli.asking import require_writable
 from core.cli.changes.actions import carry_out
 from core.cli.changes.saved_plans import load_plan
-from core.cli.options import GlobalCommand, given
+from core.cli.options import GlobalCommand, global_options
 from core.cli.query.answering import ended_by_signals, open_engine
 from core.errors import Refused
 
@@ -23,7 +23,7 @@ from core.errors import Refused
 @click.pass_context
 def apply(ctx: click.Context, file: Path) -> None:
     """Apply a plan that --plan-out saved. It is refused when anything that it stands on moved since."""
-    options, saved = given(ctx), load_plan(file)
+    options, saved = global_options(ctx), load_plan(file)
     settings = options.settings()
     if not options.dry_run:
         require_writable(settings)

@@ -15,7 +15,7 @@ from core.actions.context import Context, open_context
 from core.actions.plan import Outcome, Plan, raise_first
 from core.actions.savepoints import auto_savepoint as automatic
 from core.cli.asking import require_writable
-from core.cli.options import Given, GlobalCommand, given
+from core.cli.options import GlobalCommand, GlobalOptions, global_options
 from core.cli.output import narrate, row_writer
 from core.cli.plans import say_plan
 from core.cli.query.answering import ended_by_signals
@@ -54,7 +54,7 @@ def auto_savepoint(
         raise UsageError("--once and --watch exclude each other", _FORM)
     if branch is not None and (every or watch):
         raise UsageError("--branch goes with one TABLE and --once", _FORM)
-    options = given(ctx)
+    options = global_options(ctx)
     if watch and options.dry_run:
         raise UsageError("--watch has no dry run", "--once --dry-run says what is due now.")
     settings = options.settings()
@@ -71,7 +71,7 @@ def auto_savepoint(
             _one_once(context, find_table(context.files, table), branch, options)
 
 
-def _one_once(context: Context, table: TablePath, branch: str | None, options: Given) -> None:
+def _one_once(context: Context, table: TablePath, branch: str | None, options: GlobalOptions) -> None:
     plan = automatic.plan(context, table, {"branch": branch})
     if options.dry_run:
         _print_plans([plan], options)
@@ -80,12 +80,12 @@ def _one_once(context: Context, table: TablePath, branch: str | None, options: G
         return
     if plan.empty:
         narrate(plan.summary)
-    _print_outcomes(_made(context, plan, options), options)
+    _print_outcomes(_outcomes(context, plan, options), options)
 
 
-def _all_once(context: Context, options: Given) -> None:
+def _all_once(context: Context, options: GlobalOptions) -> None:
     """Make the due savepoints of all tables. A table that fails does not stop the others."""
-    made: list[Outcome] = []
+    outcomes: list[Outcome] = []
     plans: list[Plan] = []
     failed = 0
     for table in _every_table(context):
@@ -94,35 +94,35 @@ def _all_once(context: Context, options: Given) -> None:
             if options.dry_run:
                 plans += [] if plan.empty else [plan]
             else:
-                made += _made(context, plan, options)
+                outcomes += _outcomes(context, plan, options)
         except PaimarkError as error:
             failed += 1
             narrate(f"{table.full_name}: {error.message}")
     if options.dry_run:
         _print_plans(plans, options)
     else:
-        _print_outcomes(made, options)
+        _print_outcomes(outcomes, options)
     if failed:
         raise Refused(f"{counted(failed, 'table')} could not be looked after")
 
 
-def _made(context: Context, plan: Plan, options: Given) -> list[Outcome]:
+def _outcomes(context: Context, plan: Plan, options: GlobalOptions) -> list[Outcome]:
     """The outcome; an empty list if no savepoint was due, or another watcher makes it."""
-    made = automatic.apply(context, plan, lambda line: None)
-    if made.result["savepoint_id"] is None:
+    outcome = automatic.apply(context, plan, lambda line: None)
+    if outcome.result["savepoint_id"] is None:
         return []
     if not options.as_json:
-        click.echo(clean_text(made.message))
-    return [made]
+        click.echo(clean_text(outcome.message))
+    return [outcome]
 
 
-def _print_outcomes(made: Sequence[Outcome], options: Given) -> None:
+def _print_outcomes(outcomes: Sequence[Outcome], options: GlobalOptions) -> None:
     if options.as_json:
-        facts = [{"action": each.action, "table": each.table, **each.result} for each in made]
+        facts = [{"action": each.action, "table": each.table, **each.result} for each in outcomes]
         click.echo(json_text(facts))
 
 
-def _watch(context: Context, table: str | None, options: Given) -> None:
+def _watch(context: Context, table: str | None, options: GlobalOptions) -> None:
     """Run until a signal arrives; finish the savepoint in progress. A second signal does not wait for it."""
     watched = f"Watching {counted(len(_every_table(context)), 'table')}"
     if table is not None:
@@ -181,7 +181,7 @@ def _every_table(context: Context) -> list[TablePath]:
     return [table for name in databases(context.files) for table in tables_of(context.files, name)]
 
 
-def _print_plans(plans: Sequence[Plan], options: Given) -> None:
+def _print_plans(plans: Sequence[Plan], options: GlobalOptions) -> None:
     if options.as_json:
         click.echo(json_text(plans, indent=2))
         return

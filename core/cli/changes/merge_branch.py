@@ -16,7 +16,7 @@ from core.actions.merge.conflict_file import write_conflicts
 from core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
 from core.actions.registry import ACTIONS
 from core.cli.changes.actions import arguments_of, params_of, run_action
-from core.cli.options import Given, GlobalCommand, given
+from core.cli.options import GlobalCommand, GlobalOptions, global_options
 from core.cli.output import row_writer
 from core.cli.query.answering import ended_by_signals, open_engine
 from core.cli.query.narrator import Narrator
@@ -46,7 +46,7 @@ _CONFLICTS_OUT = click.Option(
 def _run(
     ctx: click.Context, /, table: str, conflicts: bool, conflicts_out: str | None, **values: object
 ) -> None:
-    options, arguments = given(ctx), arguments_of(_ACTION, values)
+    options, arguments = global_options(ctx), arguments_of(_ACTION, values)
     looking = "--conflicts" if conflicts else "--conflicts-out"
     if not conflicts and conflicts_out is None:
         run_action(_ACTION, options, table, arguments)
@@ -79,7 +79,9 @@ merge_branch = GlobalCommand(
 
 
 @contextmanager
-def _looking(options: Given, table_name: str, narrator: Narrator) -> Generator[tuple[Context, TablePath]]:
+def _conflict_context(
+    options: GlobalOptions, table_name: str, narrator: Narrator
+) -> Generator[tuple[Context, TablePath]]:
     settings = options.settings()
     with ended_by_signals(), closing(open_engine(settings)) as engine:
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
@@ -88,9 +90,9 @@ def _looking(options: Given, table_name: str, narrator: Narrator) -> Generator[t
         yield context, path
 
 
-def _list_conflicts(options: Given, table_name: str, branch: str) -> None:
+def _list_conflicts(options: GlobalOptions, table_name: str, branch: str) -> None:
     narrator = Narrator()
-    with _looking(options, table_name, narrator) as (context, path):
+    with _conflict_context(options, table_name, narrator) as (context, path):
         conflicts = find_conflicts(context, path, branch, _waiting(narrator))
     narrator.say(conflicts.title)
     if options.as_json:
@@ -102,9 +104,11 @@ def _list_conflicts(options: Given, table_name: str, branch: str) -> None:
     narrator.say(conflicts.summary)
 
 
-def _write_conflicts(options: Given, table_name: str, branch: str, out: str, chosen_in: str | None) -> None:
+def _write_conflicts(
+    options: GlobalOptions, table_name: str, branch: str, out: str, chosen_in: str | None
+) -> None:
     narrator = Narrator()
-    with _looking(options, table_name, narrator) as (context, path):
+    with _conflict_context(options, table_name, narrator) as (context, path):
         count, decided = write_conflicts(
             context, path, branch, os.path.abspath(out), _waiting(narrator), chosen_in=chosen_in
         )
@@ -112,8 +116,8 @@ def _write_conflicts(options: Given, table_name: str, branch: str, out: str, cho
     if options.as_json:
         click.echo(json_text([{"file": out, "conflicts": count, "decided": decided}]))
     else:
-        kept = f", {decided:,} decided as before" if chosen_in is not None else ""
-        click.echo(clean_text(f"{counted(count, 'key')} in conflict written to {out}{kept}"))
+        previous = f", {decided:,} decided as before" if chosen_in is not None else ""
+        click.echo(clean_text(f"{counted(count, 'key')} in conflict written to {out}{previous}"))
     if count > decided:
         then = shlex.join(["paimark", "merge-branch", path.full_name, "--name", branch, "--resolve", out])
         narrator.say(f'Set "choose" of each to "main", "branch" or "base", then: {then}')

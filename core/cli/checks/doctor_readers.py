@@ -35,7 +35,7 @@ def on_paper(settings: Settings) -> Iterator[Verdict]:
         yield Verdict("ok", f"Spark brings the client of HDFS, of Hadoop {hadoop}")
     elif store.kind in jar_sets():
         conf = {**spark.defaults(), **settings.spark_conf}
-        yield _named(store, conf, hadoop) or _kept(store, spark)
+        yield _verdict_on_named(store, conf, hadoop) or _verdict_on_fetched(store, spark)
     elif store.kind != "file":
         yield Verdict("ok", f"Spark has no client for {store.scheme}, {SLOWLY}")
 
@@ -58,7 +58,7 @@ def one_file(settings: Settings, table: str | None) -> Iterator[Verdict]:
                 raise event.error()
 
 
-def _named(store: Store, conf: dict[str, str], hadoop: str) -> Verdict | None:
+def _verdict_on_named(store: Store, conf: dict[str, str], hadoop: str) -> Verdict | None:
     """The verdict on jars that the user's settings name; None if the client is not among them."""
     client = jar_sets()[store.kind].jars[0].parts[1]
     files, packages = named_files(conf), named_packages(conf)
@@ -71,15 +71,15 @@ def _named(store: Store, conf: dict[str, str], hadoop: str) -> Verdict | None:
     return None
 
 
-def _kept(store: Store, spark: SparkHome) -> Verdict:
+def _verdict_on_fetched(store: Store, spark: SparkHome) -> Verdict:
     """The verdict on the jars that were fetched."""
-    known = jar_sets()[store.kind]
+    jar_set = jar_sets()[store.kind]
     try:
-        require_fitting(known, spark)
-        if jars := fetched(known):
+        require_fitting(jar_set, spark)
+        if jars := fetched(jar_set):
             where = jars[0].parent
             return Verdict(
-                "ok", f"{counted(len(jars), 'jar')} for {known.name}, of {known.label}, in {where}"
+                "ok", f"{counted(len(jars), 'jar')} for {jar_set.name}, of {jar_set.label}, in {where}"
             )
     except Unavailable as error:
         return Verdict("warning", error.message, error.hint)

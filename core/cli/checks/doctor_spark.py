@@ -6,13 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 
-from core.cli.options import Given
+from core.cli.options import GlobalOptions
 from core.cli.query.answering import open_engine
 from core.config import Settings
 from core.errors import UsageError
 
 
-def cluster_needs(options: Given) -> Iterator[str]:
+def cluster_needs(options: GlobalOptions) -> Iterator[str]:
     """The packages that executors must have, if a cluster is set."""
     if (settings := _with_cluster(options)) is not None:
         python = ".".join(map(str, sys.version_info[:2]))
@@ -22,7 +22,7 @@ def cluster_needs(options: Given) -> Iterator[str]:
         yield f"{settings.spark_master}: {needs}"
 
 
-def cluster_has(options: Given) -> Iterator[str]:
+def cluster_has(options: GlobalOptions) -> Iterator[str]:
     """The packages of each machine, if the command line names the cluster. Raises `Unavailable`."""
     if (settings := _with_cluster(options)) is None:
         return
@@ -36,7 +36,7 @@ def cluster_has(options: Given) -> Iterator[str]:
         yield from engine.nodes
 
 
-def _with_cluster(options: Given) -> Settings | None:
+def _with_cluster(options: GlobalOptions) -> Settings | None:
     from core.spark.launch.cluster import is_cluster
 
     try:

@@ -95,5 +95,5 @@ def taking_turns(users: Sequence[str]) -> set[str]:
 
 
 def _takes_locks(options: Mapping[str, str]) -> bool:
-    given = options.get(LOCK_ENABLED, "").strip().lower()
-    return given == "true" or (options.get(METASTORE, "") in _LOCKING and given != "false")
+    lock_option = options.get(LOCK_ENABLED, "").strip().lower()
+    return lock_option == "true" or (options.get(METASTORE, "") in _LOCKING and lock_option != "false")

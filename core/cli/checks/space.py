@@ -8,7 +8,7 @@ import click
 
 from core.actions.context import open_context
 from core.cli.browse import branch_option, table_argument
-from core.cli.options import Given, GlobalCommand, given
+from core.cli.options import GlobalCommand, GlobalOptions, global_options
 from core.cli.output import row_writer
 from core.cli.query.narrator import Narrator
 from core.cli.table_rows import Count
@@ -34,7 +34,7 @@ def space(ctx: click.Context, table: str, branch: str | None, buckets: bool) -> 
     buckets are those of a branch. Every list and manifest is read and every directory listed; nothing is
     written.
     """
-    options, narrator = given(ctx), Narrator()
+    options, narrator = global_options(ctx), Narrator()
     settings = options.settings()
     context = open_context(settings.warehouse, settings.options, read_only=True)
     report = look(context, find_table(context.files, table), branch, narrator.wait)
@@ -48,14 +48,14 @@ def space(ctx: click.Context, table: str, branch: str | None, buckets: bool) -> 
             narrator.say(line)
 
 
-def _print(options: Given, names: Sequence[str], rows: Iterable[SpaceRow | BucketRow]) -> None:
+def _print(options: GlobalOptions, names: Sequence[str], rows: Iterable[SpaceRow | BucketRow]) -> None:
     writer = row_writer(options, names)
     writer.write(_values(options, names, rows))
     writer.close()
 
 
 def _values(
-    options: Given, names: Sequence[str], rows: Iterable[SpaceRow | BucketRow]
+    options: GlobalOptions, names: Sequence[str], rows: Iterable[SpaceRow | BucketRow]
 ) -> Iterator[list[object]]:
     for row in rows:
         values = [getattr(row, name) for name in names]

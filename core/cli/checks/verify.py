@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from core.actions.context import open_context
-from core.cli.options import GlobalCommand, given
+from core.cli.options import GlobalCommand, global_options
 from core.cli.output import row_writer
 from core.cli.query.narrator import Narrator
 from core.durations import parse_duration
@@ -61,7 +61,7 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
       4  whole; but with --orphans, files are there that nothing needs
       5  every file is there, and a commit was overwritten by another engine's
     """
-    options, narrator = given(ctx), Narrator()
+    options, narrator = global_options(ctx), Narrator()
     settings = options.settings()
     share, age = _share(read_data), parse_duration(older_than)
     context = open_context(settings.warehouse, settings.options, read_only=True)
@@ -89,11 +89,11 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
 
 def sentences(report: VerifyReport) -> Iterator[str]:
     """Sentences on a table, apart from its problems."""
-    looked = (
+    needs = (
         f"{report.table}: {counted(report.versions, 'version')} in {counted(report.roots, 'root')} need "
         f"{counted(report.files, 'file')}, {size(report.bytes)}"
     )
-    yield f"{looked}; {counted(report.sampled, 'data file')} read" if report.sampled else looked
+    yield f"{needs}; {counted(report.sampled, 'data file')} read" if report.sampled else needs
     if report.unread:
         yield f"{counted(report.unread, 'data file')} not read: too much memory would be taken"
     if report.unseen:

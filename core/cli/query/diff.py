@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from core.arrow_values import column_values
-from core.cli.options import GlobalCommand, given
+from core.cli.options import GlobalCommand, global_options
 from core.cli.query.answering import (
     RowSink,
     ended_by_signals,
@@ -72,18 +72,18 @@ def diff(
     Without a key rows are counted: `times` says how many more or fewer of one there are. Totals and counts a
     column are exact, whatever the limit, and go to stderr. Files that both versions hold are not read.
     """
-    options = given(ctx)
+    options = global_options(ctx)
     path = result_path(out)
     if summary and (path is not None or limit is not None):
         raise UsageError("--summary prints no rows, so it takes neither -o nor --limit", "Leave one out.")
     settings = options.settings()
     files = open_files(settings.warehouse, settings.options)
-    place = find_table(files, table)
-    before, after = read_wanted(files, place, old), read_wanted(files, place, new)
+    table_path = find_table(files, table)
+    before, after = read_wanted(files, table_path, old), read_wanted(files, table_path, new)
     # Report a version that does not exist before reading the keys.
-    schema = find_version(files, place, after).schema
+    schema = find_version(files, table_path, after).schema
     chosen = _keys(keys, [field.name for field in schema.fields])
-    difference = make_difference(files, place, before, after, chosen)
+    difference = make_difference(files, table_path, before, after, chosen)
     narrator = Narrator()
     narrator.say(difference.title)
     for note in difference.notes:

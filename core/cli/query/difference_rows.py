@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.cli.options import Given
+from core.cli.options import GlobalOptions
 from core.cli.output import row_writer
 from core.export.difference_rows import as_fields, in_short
 from core.figures import counted
@@ -20,7 +20,7 @@ _COUNTED = ("change", "times", "row")
 class PrintedDifference:
     """Rows of a page on stdout, as a `RowSink` takes them."""
 
-    def __init__(self, options: Given, difference: Difference) -> None:
+    def __init__(self, options: GlobalOptions, difference: Difference) -> None:
         self._difference = difference
         self._as_json = options.as_json
         keys = [pair.name for pair in difference.keys]
@@ -33,7 +33,7 @@ class PrintedDifference:
         """Nothing: the output has its own columns."""
 
     def add(self, batch: Batch) -> None:
-        self._rows.write(self._printed(row) for row in self._difference.rows(read_batch(batch)))
+        self._rows.write(self._cells(row) for row in self._difference.rows(read_batch(batch)))
 
     def explain(self, text: str) -> None:
         """No difference is an EXPLAIN."""
@@ -44,14 +44,14 @@ class PrintedDifference:
     def abandon(self) -> None:
         """Nothing: printed rows can't be taken back."""
 
-    def _printed(self, row: DiffRow) -> list[object]:
+    def _cells(self, row: DiffRow) -> list[object]:
         if self._as_json:
             return list(as_fields(row, has_key=bool(self._difference.keys)).values())
-        told = [*row.key.values()] if self._difference.keys else [row.times]
-        return [row.change, *told, in_short(row)]
+        values = [*row.key.values()] if self._difference.keys else [row.times]
+        return [row.change, *values, in_short(row)]
 
 
-def print_summary(options: Given, difference: Difference, totals: Totals) -> None:
+def print_summary(options: GlobalOptions, difference: Difference, totals: Totals) -> None:
     """Print one row per kind of change, then one per changed column."""
     rows = row_writer(options, ["change", "column", "rows"], null="")
     rows.write([change, None, totals.changes.get(change, 0)] for change in difference.changes)
@@ -72,5 +72,5 @@ def summary_lines(difference: Difference, totals: Totals) -> Iterator[str]:
 
 def columns_changed(difference: Difference, totals: Totals) -> list[tuple[str, int]]:
     """The columns that changed and in how many rows, the most changed first."""
-    named = [(difference.pairs[place].name, count) for place, count in totals.columns.items()]
-    return sorted(named, key=lambda each: -each[1])
+    counts = [(difference.pairs[index].name, count) for index, count in totals.columns.items()]
+    return sorted(counts, key=lambda each: -each[1])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from core.arrow_values import column_values
-from core.cli.options import Given
+from core.cli.options import GlobalOptions
 from core.cli.output import row_writer
 from core.spark.arrow import read_batch
 from core.spark.protocol import Batch, Columns
@@ -27,7 +27,7 @@ _ROWS_AT_ONCE = 4096
 class PrintedResult:
     """`begin` with the columns, `add` batches, then `finish`; `abandon` is safe at any time."""
 
-    def __init__(self, options: Given, path: Path | None) -> None:
+    def __init__(self, options: GlobalOptions, path: Path | None) -> None:
         self._options = options
         self._path = path
         self._columns: Columns | None = None
@@ -82,7 +82,7 @@ class PrintedResult:
 class _Printed:
     """Rows on stdout."""
 
-    def __init__(self, options: Given, names: Sequence[str]) -> None:
+    def __init__(self, options: GlobalOptions, names: Sequence[str]) -> None:
         self._rows = row_writer(options, names, null="NULL")
 
     def write(self, rows: pa.Table) -> None:

@@ -12,7 +12,7 @@ import click
 from core.actions.plan import Plan
 from core.actions.registry import Action, must_be_agreed_to
 from core.cli.asking import confirm, require_writable
-from core.cli.options import Given, GlobalCommand, given
+from core.cli.options import GlobalCommand, GlobalOptions, global_options
 from core.cli.plans import say_plan
 from core.cli.query.answering import ended_by_signals, open_engine, result_path, show_events
 from core.cli.query.narrator import Narrator
@@ -53,7 +53,7 @@ def sql(
     says which snapshot each table was read at. Every action is a procedure too, such as
     CALL sys.create_savepoint(table => 'db.t'), with --dry-run for its plan.
     """
-    options = given(ctx)
+    options = global_options(ctx)
     path = result_path(out)
     text = _text(statement, file)
     settings = options.settings()
@@ -71,7 +71,7 @@ def sql(
         show_events(events, text, PrintedResult(options, path), narrator)
 
 
-def _agree(options: Given, narrator: Narrator, action: Action, plan: Plan) -> None:
+def _agree(options: GlobalOptions, narrator: Narrator, action: Action, plan: Plan) -> None:
     """Show what an action will do, and ask before an irreversible change. Raises `Refused`."""
     say_plan(plan, narrator.say, with_steps=narrator.is_live)
     if must_be_agreed_to(action, plan) and not options.yes:
@@ -89,7 +89,7 @@ def _read(text: str) -> Statement:
         raise
 
 
-def _check(statement: Statement, options: Given, settings: Settings) -> None:
+def _check(statement: Statement, options: GlobalOptions, settings: Settings) -> None:
     """Refuse a statement that may not run, before Spark starts."""
     if statement.kind in ("session", "view") and not only_shows(statement):
         raise Refused("Nothing of that would be left: `paimark sql` runs one statement", _IN_ONE_STATEMENT)

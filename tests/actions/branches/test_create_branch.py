@@ -20,7 +20,7 @@ from core.actions.change.owner import running, this_process
 from core.actions.context import Context
 from core.actions.roots.savepoint_claim import Claim
 from core.cli.checks import doctor
-from core.cli.options import Given
+from core.cli.options import GlobalOptions
 from core.errors import NotFound, Refused, Unavailable
 from core.table.definition.retention import RETENTION_OFF, retention_options
 from core.table.layout import TablePath
@@ -289,7 +289,7 @@ def test_a_job_that_writes_to_it_meanwhile_fails_or_is_read(
     committed = []
 
     def job_commits() -> None:
-        findings = list(doctor._table(Given(warehouse=str(warehouse)), "shop.orders"))
+        findings = list(doctor._table(GlobalOptions(warehouse=str(warehouse)), "shop.orders"))
         assert verify(context, ORDERS).is_whole and "broken" not in {each.state for each in findings}
         rows = {"order_id": [1], "customer": ["by a job"], "price": [0.5]}
         with suppress(TableNotExistException):
@@ -309,7 +309,7 @@ def test_a_branch_whose_tag_main_lost_is_told(context: Context, warehouse: Path,
     """Another engine deleted it, or rolled main back past it: a stock expiry takes files of the branch."""
 
     def told() -> list[tuple[str, str]]:
-        findings = doctor._table(Given(warehouse=str(warehouse)), "shop.orders")
+        findings = doctor._table(GlobalOptions(warehouse=str(warehouse)), "shop.orders")
         return [(each.detail, each.hint) for each in findings if each.state == "warning"]
 
     done(context, "create-branch", name="b", tag="v2")
@@ -331,7 +331,7 @@ def test_what_a_fast_forward_of_another_engine_leaves_is_told(
     """No tag holds what main and the branch are by then, and the branch's options keep main from expiring."""
 
     def told() -> list[tuple[str, str]]:
-        findings = doctor._table(Given(warehouse=str(warehouse)), "shop.orders")
+        findings = doctor._table(GlobalOptions(warehouse=str(warehouse)), "shop.orders")
         return [(each.detail.partition(":")[0], each.hint) for each in findings if each.state == "warning"]
 
     def warned(action: str, **arguments: object) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from core.actions.context import Context
 from core.cli.checks import doctor
-from core.cli.options import Given
+from core.cli.options import GlobalOptions
 from core.errors import NotFound, Refused
 from core.space.space import space
 from core.table.layout import Root
@@ -130,7 +130,7 @@ def test_what_another_engine_left_empty_can_go(context: Context, warehouse: Path
     open_table(warehouse, "shop.orders").branch_manager().create_branch("empty")
     (orders / "branch/branch-hollow/schema").mkdir(parents=True)
     assert verify(context, ORDERS).is_whole and space(context, ORDERS).tells_orphans
-    findings = [*doctor._table(Given(warehouse=str(warehouse)), "shop.orders")]
+    findings = [*doctor._table(GlobalOptions(warehouse=str(warehouse)), "shop.orders")]
     [finding] = [each for each in findings if each.check == "branch hollow" and each.state != "ok"]
     assert finding.detail == "It has no schema: stock remove_orphan_files stops there, for the whole table"
     assert finding.hint == "Run: paimark delete-branch shop.orders --name hollow"
