@@ -21,8 +21,9 @@ _BEST = (
     re.compile(r"^(?:Error: )?((?:Could not|Unrecognized|Invalid) .+)"),
 )
 _SURROUNDINGS = re.compile(
-    r"AM Container for |For more detailed output|\. Failing the application|at |Exception from container-launch"
-    r"|Container id:|Exit code:|Exception message:|Shell output:|Last \d+ bytes|Container exited|WARNING:"
+    r"AM Container for |For more detailed output|\. Failing the application|at "
+    r"|Exception from container-launch|Container id:|Exit code:|Exception message:|Shell output:"
+    r"|Last \d+ bytes|Container exited|WARNING:"
 )
 _PACKAGE = re.compile(r"\b(?:[a-z]\w*\.)+(?=[A-Z][\w$]*(?:Exception|Error)\b)")
 _EXIT = re.compile(r"exited with\s+exitCode: (-?\d+)")

@@ -30,15 +30,15 @@ def test_the_reason_is_found_in_a_real_report(report: str, reason: str) -> None:
     [
         (
             # Of an older YARN, whose lines are in another order.
-            "Application application_17_3 failed 2 times due to AM Container for appattempt_17_3_2 exited with "
+            "Application application_17_3 failed 2 times due to AM Container for attempt_2 exited with "
             "exitCode: -104\nFor more detailed output, check application tracking page:http://h:8088/proxy\n"
-            "Diagnostics: Container [pid=4,containerID=container_17_3_02_1] is running beyond physical memory "
-            "limits. Killing container.\nDump of the process-tree for container_17_3_02_1 :\n",
+            "Diagnostics: Container [pid=4,containerID=container_17_3_02_1] is running beyond physical "
+            "memory limits. Killing container.\nDump of the process-tree for container_17_3_02_1 :\n",
             "Container [pid=4,containerID=container_17_3_02_1] is running beyond physical memory limits. "
             "Killing container.",
         ),
         (
-            "Application application_17_3 failed 2 times due to AM Container for appattempt_17_3_2 exited with  "
+            "Application application_17_3 failed 2 times due to AM Container for attempt_2 exited with  "
             "exitCode: 1\nFailing this attempt.Diagnostics: [2026-11-26 02:52:35.745]Exception from "
             "container-launch.\nContainer id: container_17_3_02_1\nExit code: 1\n",
             "its ApplicationMaster ended with exit code 1",
