@@ -16,6 +16,7 @@ from core.travel.version import resolve_version
 
 # Each database takes a request, and three names are enough for a hint.
 _MOST_NAMED = 3
+_LISTED = "SHOW TABLES lists what there is; write database.table."
 
 
 def resolve_name(files: Files, use: TableUse, database: str | None) -> tuple[TablePath, SystemName] | None:
@@ -24,6 +25,10 @@ def resolve_name(files: Files, use: TableUse, database: str | None) -> tuple[Tab
     `database` is the current one. Raises `NotFound` if the table is missing and the name can't be Spark's.
     """
     is_ours = use.clause is not None or "$" in use.parts[-1]
+    if len(use.parts) == 2 and not is_safe_name(use.parts[0]):
+        # Neither a database nor a file format of Spark's has such a name.
+        written = ".".join(map(quoted_if_needed, use.parts))
+        raise NotFound(f"There is no table {written}", _LISTED)
     if len(use.parts) > 2 or not all(map(is_safe_name, use.parts)):
         return None
     named = use.parts[0] if len(use.parts) == 2 else database

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from core.errors import StatementFailed, failing_at
+from core.errors import NotFound, StatementFailed, failing_at
 from core.spark.arrow import cells_batch
 from core.spark.engine.shown import shown
 from core.spark.protocol import Batch, Columns, Finished
@@ -17,16 +17,21 @@ from core.table.names import split_name
 from core.travel.parse.uses import Statement
 from core.travel.statements.shows import GLOBAL_VIEWS
 
-_NAME = r"(?P<name>`(?:[^`]|``)+`|[\w$-]+)"
-_LIKE = r"(?:\s+(?:LIKE\s+)?'(?P<like>[^']*)')?"
+_PART = r"(?:`(?:[^`]|``)+`|[\w$-]+)"
+_NAME = rf"(?P<name>{_PART}(?:\s*\.\s*{_PART})*)"
+_LIKE = r"(?:\s+(?:LIKE\s+)?(?P<quote>['\"])(?P<like>(?:(?!(?P=quote))[^\\])*)(?P=quote))?"
+# A list that Spark would make of its own catalog, which has no tables of ours.
+_LISTED = re.compile(r"SHOW\s+(DATABASES|SCHEMAS|NAMESPACES|TABLES)\b", re.IGNORECASE)
 _SHOW_DATABASES = re.compile(rf"SHOW\s+(?:DATABASES|SCHEMAS|NAMESPACES){_LIKE}", re.IGNORECASE)
 _SHOW_TABLES = re.compile(rf"SHOW\s+TABLES(?:\s+(?:IN|FROM)\s+{_NAME})?{_LIKE}", re.IGNORECASE)
 _SHOW_VIEWS = re.compile(rf"SHOW\s+VIEWS(?:\s+(?:IN|FROM)\s+{_NAME})?{_LIKE}", re.IGNORECASE)
 _SHOW_CURRENT = re.compile(r"SHOW\s+CURRENT\s+(?:NAMESPACE|DATABASE|SCHEMA)", re.IGNORECASE)
 _DESCRIBE_DATABASE = re.compile(
-    rf"(?:DESCRIBE|DESC)\s+(?:DATABASE|SCHEMA|NAMESPACE)\s+(?:EXTENDED\s+)?{_NAME}", re.IGNORECASE
+    rf"(?:DESCRIBE|DESC)\s+(?:DATABASE|SCHEMA|NAMESPACE)\s+(?P<more>EXTENDED\s+)?{_NAME}", re.IGNORECASE
 )
 _USE = re.compile(rf"USE\s+(?:(?:DATABASE|SCHEMA|NAMESPACE)\s+)?{_NAME}", re.IGNORECASE)
+
+_SHOW_FORM = "Write SHOW DATABASES or SHOW TABLES IN db, with LIKE 'o*' behind it for some of them."
 
 
 class Answer(NamedTuple):
@@ -50,19 +55,15 @@ def answer(
     text = statement.without_comments
 
     def named_database(match: re.Match[str]) -> str:
-        # The name is the last part of the statement.
         with failing_at(statement.sql.rindex(match["name"], 0, statement.tokens[-1].end)):
-            name = split_name(match["name"])[0]
-            require_database(files, name)
-        return name
+            return _database(files, match["name"])
 
     if match := _SHOW_DATABASES.fullmatch(text):
         names = [name for name in databases(files) if _matches(name, match["like"])]
         return Answer(("namespace",), [(name,) for name in names])
     if match := _SHOW_TABLES.fullmatch(text):
-        return _tables(
-            files, split_name(match["name"])[0] if match["name"] else database, match["like"], temporary()
-        )
+        name = named_database(match) if match["name"] and not _is_global(match["name"]) else None
+        return _tables(files, name or database, match["like"], temporary())
     if match := _USE.fullmatch(text):
         name = named_database(match)
         return Answer((), message=f"The current database is {name}", database=name)
@@ -77,10 +78,22 @@ def answer(
     if match := _DESCRIBE_DATABASE.fullmatch(text):
         name = named_database(match)
         location = f"{files.uri.rstrip('/')}/{database_directory(name)}"
-        return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", location)])
+        more = [("Properties", "")] if match["more"] else []
+        return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", location), *more])
     if (listing := shown(statement, files, database, temporary)) is not None:
         return Answer(listing.columns, listing.rows)
+    if match := _LISTED.match(text):
+        raise StatementFailed(f"SHOW {match[1].upper()} is not answered in this form", _SHOW_FORM, 0)
     return None
+
+
+def _database(files: Files, written: str) -> str:
+    """The database of that name. Raises `NotFound`, also for a name of several parts."""
+    parts = split_name(written)
+    if len(parts) > 1:
+        raise NotFound(f"There is no database {written}", "The name of a database has one part: USE db.")
+    require_database(files, parts[0])
+    return parts[0]
 
 
 def _is_global(name: str | None) -> bool:

@@ -25,7 +25,9 @@ def read_statement(sql: str) -> Statement:
     """
     if has_halves(sql):
         raise UsageError("The statement is not UTF-8", "Look at the encoding of the terminal or file.")
-    tokens = _without_end(sql, tokenize(sql))
+    tokens = tokenize(sql)
+    _require_no_script(tokens)
+    tokens = _without_end(sql, tokens)
     kind = classify(tokens)
     scanner = Scanner(sql, tokens)
     try:
@@ -55,6 +57,13 @@ def _require_closed(scanner: Scanner) -> None:
     if any(last.end in (use.name_span[1], (use.clause_span or use.name_span)[1]) for use in uses):
         quote = last.text.lstrip("rR")[0]
         raise SqlRefused(f"This {quote} is not closed", f"Write {quote} at its end.", scanner.sql, last.start)
+
+
+def _require_no_script(tokens: list[Token]) -> None:
+    if tokens and tokens[0].upper == "BEGIN":
+        raise UsageError(
+            "BEGIN ... END is a script, and one statement runs at a time", "Run them one by one."
+        )
 
 
 def _without_end(sql: str, tokens: list[Token]) -> list[Token]:

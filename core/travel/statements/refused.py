@@ -10,7 +10,7 @@ from core.travel.parse.uses import Statement
 _REWRITE = "INSERT OVERWRITE db.t with a query of the rows that stay does the same."
 _OTHER_ENGINE = "Use Spark or Flink with Paimon's own connector, or pypaimon."
 _NO_COPY = "Leave it out: each statement reads a table as it is then."
-_VIEWS = "CREATE TEMPORARY VIEW makes one for this session."
+_VIEWS = "WITH v AS (SELECT ...) names a query; in the console CREATE TEMPORARY VIEW does so for its session."
 _FUNCTIONS = "Use Spark's own functions: SHOW FUNCTIONS lists them."
 _CREATE_OPTIONS = keywords("OR REPLACE EXTERNAL GLOBAL MATERIALIZED")
 _EXPLAIN_OPTIONS = keywords("EXTENDED CODEGEN COST FORMATTED")
@@ -38,11 +38,12 @@ _HINTS: tuple[tuple[str, str], ...] = (
     ("CREATE TEMPORARY FUNCTION", _FUNCTIONS),
     ("CREATE FUNCTION", _FUNCTIONS),
     ("DROP FUNCTION", _FUNCTIONS),
-    ("DROP VIEW", "DROP VIEW drops views of this session only."),
+    ("DROP VIEW", "DROP VIEW drops temporary views of the console's session only."),
     ("DROP", _OTHER_ENGINE),
-    ("ALTER VIEW", "CREATE OR REPLACE TEMPORARY VIEW replaces a view of this session."),
+    ("ALTER VIEW", "In the console CREATE OR REPLACE TEMPORARY VIEW replaces a view of its session."),
     ("ALTER", "ALTER TABLE alters the columns and options of a table."),
     ("ANALYZE TABLE", "Leave it out: counts and bounds come from Paimon's manifests."),
+    ("ANALYZE TABLES", "Leave it out: counts and bounds come from Paimon's manifests."),
     ("MSCK REPAIR", "Leave it out: the partitions are those of the snapshot."),
     ("REPAIR TABLE", "Leave it out: the partitions are those of the snapshot."),
     ("COMMENT ON", _OTHER_ENGINE),

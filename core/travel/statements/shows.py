@@ -92,10 +92,12 @@ def require_nothing_kept(statement: Statement, is_view: Callable[[tuple[str, ...
         return
     position = cursor.position
     parts, cursor.index = cursor.read_name(cursor.index)
-    # After the name, OPTIONS tells how the view is stored; anything else is the query of a new view.
-    if is_view(parts) or (cursor.index < len(tokens) and cursor.upper(cursor.index) != "OPTIONS"):
-        return
     name = statement.sql[position : tokens[cursor.index - 1].end]
+    if cursor.takes("OPTIONS"):
+        cursor.index = cursor.parenthesis_end(cursor.index)
+    # The query of a new view follows.
+    if is_view(parts) or cursor.index < len(tokens):
+        return
     reason = f"{verb} TABLE is of no use on {name}: each statement reads a table as it is then"
     raise statement.refused(reason, _KEEPING[verb].format(name=name), position)
 

@@ -65,6 +65,8 @@ def shown(engine_warehouse: Path) -> str:
         ("SHOW TBLPROPERTIES seen.odd ('bucket')", [{"key": "bucket", "value": "2"}]),
         ("SHOW TBLPROPERTIES seen.odd (file.format)", [{"key": "file.format", "value": "parquet"}]),
         ("SHOW CURRENT NAMESPACE", []),
+        ('SHOW TABLES IN seen LIKE "O*"', [{"namespace": "seen", "tableName": "odd", "isTemporary": False}]),
+        ('SHOW DATABASES "see*"', [{"namespace": "seen"}]),
     ],
 )
 def test_metadata_answers(
@@ -187,6 +189,8 @@ def test_tables_are_not_kept_and_views_may_be(engine: Engine) -> None:
         assert "is of no use on shop." in failure.message and hint in failure.hint
         assert failure.position == sql.index("shop")
     rows(engine, "CREATE TEMPORARY VIEW fresh AS SELECT 1 AS one")
+    rows(engine, "CACHE TABLE kept OPTIONS ('storageLevel' 'DISK_ONLY') SELECT * FROM shop.orders")
+    assert rows(engine, "UNCACHE TABLE kept") == rows(engine, "DROP VIEW kept") == []
     for sql in ("REFRESH TABLE fresh", "CACHE TABLE fresh", "UNCACHE TABLE fresh", "DROP VIEW fresh"):
         assert rows(engine, sql) == []
 

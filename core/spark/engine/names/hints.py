@@ -10,7 +10,7 @@ from core.quoting import quoted_if_needed
 from core.spark.engine.failures import NO_TABLE
 from core.spark.protocol import Failed
 from core.storage.files import Files
-from core.table.catalog import table_exists
+from core.table.catalog import databases, table_exists, tables
 from core.table.layout import TablePath
 from core.table.names import is_safe_name
 from core.table.system_tables import SYSTEM_TABLES
@@ -71,12 +71,24 @@ def _meant(files: Files, use: TableUse, database: str | None) -> Iterator[str]:
         case [name]:
             if there := tables_called(files, name):
                 yield there
+            elif name.count(".") == 1 and _exists(files, *name.split(".")):
+                yield ".".join(map(quoted_if_needed, name.split(".")))
         case [table, system] if database is not None and _is_system_table(files, database, table, system):
             yield quoted_if_needed(f"{table}${system}")
         case [within, table, system] if _is_system_table(files, within, table, system):
             yield f"{quoted_if_needed(within)}.{quoted_if_needed(f'{table}${system}')}"
         case [_, within, table] if _exists(files, within, table):
             yield f"{quoted_if_needed(within)}.{quoted_if_needed(table)}"
+        case [within, table]:
+            yield from _in_other_case(files, within, table)
+
+
+def _in_other_case(files: Files, within: str, table: str) -> Iterator[str]:
+    for database in databases(files):
+        if database.lower() == within.lower():
+            for path in tables(files, database):
+                if path.name.lower() == table.lower():
+                    yield f"{quoted_if_needed(database)}.{quoted_if_needed(path.name)}"
 
 
 def _is_system_table(files: Files, database: str, table: str, system: str) -> bool:

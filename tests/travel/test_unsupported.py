@@ -1,0 +1,69 @@
+"""What Spark would not do as it is written is refused by its name, with what to use instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import StatementFailed, UsageError
+from core.travel.parse.sql import read_statement
+from core.travel.statements.unsupported import require_supported
+
+
+@pytest.mark.parametrize(
+    ("sql", "words", "hint"),
+    [
+        ("DESCRIBE ^EXTENDED shop.t", "DESCRIBE EXTENDED is not supported here", "SHOW CREATE TABLE"),
+        ("desc table ^formatted shop.t", "DESCRIBE FORMATTED is not supported here", "SHOW CREATE TABLE"),
+        ("DESCRIBE shop.t ^PARTITION (day = '1')", "PARTITION is not supported here", "SHOW PARTITIONS"),
+        ("DESCRIBE shop.t VERSION AS OF 1 ^AS JSON", "AS JSON is not supported here", "SHOW CREATE TABLE"),
+        ("^SET CATALOG other", "SET CATALOG is not supported here", "USE db"),
+        ("^SHOW BRANCHES shop.t", "SHOW BRANCHES is not supported here", "db.`t$branches`"),
+        ("SELECT * FROM ^IDENTIFIER('shop.t')", "IDENTIFIER(...) is not supported here", "the name itself"),
+        ("SELECT ^identifier ('reflect')('a', 'b')", "IDENTIFIER(...) is not supported", "the name itself"),
+        ("SELECT * FROM t WHERE a = ^?", "? is a parameter", "the value itself"),
+        ("SELECT ^:x", ":x is a parameter", "the value itself"),
+        ("SELECT a FROM t WHERE a IN (^:x, 2)", ":x is a parameter", "the value itself"),
+        ("SELECT ^java_method('java.lang.System', 'exit', 3)", "java_method can't call exit", "Leave it out"),
+        ("SELECT 1, ^`reflect`('java.lang.System','exit',3)", "reflect can't call exit", "Leave it out"),
+        ("SELECT ^input_file_name() FROM shop.t", "input_file_name() is not supported", "db.`t$files`"),
+        ("SELECT ^try_reflect('java.lang.System', 'exit', 3)", "try_reflect can't call exit", "Leave it out"),
+    ],
+)
+def test_it_is_refused_where_it_stands(sql: str, words: str, hint: str) -> None:
+    with pytest.raises(StatementFailed) as refused:
+        require_supported(read_statement(sql.replace("^", "")))
+    assert words in refused.value.message
+    assert hint in refused.value.hint
+    assert refused.value.position == sql.index("^")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DESCRIBE shop.t",
+        "DESCRIBE extended",
+        "DESCRIBE TABLE shop.t price",
+        "DESCRIBE FUNCTION EXTENDED abs",
+        "DESCRIBE DATABASE EXTENDED shop",
+        "DESCRIBE QUERY SELECT 1 AS json",
+        "SHOW SCHEMAS",
+        "SELECT payload:name, a[1]:b, (c):d FROM t",
+        "SELECT a?::int FROM t",
+        "SELECT '?', ':x', `a:b`, 1 -- :x ?\n",
+        "SELECT exit, identifier, reflect FROM t",
+        "SELECT reflect('java.lang.Math', 'abs', -3)",
+        "SELECT input_file_name() FROM parquet.`/a/b`",
+        "SELECT input_file_name FROM shop.t",
+        "SET TIME ZONE 'UTC'",
+    ],
+)
+def test_all_else_is_left_to_spark(sql: str) -> None:
+    require_supported(read_statement(sql))
+
+
+@pytest.mark.parametrize(
+    "sql", ["BEGIN SELECT 1; END", "BEGIN DECLARE x INT = 1; SELECT x; END;", "BEGIN END"]
+)
+def test_a_script_is_refused_by_its_name(sql: str) -> None:
+    with pytest.raises(UsageError, match=r"BEGIN \.\.\. END is a script"):
+        read_statement(sql)
