@@ -44,21 +44,23 @@ _DENIED = ("", "AccessDenied", "AllAccessDisabled", "403")
 class _Hint(NamedTuple):
     """The hint for an error that contains one of these words, in lower case and without spaces.
 
-    `s3` and `hdfs` are appended to the sentence for users of these stores.
+    `s3` and `hdfs` are appended to the sentence for users of these stores, `others` for all others.
     """
 
     words: str
     text: str
     s3: str = ""
     hdfs: str = ""
+    others: str = ""
 
 
 _HINTS = (
     _Hint(
         "expiredtoken tokenrefreshrequired tokenhasexpired ssotoken tokenretrieval",
-        "Sign in again, and start anew",
-        s3=" (`aws sso login`), or with new keys: `--option s3.access-key=...`, `s3.secret-key` and"
-        " `s3.session-token`",
+        "Sign in again",
+        s3=" (`aws sso login`), or write new keys to ~/.aws/credentials: the next try finds them. New keys of"
+        " options (`s3.access-key`, `s3.secret-key`, `s3.session-token`) or variables need a new start",
+        others=", and start anew",
     ),
     _Hint(
         "nosuchfileordirectory notadirectory",
@@ -226,7 +228,8 @@ def hint_for(uri: str, reason: str) -> str:
     plain = reason.lower().replace(" ", "")
     for hint in _HINTS:
         if any(word in plain for word in hint.words.split()):
-            more = hint.s3 if uri.startswith("s3") else hint.hdfs if uri.startswith("hdfs") else ""
+            is_s3, is_hdfs = uri.startswith("s3"), uri.startswith("hdfs")
+            more = hint.s3 if is_s3 else hint.hdfs if is_hdfs else hint.others
             return f"{hint.text}{more}.{_missing_configuration(f'{hint.text}{more}')}"
     return "Try again in a moment."
 

@@ -67,6 +67,8 @@ class PretendingServer(LocalServer):
         self.marks: dict[str, str] = {}
         # What is wrong with a request, by its method and key, or what a listing is of.
         self.fault: Callable[[str, str], Fault | None] = lambda method, key: None
+        # The access keys that have not expired; None for all.
+        self.access_keys: set[str] | None = None
         # How far the server's clock is ahead.
         self.clock_ahead = timedelta()
         self._lock = Lock()
@@ -129,7 +131,9 @@ class PretendingServer(LocalServer):
             def _is_refused(self) -> bool:
                 """Whether this request is answered without being carried out."""
                 asked = parse_qs(urlsplit(self.path).query).get("prefix", [""])[0]
-                self._fault = server.fault(self.command, self._key() or asked) or self._skewed()
+                self._fault = (
+                    server.fault(self.command, self._key() or asked) or self._expired() or self._skewed()
+                )
                 if self._fault is None:
                     return False
                 time.sleep(self._fault.seconds)
@@ -137,6 +141,10 @@ class PretendingServer(LocalServer):
                     return False
                 self._answer(200)
                 return True
+
+            def _expired(self) -> Fault | None:
+                keys = server.access_keys
+                return EXPIRED if keys is not None and self.access_key not in keys else None
 
             def _skewed(self) -> Fault | None:
                 told = self.headers.get("X-Amz-Date", "")

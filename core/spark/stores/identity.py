@@ -29,4 +29,7 @@ def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
     if client.is_anonymous:
         return Identity(client.endpoint, client.region, is_anonymous=True)
     keys = files.own_keys(() if elsewhere else _FOUND_BY_JAVA)
+    if not keys and files.has_other_keys:
+        # Java has read the profile's files once, with the first keys.
+        keys = files.own_keys(())
     return Identity(client.endpoint, client.region, False, *(keys.get(part, "") for part in _PARTS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import time
@@ -15,9 +16,10 @@ from core.redaction import keep_secrets
 from core.storage.conditions import QUICK, Conditions, Race
 from core.storage.files import DirectoryEntry, Unanswered
 from core.storage.limits import require_small
-from core.storage.remote import INTERRUPTED, RemoteFiles
+from core.storage.remote import INTERRUPTED, LISTING_SECONDS, RemoteFiles
 from core.storage.remote_errors import code_of, is_missing, is_of_s3, unavailable
 from core.storage.s3.credentials import OF_THE_MACHINE, Credentials, without_questions
+from core.storage.s3.other_keys import profile_files, refuses_keys, session_with_other_keys
 from core.storage.s3.s3_options import ATTEMPTS, ClientSettings, has_keys, options_for_pypaimon
 
 # Without a handler Python would print the library's tracebacks of errors that are also raised.
@@ -49,8 +51,38 @@ class S3Files(RemoteFiles):
         filesystem.retries = 1
         filesystem.session = without_questions(AioSession())
         self._credentials = Credentials()
+        self._profile_files = profile_files()
+        self._replacing = asyncio.Lock()
+        # Whether other keys replaced the first ones. Clients that read a profile once have the first ones.
+        self.has_other_keys = False
 
-    def _call(
+    def _call(self, method: str, *arguments: object, **keywords: Any) -> Any:
+        """As in every store, repeated with other keys if this one refuses those that were found first."""
+        session = self._filesystem.session
+        try:
+            return self._call_patiently(method, *arguments, **keywords)
+        except OSError as error:
+            if not refuses_keys(error) or not self._follow_keys(session):
+                raise
+        return self._call_patiently(method, *arguments, **keywords)
+
+    def _follow_keys(self, session: Any) -> bool:
+        replaced: bool = self._answer(self._replace_keys(session), LISTING_SECONDS)
+        return replaced
+
+    async def _replace_keys(self, session: Any) -> bool:
+        """Whether the client has other keys now than those of its `session` so far."""
+        if self._filesystem.key is not None:
+            # Keys of the options are the only ones.
+            return False
+        async with self._replacing:
+            # Other requests may have been refused at the same time.
+            if self._filesystem.session is session and (other := await session_with_other_keys(session)):
+                self._filesystem.session, self._filesystem._s3 = other, None
+                self._credentials, self.has_other_keys = Credentials(), True
+            return self._filesystem.session is not session
+
+    def _call_patiently(
         self,
         method: str,
         *arguments: object,
@@ -113,8 +145,11 @@ class S3Files(RemoteFiles):
             if self._is_missing(error) or code_of(error) not in _WITHOUT_REASON:
                 raise
             # The answer to a HEAD has no body; a request for one byte gets the reason.
+            session = self._filesystem.session
             self._call("call_s3", "get_object", Bucket=bucket, Key=key, Range="bytes=0-0")
-            raise
+            if self._filesystem.session is session:
+                raise
+        return self._call("call_s3", "head_object", Bucket=bucket, Key=key)
 
     def _is_missing(self, error: BaseException) -> bool:
         # Without an answer from S3, a local file is missing, such as a program that provides keys, or a proxy
@@ -122,6 +157,15 @@ class S3Files(RemoteFiles):
         return is_missing(error) and is_of_s3(error)
 
     async def _get(self, full: str) -> bytes:
+        session = self._filesystem.session
+        try:
+            return await self._body(full)
+        except OSError as error:
+            if not refuses_keys(error) or not await self._replace_keys(session):
+                raise
+        return await self._body(full)
+
+    async def _body(self, full: str) -> bytes:
         bucket, _, key = full.partition("/")
         response = await self._filesystem._call_s3("get_object", Bucket=bucket, Key=key)
         async with response["Body"] as body:
@@ -153,6 +197,9 @@ class S3Files(RemoteFiles):
     def own_keys(self, but_of: Collection[str]) -> dict[str, str]:
         """As `Credentials.keys`. Raises `Unavailable` on failure: others would find different credentials."""
         with self._translate_errors(""):
+            before, self._profile_files = self._profile_files, profile_files()
+            if before != self._profile_files:
+                self._follow_keys(self._filesystem.session)
             keys = self._credentials.keys(but_of)
         keep_secrets("", keys)
         return keys

@@ -1,0 +1,66 @@
+"""Other credentials in the place of those that a store refuses, or of a profile that was rewritten.
+
+botocore renews by itself what it knows to expire. But it reads the keys of a profile only once, as those of a
+program that names no time of expiry.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from core.storage.remote_errors import code_of, is_refusal
+from core.storage.s3.credentials import without_questions
+
+# The codes of S3, of stores that speak like it, and of the service that gives keys to a role.
+_REFUSALS = frozenset(
+    {
+        *("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired", "InvalidToken", "InvalidTokenId"),
+        *("InvalidAccessKeyId", "InvalidClientTokenId", "UnrecognizedClientException"),
+    }
+)
+_PROFILE_FILES = {
+    "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials",
+    "AWS_CONFIG_FILE": "~/.aws/config",
+}
+# For each file its time of change, size and number; None for a missing one.
+FileStates = tuple[tuple[int, int, int] | None, ...]
+
+
+def refuses_keys(error: BaseException) -> bool:
+    """Whether the store did nothing, because of the credentials: with others it may."""
+    return code_of(error) in _REFUSALS and is_refusal(error)
+
+
+def profile_files() -> FileStates:
+    """The states of the files with profiles: another value after one of them was rewritten."""
+    return tuple(_state(os.environ.get(name) or default) for name, default in _PROFILE_FILES.items())
+
+
+def _state(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = Path(path).expanduser().stat()
+    except (OSError, RuntimeError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+async def session_with_other_keys(session: Any) -> Any:
+    """A new session of aiobotocore with other keys than `session`; None if there are no others now."""
+    from aiobotocore.session import AioSession
+
+    other = without_questions(AioSession())
+    keys = await _keys(other)
+    return other if keys is not None and keys != await _keys(session) else None
+
+
+async def _keys(session: Any) -> Any:
+    """The access key, secret key and token; None if there are none, or they can't be had."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        credentials = await session.get_credentials()
+        return credentials and await credentials.get_frozen_credentials()
+    except (BotoCoreError, ClientError, OSError):
+        return None
