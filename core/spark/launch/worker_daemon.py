@@ -6,6 +6,7 @@ the imports. Spark starts this as `python -m core.spark.launch.worker_daemon [wo
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import suppress
 
@@ -21,10 +22,19 @@ _OPENS_TABLES = frozenset(
         "pyspark.sql.worker.python_streaming_sink_runner",
     }
 )
+# Where Spark unpacks the files of the driver's HADOOP_CONF_DIR in a container of YARN.
+_HADOOP_FILES = "__spark_conf__/__hadoop_conf__"
+
+
+def use_hadoop_files_of_driver() -> None:
+    """In a container of YARN let Python read the files that Java reads: the node may have none, or others."""
+    if os.path.isdir(_HADOOP_FILES):
+        os.environ["HADOOP_CONF_DIR"] = os.path.abspath(_HADOOP_FILES)
 
 
 def main() -> None:
     leave_out_spark_jar()
+    use_hadoop_files_of_driver()
     # Spark passes the worker's module, except for `pyspark.worker`.
     module = sys.argv[1] if len(sys.argv) > 1 else "pyspark.worker"
     if module in _OPENS_TABLES:
