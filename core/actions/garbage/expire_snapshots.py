@@ -270,6 +270,12 @@ def _rules(context: Context, root: Root, arguments: Mapping[str, object]) -> Rul
         options = newest_options(context.files, root)
         at_least = _whole(options, "snapshot.num-retained.min", _MIN_RETAINED)
         at_most = _whole(options, "snapshot.num-retained.max", _FOREVER)
+        if at_least > at_most:
+            raise Refused(
+                f"The table's options keep at least {at_least} snapshots (snapshot.num-retained.min) "
+                f"and at most {at_most} (snapshot.num-retained.max)",
+                "Give --retain-last, or set one of them anew by ALTER TABLE.",
+            )
         kept = parse_duration(options.get("snapshot.time-retained", _TIME_RETAINED))
         return Rules(max(1, at_least), at_most, now - kept, asked=False)
     since = None if older is None else _time(older, now)

@@ -16,7 +16,7 @@ from core.durations import parse_interval
 from core.errors import UsageError
 from core.redaction import shown_value
 from core.table.definition.option_types import require_value
-from core.table.definition.retention import RETENTION_OFF
+from core.table.definition.retention import RETENTION_OFF, require_consistent
 from core.table.names import near_names
 from core.table.records import SchemaField, TableSchema
 from core.travel.parse.tokens import keywords
@@ -88,6 +88,8 @@ def changed(
     )
     for change in changes:
         _BY_KIND[change.kind](draft, change)
+    if any(change.kind in ("set", "unset") for change in changes):
+        require_consistent(draft.options)
     new = msgspec.structs.replace(
         schema,
         id=schema.id + 1,

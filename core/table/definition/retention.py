@@ -8,10 +8,19 @@ files that it still reads.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+
+from core.errors import UsageError
 
 NEVER = "2147483647"
 _AUTOMATIC_TAGS, _NONE = "tag.automatic-creation", "none"
+# The options for the fewest and the most snapshots or changelogs that stay; those of snapshots are also the
+# defaults of those of changelogs.
+_SNAPSHOTS = ("snapshot.num-retained.min", "snapshot.num-retained.max")
+_CHANGELOGS = ("changelog.num-retained.min", "changelog.num-retained.max")
+FEWEST, MOST = 10, int(NEVER)
+_NOT_OPENED = "Stock engines could not open the table with it."
 RETENTION_OFF: Mapping[str, str] = {
     "snapshot.num-retained.min": NEVER,
     "snapshot.num-retained.max": NEVER,
@@ -37,3 +46,20 @@ def retention_off() -> str:
 def retention_options() -> str:
     """The names of the options in the form that an alteration of a schema resets to the defaults."""
     return ", ".join(f"'{option}'" for option in RETENTION_OFF)
+
+
+def require_consistent(options: Mapping[str, str]) -> None:
+    """Raises `UsageError` for numbers of snapshots or changelogs with which stock Paimon opens no table."""
+    least, most = FEWEST, MOST
+    for fewest_name, most_name in (_SNAPSHOTS, _CHANGELOGS):
+        least, most = _number(options, fewest_name, least), _number(options, most_name, most)
+        if least < 1:
+            raise UsageError(f"Option {fewest_name} is at least 1, not {least}", _NOT_OPENED)
+        if least > most:
+            reason = f"Option {fewest_name} ({least}) is larger than {most_name} ({most})"
+            raise UsageError(reason, _NOT_OPENED)
+
+
+def _number(options: Mapping[str, str], name: str, default: int) -> int:
+    text = options.get(name, "")
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,10}", text) else default

@@ -161,6 +161,10 @@ def test_the_tables_own_options_decide_when_nothing_is_given(context: Context, o
     assert planned(context, "expire-snapshots").arguments["end"] == 4
     set_options(orders, **{"snapshot.num-retained.max": "1"})
     assert planned(context, "expire-snapshots").arguments["end"] == 5
+    set_options(orders, **{"snapshot.num-retained.min": "2"})
+    with pytest.raises(Refused, match=r"keep at least 2 snapshots .* and at most 1 ") as refused:
+        planned(context, "expire-snapshots")
+    assert refused.value.hint.startswith("Give --retain-last")
 
 
 def test_a_snapshot_from_a_time_to_come_keeps_what_is_behind_it_and_that_is_said(

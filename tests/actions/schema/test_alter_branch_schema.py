@@ -175,6 +175,19 @@ def test_the_line_to_take_it_back_is_a_command_that_does(
         ({"set": "'partition.legacy-name' = 'false'"}, "can't be changed"),
         ({"set": "'snapshot.num-retained.min' = 'x'"}, "is a whole number up to 2147483647, not 'x'"),
         ({"set": "'snapshot.num-retained.max' = '2147483648'"}, "is a whole number up to 2147483647"),
+        ({"set": "'snapshot.num-retained.min' = '0'"}, "snapshot.num-retained.min is at least 1, not 0"),
+        ({"set": "'snapshot.num-retained.min' = '-1'"}, "snapshot.num-retained.min is at least 1, not -1"),
+        ({"set": "'snapshot.num-retained.max' = '5'"}, "(10) is larger than snapshot.num-retained.max (5)"),
+        (
+            {"set": "'snapshot.num-retained.min' = '9', 'snapshot.num-retained.max' = '8'"},
+            "(9) is larger than snapshot.num-retained.max (8)",
+        ),
+        (
+            {"set": "'changelog.num-retained.max' = '9'"},
+            "changelog.num-retained.min (10) is larger than changelog.num-retained.max (9)",
+        ),
+        ({"set": "'snapshot.time-retained' = '-1 h'"}, "is a length of time like 30 min, 1 h or 7 d"),
+        ({"set": "'snapshot.time-retained' = '2 weeks'"}, "is a length of time like 30 min, 1 h or 7 d"),
         (
             {"set": "'snapshot.time-retained' = 'P1D'"},
             "is a length of time like 30 min, 1 h or 7 d, not 'P1D'",
@@ -255,7 +268,7 @@ def test_nothing_to_change_is_nothing_done(context: Context, orders: Path) -> No
         assert plan.empty and not plan.steps
         applied(context, plan)
     assert contents(orders) == before
-    with pytest.raises(UsageError, match="Nothing is said"):
+    with pytest.raises(UsageError, match="No change of the schema is given"):
         planned(context, ALTER)
     with pytest.raises(UsageError, match=r"--add: The column's type is missing \(line 1, column 2\)"):
         planned(context, ALTER, add="x")
