@@ -26,6 +26,8 @@ from core.table.names import near_names
 
 __all__ = ["ACTIONS", "Action", "Argument", "Progress", "action", "must_be_agreed_to"]
 
+_LAYOUTS = "pointer (the default): readers are led to the branch; overwrite: main gets the branch's rows."
+_ASSUMED = "committed or not-committed: whether the commit was made, if no file shows it any more."
 MakePlan = Callable[[Context, TablePath, Mapping[str, object]], Plan]
 ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
 
@@ -246,7 +248,7 @@ ACTIONS: dict[str, Action] = {
             "Make a branch main; its jobs keep running.",
             (
                 _OF_BRANCH,
-                Argument("layout", "text", "pointer, or overwrite: main gets its rows.", default="pointer"),
+                Argument("layout", "text", _LAYOUTS, default="pointer"),
                 Argument("drop_previous", "flag", "Do not keep the previous main as a branch."),
             ),
         ),
@@ -290,8 +292,8 @@ ACTIONS: dict[str, Action] = {
             "recover",
             "Finish or undo a change that was interrupted.",
             (
-                Argument("assume", "text", "committed or not-committed, where nothing tells any more."),
-                Argument("main", "text", "The branch to be main, where the one that was is gone."),
+                Argument("assume", "text", _ASSUMED),
+                Argument("main", "text", "The branch to make main, if the branch that is main was lost."),
             ),
             moves_main=True,
         ),

@@ -124,7 +124,8 @@ class FileCount:
     def _untold(self, why: str) -> Refused:
         return Refused(
             f"What keeps the files of {self._table.full_name} can't be told: {why}",
-            "Nothing is deleted while that is so: repair what needs it, or delete that first.",
+            f"Nothing was deleted: paimark verify {self._table.word} lists each damaged or missing file, and "
+            "what needs it. Restore the file, or delete the snapshot, tag or branch that needs it first.",
         )
 
 

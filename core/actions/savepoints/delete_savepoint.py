@@ -80,16 +80,23 @@ def _refusals(
             refusals.append(
                 Refusal(
                     f"Savepoints {number} and {other.id} name the same manifest list",
-                    "One of the two files was copied or edited: put it right by hand.",
+                    f"Compare {table.savepoint(number)} with {table.savepoint(other.id)}, and delete the one "
+                    "that somebody copied or edited.",
                 )
             )
     for root, (tag, _) in tags.items():
         if tag.id != savepoint.saved_snapshot_id:
             reason = f"Tag {name} of {root.label} holds snapshot {tag.id}, not {savepoint.saved_snapshot_id}"
-            refusals.append(Refusal(reason, "Another engine made it: delete it with that first."))
+            refusals.append(
+                Refusal(reason, f"Delete {root.tag(name)}, which another engine made, with that engine.")
+            )
     if len({commit_key(tag) for tag, _ in tags.values()}) > 1:
         roots = ", ".join(root.label for root in tags)
         refusals.append(
-            Refusal(f"Tag {name} holds different snapshots in {roots}", "Delete the wrong one first.")
+            Refusal(
+                f"Tag {name} holds different snapshots in {roots}",
+                f"Find out which of {', '.join(root.tag(name) for root in tags)} is of savepoint {number}, "
+                "and delete the other one with the engine that made it.",
+            )
         )
     return refusals

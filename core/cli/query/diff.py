@@ -38,10 +38,10 @@ from core.travel.diff.versions import find_version, read_wanted
 @click.argument("old", metavar="A")
 @click.argument("new", metavar="B")
 @click.option(
-    "--keys", multiple=True, metavar="A,B", help="Columns that tell rows apart; else the primary key."
+    "--keys", multiple=True, metavar="A,B", help="Columns that identify a row; else the primary key."
 )
 @click.option("--limit", type=click.IntRange(min=0), metavar="N", help="At most N rows; all when not given.")
-@click.option("--summary", is_flag=True, help="How many rows changed, and in which columns, and no rows.")
+@click.option("--summary", is_flag=True, help="Print only how many rows changed, and in which columns.")
 @click.option(
     "-o",
     "out",
@@ -59,18 +59,19 @@ def diff(
     summary: bool,
     out: str | None,
 ) -> None:
-    """Rows added, removed and changed from version A to version B of TABLE.
+    """Show which rows of TABLE were added, removed and changed from version A to version B.
 
     \b
     A version is one of
       12, snapshot.12, savepoint.3, v2   a snapshot, savepoint or tag of main
       main, fix                          the head of a branch
-      branch.fix                         the same, where a tag is called fix too
+      branch.fix                         the same, if a tag is called fix too
       fix:savepoint.1, fix:12, main:v2   a version of a branch
 
-    A table with a primary key is compared by it: of each row its key is told, and old -> new of what changed.
-    Without a key rows are counted: `times` says how many more or fewer of one there are. Totals and counts a
-    column are exact, whatever the limit, and go to stderr. Files that both versions hold are not read.
+    In a table with a primary key, a changed row is shown with its key, and with old -> new for each column
+    that changed. Without a key, equal rows are counted: `times` is how many more (or fewer) of a row B has.
+    The totals, and the counts per column, go to stderr and are exact, whatever the limit. Files that both
+    versions have in common are not read.
     """
     options = global_options(ctx)
     path = result_path(out)

@@ -97,6 +97,8 @@ def test_a_savepoint_that_names_the_list_of_another_is_not_deleted(context: Cont
     for number in (1, 2):
         plan = planned(context, "delete-savepoint", id=number)
         assert reasons(plan) == [f"Savepoints {number} and {3 - number} name the same manifest list"]
+        assert "savepoint/savepoint-1" in plan.refusals[0].hint
+        assert "savepoint/savepoint-2" in plan.refusals[0].hint
 
 
 def test_every_other_reference_keeps_its_files(context: Context, warehouse: Path, orders: Path) -> None:
@@ -200,9 +202,9 @@ def test_a_foreign_tag_is_no_savepoint(context: Context, warehouse: Path, orders
 def test_a_tag_of_another_snapshot_is_not_taken_for_its_own(context: Context, orders: Path) -> None:
     done(context, "create-savepoint", snapshot=3)
     (orders / "tag/tag-savepoint.1").write_bytes((orders / "tag/tag-v2").read_bytes())
-    assert reasons(planned(context, "delete-savepoint", id=1)) == [
-        "Tag savepoint.1 of main holds snapshot 2, not 3"
-    ]
+    plan = planned(context, "delete-savepoint", id=1)
+    assert reasons(plan) == ["Tag savepoint.1 of main holds snapshot 2, not 3"]
+    assert "tag/tag-savepoint.1" in plan.refusals[0].hint
 
 
 def test_a_savepoint_whose_tag_is_gone_goes_with_its_own_files(context: Context, orders: Path) -> None:
