@@ -12,6 +12,22 @@ from tui.widgets.key_bar import KeyBar
 
 Typed = Key | Paste
 
+# Prefixes of binding ids: keys that open a dialog or a line of text. What is typed next is for what opens.
+_OPENS = (
+    "act.",
+    "grid.filter",
+    "grid.columns",
+    "timeline.jump",
+    "pane.query",
+    "browse.diff",
+    "browse.peek",
+    "browse.record",
+    "peek.record",
+    "peek.cell",
+)
+# Keys that leave, stop or suspend never wait behind such a key.
+_NEVER_KEPT = ("escape", "ctrl+c", "ctrl+q", "ctrl+z")
+
 
 class EarlyKeys:
     """The kept keys belong to the screen on which they were typed: another one over it never gets them."""
@@ -21,28 +37,36 @@ class EarlyKeys:
         self._screen: Screen[object] | None = None
         # The event that the first of them waits for.
         self._awaited = ""
+        # Whether one of them opens something.
+        self._opens = False
 
     def __bool__(self) -> bool:
         return bool(self._keys)
 
     def kept(self, screen: Screen[object], event: Typed) -> bool:
         """Keep a key whose data is still being read; return False if it can be handled now."""
-        reason = awaited(screen, event)
+        reason = awaited(screen, event) or self._reason_before(screen, event)
         if not reason:
             return False
         if screen is not self._screen:
             self.forget()
         self._screen, self._awaited = screen, self._awaited if self._keys else reason
+        self._opens = self._opens or _id_of(screen, event).startswith(_OPENS)
         self._keys.append(event)
         kept = counted(len(self._keys), "key")
         for bar in screen.query(KeyBar):
             bar.say(f"{kept} kept until {reason}: esc forgets", stays=True)
         return True
 
+    def _reason_before(self, screen: Screen[object], event: Typed) -> str:
+        """The event that a kept key waits for, if it opens something that this key is for; else empty."""
+        leaves = isinstance(event, Key) and event.key in _NEVER_KEPT
+        return self._awaited if self._opens and screen is self._screen and not leaves else ""
+
     def forget(self) -> Screen[object] | None:
         """Drop the kept keys; return their screen, if there were any."""
         screen, self._screen = self._screen, None
-        self._keys = []
+        self._keys, self._opens = [], False
         if screen is not None:
             for bar in screen.query(KeyBar):
                 bar.hush()
@@ -70,4 +94,8 @@ def awaited(screen: Screen[object], event: Typed) -> str:
     """The event that a key must wait for on a screen; empty for none."""
     if not isinstance(screen, WaitingScreen):
         return ""
-    return screen.waits_for(binding_of(screen, event.key) if isinstance(event, Key) else "")
+    return screen.waits_for(_id_of(screen, event))
+
+
+def _id_of(screen: Screen[object], event: Typed) -> str:
+    return binding_of(screen, event.key) if isinstance(event, Key) else ""

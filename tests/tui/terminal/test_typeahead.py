@@ -22,6 +22,7 @@ from tests.tui.driving import Sitting, at_events, at_orders, sitting, with_engin
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.panes.query import QueryPane
 from tui.panes.timeline.timeline_pane import Jump, TimelinePane, _look_up
+from tui.query.peeking import Peeking
 from tui.query.sql_files import SqlFile, read_sql
 from tui.session import Opened, Session, Target
 from tui.widgets.grid.filter_line import FilterLine
@@ -106,6 +107,37 @@ async def test_keys_for_rows_wait_until_the_rows_are_there(warehouse: Path, slow
         await console.type("third")
         await console.press("enter")
         await console.sees("Tag snapshot 3 of main of shop.orders as third")
+
+
+async def test_text_behind_a_key_that_waits_is_for_what_the_key_opens(
+    warehouse: Path, slow: SlowSession
+) -> None:
+    """`h` alone goes to the tables, and 2 to the second tab."""
+    async with waiting_for_orders(warehouse, slow) as console:
+        await console.press("t", *"h2", "enter")
+        await console.sees("4 keys kept until the rows")
+        slow.may_go_on.set()
+        await console.sees("Tag snapshot 5 of main of shop.orders as h2")
+
+
+async def test_a_filter_typed_into_a_peek_too_early_is_a_filter(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`p` alone closes it."""
+    may_read, read = threading.Event(), Peeking.read
+
+    def read_later(*asked: Any) -> None:
+        assert may_read.wait(60)
+        read(*asked)
+
+    monkeypatch.setattr(Peeking, "read", read_later)
+    async with at_orders(warehouse) as console:
+        await console.press("p")
+        await console.sees("Reading without Spark")
+        await console.press("slash", *"price", "enter")
+        await console.sees("7 keys kept until the rows")
+        may_read.set()
+        await console.sees("No row matches /price")
 
 
 async def test_that_keys_wait_is_said_as_long_as_they_do(
