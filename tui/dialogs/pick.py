@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from textual.app import ComposeResult
@@ -48,6 +48,16 @@ class PickDialog(Dialog[Picked]):
     def action_move(self, rows: int) -> None:
         self._grid.move_to(self._grid.cursor + rows)
 
+    def _look_for(self, typed: str, name: Callable[[int], str]) -> None:
+        """Filter the list, and go to the row whose name is the text, else to one whose name begins with it.
+
+        `name` gives the name of a row by its index in the source.
+        """
+        self._grid.filter(typed, to_top=True)
+        if not self._grid.is_filtering:
+            shown = [name(self._grid.view.index(place)) for place in range(self._grid.count)]
+            self._grid.move_to(_nearest(shown, typed))
+
 
 class PickOne(PickDialog[Picked]):
     """Choose one of a few values by its label."""
@@ -61,8 +71,16 @@ class PickOne(PickDialog[Picked]):
         self._grid.show(Records(self._labels, lambda label: (label,)), note="Nothing of that name.")
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self._grid.filter(event.value, to_top=True)
+        self._look_for(event.value, self._labels.__getitem__)
 
     def on_input_submitted(self) -> None:
         if (index := self._grid.index) is not None:
             self.dismiss(self._choices[self._labels[index]])
+
+
+def _nearest(names: Sequence[str], typed: str) -> int:
+    """The place of the first name that is the text, else of one that begins with it, else of the first."""
+    text = typed.strip().casefold()
+    folded = [name.casefold() for name in names]
+    ranks = [(name != text, not name.startswith(text)) for name in folded]
+    return min(range(len(names)), key=ranks.__getitem__, default=0)

@@ -72,7 +72,7 @@ class ColumnsScreen(PickDialog[int]):
         self._grid.move_to(self._listed.index(self._of.column) if self._of.column in self._listed else 0)
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self._grid.filter(event.value, to_top=True)
+        self._look_for(event.value, lambda place: self._of.columns[self._listed[place]].title)
 
     def on_input_submitted(self) -> None:
         if (index := self._under_cursor) is not None:

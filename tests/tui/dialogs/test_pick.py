@@ -1,0 +1,29 @@
+"""Lists in which typing finds a row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.tui.driving import at_orders
+from tui.dialogs.pick import PickOne
+
+
+async def test_a_column_whose_name_begins_with_the_text_comes_first(warehouse: Path) -> None:
+    """`rows` has an s, too, and is before `schema`."""
+    async with at_orders(warehouse) as console:
+        await console.press("c")
+        await console.sees("columns")
+        await console.type("s")
+        await console.sees("rows", "▏ schema")
+        await console.press("backspace", "w")
+        await console.sees("▏ rows")
+
+
+async def test_the_very_name_comes_before_a_longer_one(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        choices = {name: name for name in ("the price", "price_old", "Price")}
+        await console.app.push_screen(PickOne("Which?", "part of its name", choices))
+        await console.type("pri")
+        await console.sees("▏ price_old")
+        await console.type("ce")
+        await console.sees("▏ Price")
