@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -9,6 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
+from core.text import clean_text
 from tui.keymap import hidden
 from tui.messages import StatusShown
 from tui.named_keys import cancel_key, key
@@ -53,8 +55,9 @@ class QueryPane(Vertical):
         self.desk = desk
         self.target: Target | None = None
         self.bar = SheetBar()
+        self.sheets: list[QuerySheet] = []
         self.sheet = self._made()
-        self.sheets = [self.sheet]
+        self.sheets.append(self.sheet)
 
     def compose(self) -> ComposeResult:
         yield self.bar
@@ -100,7 +103,9 @@ class QueryPane(Vertical):
     # Sheets
 
     def _made(self) -> QuerySheet:
-        sheet = QuerySheet(self.session, self.desk, self.prepare, self.says_running)
+        numbers = {each.draft.number for each in self.sheets}
+        free = next(number for number in count(1) if number not in numbers)
+        sheet = QuerySheet(self.session, self.desk, self.prepare, self.says_running, free)
         if self.target is not None:
             sheet.aim(self.target)
         return sheet
@@ -183,9 +188,9 @@ class QueryPane(Vertical):
         if running is self.sheet:
             self.post_message(StatusShown(f"A statement is still running: {cancel_key()} cancels it", "warn"))
         elif running is not None:
-            number = self.sheets.index(running) + 1
+            name = clean_text(running.short_name.name)
             self.post_message(
-                StatusShown(f"Query {number} is still running: {cancel_key()} cancels it", "warn")
+                StatusShown(f"The statement of {name} is still running: {cancel_key()} cancels it", "warn")
             )
         return running is not None
 

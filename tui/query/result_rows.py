@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tui.formats import whole_text
 from tui.query.query_result import QueryResult
+from tui.theme import Line
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
 
@@ -14,6 +15,15 @@ def row_text(grid: RecordGrid) -> str | None:
     if index is None:
         return None
     return "\t".join("" if value is None else whole_text(value) for value in grid.source.row(index))
+
+
+def narrowed(grid: RecordGrid, result: QueryResult) -> Line:
+    """What filter and sorting do to the rows. On a low terminal only the status line shows it."""
+    if result.is_cut and grid.order.done:
+        return [(f"   {grid.order.done}: these rows only", "warn")]
+    if not grid.order.filters:
+        return []
+    return [(f"   filtered: {grid.count:,} of them", "warn")]
 
 
 def row_detail(grid: RecordGrid, result: QueryResult | None) -> Detail:

@@ -209,3 +209,20 @@ async def test_history_brings_a_statement_back(engine_warehouse: Path, engine: E
         await console.type("first")
         await console.press("enter")
         await console.until(lambda: pane.editor.text == "SELECT 'first'")
+
+
+async def test_a_filter_shows_and_a_completion_does_not_hide_the_result(warehouse: Path) -> None:
+    """At 80x24 there is no line of details, and a system table needs no Spark."""
+    async with querying(warehouse) as (console, pane):
+        pane.editor.set_statement("SELECT snapshot_id, commit_kind FROM shop.orders$snapshots")
+        await console.press("ctrl+r")
+        await console.sees("✓ 5 rows")
+        await console.press("ctrl+end", *" zz", "tab")
+        await console.sees("nothing begins like that")
+        await console.press("escape")
+        await console.sees("✓ 5 rows")
+        assert "nothing begins like that" not in console.text
+        await console.press("slash", "4", "enter")
+        await console.sees("✓ 5 rows", "filtered: 1 of them")
+        await console.press("escape")
+        await console.loses("filtered")

@@ -9,19 +9,20 @@ from textual.events import Paste
 from core.spark.protocol import Finished
 from tests.tui.driving import querying
 from tui.query.query_result import QueryResult
+from tui.query.sql_files import read_sql
 
 
 async def test_queries_are_added_gone_through_and_closed(warehouse: Path) -> None:
     async with querying(warehouse, (120, 40)) as (console, pane):
         assert not pane.bar.display
         await console.press("ctrl+t")
-        await console.sees("1 query", "[2 query]")
+        await console.sees("query 1", "[query 2]")
         await console.type("SELECT 2")
-        await console.sees("[2 query*]")
+        await console.sees("[query 2*]")
         await console.press("ctrl+pageup")
-        await console.sees("[1 query]", "SELECT *", "2 query*")
+        await console.sees("[query 1]", "SELECT *", "query 2*")
         await console.press("alt+right")
-        await console.sees("[2 query*]", "SELECT 2")
+        await console.sees("[query 2*]", "SELECT 2")
         # Delete a word: that stays the editor's.
         await console.press("ctrl+w")
         assert pane.editor.text == "SELECT "
@@ -40,6 +41,25 @@ async def test_queries_are_added_gone_through_and_closed(warehouse: Path) -> Non
         # The last one leaves an empty one behind.
         await console.press("ctrl+g")
         await console.until(lambda: pane.editor.text == "" and len(pane.sheets) == 1)
+
+
+async def test_a_query_keeps_its_name_when_another_closes(warehouse: Path) -> None:
+    async with querying(warehouse, (120, 40)) as (console, _):
+        await console.press("ctrl+t", "ctrl+t")
+        await console.sees("query 1  query 2  [query 3]")
+        await console.press("ctrl+pageup", "ctrl+g")
+        await console.sees("query 1  [query 3]")
+        await console.press("ctrl+t")
+        await console.sees("query 1  query 3  [query 2]")
+
+
+async def test_files_of_one_name_are_told_apart_by_their_folders(warehouse: Path, tmp_path: Path) -> None:
+    async with querying(warehouse, (120, 40)) as (console, pane):
+        for folder in ("north", "south"):
+            (tmp_path / folder).mkdir()
+            (tmp_path / folder / "daily.sql").write_text("SELECT 1")
+            await pane.show_file(read_sql(tmp_path / folder / "daily.sql"))
+        await console.sees("north/daily.sql  [south/daily.sql]")
 
 
 async def test_a_statement_that_is_made_ready_takes_no_typed_text_away(warehouse: Path) -> None:
@@ -72,7 +92,7 @@ async def test_a_second_statement_is_told_to_wait_and_cancel_reaches_the_first(w
         await console.press("ctrl+t")
         await console.type("SELECT 2")
         await console.press("ctrl+r")
-        await console.sees("Query 1 is still running: ctrl+c cancels it", "1 query …")
+        await console.sees("The statement of query 1 is still running: ctrl+c cancels it", "query 1 …")
         assert pane.result is None
         assert pane.editor.text == "SELECT 2"
         # Not from a dialog over it, where something else may be meant.

@@ -122,17 +122,17 @@ async def test_a_file_is_opened_changed_and_saved(warehouse: Path, folder: Path)
         await console.press("tab")
         await console.sees("→ ", "orders.sql")
         await console.press("enter")
-        await console.sees("[1 orders.sql]")
+        await console.sees("[orders.sql]")
         await console.until(lambda: pane.editor.text == "SELECT 1")
         await console.press("end")
         await console.type(" + 1")
-        await console.sees("[1 orders.sql*]")
+        await console.sees("[orders.sql*]")
         await console.press("ctrl+s")
-        await console.sees("Saved ", "[1 orders.sql]")
+        await console.sees("Saved ", "[orders.sql]")
         assert path.read_text() == "SELECT 1 + 1\n"
         # Nothing is put in its place.
         await pane.prepare("SELECT 2")
-        await console.sees("1 orders.sql", "[2 query]")
+        await console.sees("orders.sql", "[query 2]")
         await console.press("ctrl+pageup")
         await console.type(" + 2")
         path.write_text("theirs")
@@ -147,7 +147,7 @@ async def test_a_file_is_opened_changed_and_saved(warehouse: Path, folder: Path)
         await console.press("ctrl+s")
         await console.sees("Overwrite the file")
         await console.press("a")
-        await console.sees("[1 orders.sql]  2 query")
+        await console.sees("[orders.sql]  query 2")
         assert path.read_text() == "SELECT 1 + 1 + 2\n"
 
 
@@ -171,13 +171,13 @@ async def test_a_query_is_saved_under_a_name_and_opened_once(warehouse: Path, fo
         await console.press("ctrl+s")
         await console.type("~/new.sql")
         await console.press("enter")
-        await console.sees("[1 new.sql]")
+        await console.sees("[new.sql]")
         assert (folder / "new.sql").read_text() == f"{pane.editor.text}\n"
         await console.press("ctrl+t")
         await console.press("ctrl+f")
         await console.type("new.sql")
         await console.press("enter")
-        await console.sees("[1 new.sql]", "It is open here already")
+        await console.sees("[new.sql]", "It is open here already")
         assert len(pane.sheets) == 2
 
 
@@ -189,7 +189,7 @@ async def test_the_key_that_closed_a_dialog_is_no_line_break_when_it_is_pressed_
         await console.press("ctrl+f")
         await console.type("~/orders.sql")
         await console.burst("enter", "enter", "enter")
-        await console.sees("[1 orders.sql]")
+        await console.sees("[orders.sql]")
         assert pane.editor.text == "SELECT 1"
         await console.press("2", "enter")
         assert pane.editor.text == "2\nSELECT 1"
@@ -200,7 +200,7 @@ async def test_the_key_that_closed_a_dialog_is_no_line_break_when_it_is_pressed_
         await console.press("ctrl+s")
         await console.type("new.sql")
         await console.burst("enter", "enter")
-        await console.sees("[2 new.sql]")
+        await console.sees("[new.sql]")
         assert pane.editor.text == "SELECT 3"
         # Another key in between, and it is one of its own.
         await console.burst("end", "enter")

@@ -59,9 +59,9 @@ async def test_alt_is_alt_where_a_terminal_tells_it_apart(warehouse: Path) -> No
 async def test_alt_is_alt_where_a_key_with_it_is_bound(warehouse: Path) -> None:
     async with querying(warehouse, (120, 40)) as (console, pane):
         await console.press("ctrl+t")
-        await console.sees("[2 query]")
+        await console.sees("[query 2]")
         console.app.post_message(Key("alt+left", "x"))
-        await console.sees("[1 query]")
+        await console.sees("[query 1]")
         assert pane.editor.has_focus
         # This one is not.
         console.app.post_message(Key("alt+x", "x"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar
 
@@ -29,7 +30,7 @@ from tui.query.completing import Completing
 from tui.query.exporting import Export
 from tui.query.history import history_path, keep_statement, read_history
 from tui.query.query_result import QueryResult
-from tui.query.result_rows import row_detail, row_text
+from tui.query.result_rows import narrowed, row_detail, row_text
 from tui.query.sql_files import SqlFile
 from tui.records.sources import GridColumn
 from tui.session import Session, Target
@@ -55,6 +56,7 @@ class QuerySheet(Vertical):
     QuerySheet { height: 1fr; }
     QuerySheet SqlEditor { height: 7; padding: 0 1; background: $surface; }
     .-short QuerySheet SqlEditor { height: 5; }
+    .-tiny QuerySheet SqlEditor { height: 3; }
     QuerySheet QueryStatus { height: 1; background: $raised; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -93,13 +95,17 @@ class QuerySheet(Vertical):
         desk: Desk,
         prepare: Callable[[str], Awaitable[None]],
         says_running: Callable[[], bool],
+        number: int,
     ) -> None:
-        """`prepare` puts a statement on some sheet; `says_running` tells whether one runs, with a message."""
+        """`prepare` puts a statement on some sheet; `says_running` tells whether one runs, with a message.
+
+        `number` is in the sheet's name, as long as it has no file.
+        """
         super().__init__()
         self._prepare_somewhere = prepare
         self._says_running = says_running
-        self.draft = SheetText()
-        self._told_name = SheetName("query")
+        self.draft = SheetText(number=number)
+        self._shown_name = self.draft.name("", running=False)
         self.desk = desk
         self.session = session
         self.room = session.room
@@ -146,18 +152,18 @@ class QuerySheet(Vertical):
 
     def set_file(self, file: SqlFile) -> None:
         """Set the file that the text was read from or written to."""
-        self.draft = SheetText(file=file)
+        self.draft = replace(self.draft, kept="", file=file)
         self._tell_name()
 
     def set_text(self, sql: str) -> None:
         """Set a text that would not be lost, because it can be made again."""
-        self.draft = SheetText(sql)
+        self.draft = replace(self.draft, kept=sql, file=None)
         self.editor.set_statement(sql)
 
     def _tell_name(self) -> None:
         name = self.short_name
-        if name != self._told_name:
-            self._told_name = name
+        if name != self._shown_name:
+            self._shown_name = name
             self.post_message(self.Renamed())
 
     # The row under the cursor
@@ -268,6 +274,7 @@ class QuerySheet(Vertical):
     def _ended(self, result: QueryResult) -> None:
         end = result.end
         short = result.title
+        self._hint = None
         keep_statement(result.statement, result.in_short)
         self._job.end(f"{short}: {result.outcome}", result.ink)
         if not isinstance(end, Failed):
@@ -288,14 +295,13 @@ class QuerySheet(Vertical):
         result = self.result
         if self._exports.running is not None:
             self.status.say(self._exports.running.line)
-        elif self._hint is not None:
+        elif self._hint is not None and self.editor.has_focus:
             self.status.say(self._hint)
         elif result is None:
             self.status.say(engine_line(self.room))
         else:
             line, more = result.status(time.monotonic(), self.room.state)
-            if result.is_cut and self.grid.order.done:
-                line = [*line, (f"   {self.grid.order.done}: these rows only", "warn")]
+            line = [*line, *narrowed(self.grid, result)]
             if self.grid.count and self.editor.has_focus and not result.running:
                 hinted = [*line, (f"   {key('query.leave', 'esc')} goes to the rows", "quiet")]
                 # Only if all of it fits on the line.
@@ -357,8 +363,10 @@ class QuerySheet(Vertical):
             await self.app.push_screen(cell)
 
     def action_leave(self) -> None:
-        if self.editor.has_focus and self.grid.count:
+        if self.editor.has_focus and len(self.grid.source):
             self.screen.set_focus(self.grid)
+        elif self.grid.has_focus and self.grid.order.text:
+            self.grid.filter("")
         else:
             self.desk.go_up()
 

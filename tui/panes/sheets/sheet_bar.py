@@ -15,16 +15,18 @@ _WIDEST = 28
 
 @dataclass(frozen=True, slots=True)
 class SheetName:
-    """`is_unsaved` and `is_running` are shown by signs after the name."""
+    """`is_unsaved` and `is_running` are shown by signs after the name. `folder` is that of a file, and is
+    shown if files of several folders have the same name."""
 
     name: str
     is_unsaved: bool = False
     is_running: bool = False
+    folder: str = ""
 
-    @property
-    def written(self) -> str:
-        name = cut_middle(clean_text(self.name), _WIDEST)
-        return f"{name}{'*' * self.is_unsaved}{' …' * self.is_running}"
+    def written(self, *, in_folder: bool) -> str:
+        name = f"{self.folder}/{self.name}" if in_folder and self.folder else self.name
+        signs = f"{'*' * self.is_unsaved}{' …' * self.is_running}"
+        return cut_middle(clean_text(name), _WIDEST) + signs
 
 
 class SheetBar(Lines):
@@ -52,7 +54,9 @@ class SheetBar(Lines):
         return [_line(pieces[first:])]
 
     def _piece(self, number: int) -> Piece:
-        written = f"{number + 1} {self._names[number].written}"
+        name = self._names[number]
+        is_shared = sum(each.name == name.name for each in self._names) > 1
+        written = name.written(in_folder=is_shared)
         return (f"[{written}]", "title") if number == self._current else (written, "quiet")
 
 

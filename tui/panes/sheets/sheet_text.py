@@ -10,10 +10,14 @@ from tui.query.sql_files import SqlFile
 
 @dataclass(frozen=True, slots=True)
 class SheetText:
-    """`kept` is a text that is not lost with the sheet: the history has it, or it can be made again."""
+    """`kept` is a text that is not lost with the sheet: the history has it, or it can be made again.
+
+    `number` tells the sheets without a file apart.
+    """
 
     kept: str = ""
     file: SqlFile | None = None
+    number: int = 1
 
     def is_unsaved(self, text: str) -> bool:
         """Whether the text was typed, and neither saved nor run. The text of a file must be saved."""
@@ -31,8 +35,10 @@ class SheetText:
         return replace(self, kept=text) if is_all else self
 
     def name(self, text: str, *, running: bool) -> SheetName:
-        name = "query" if self.file is None else self.file.name
-        return SheetName(name, self.is_unsaved(text), running)
+        is_unsaved = self.is_unsaved(text)
+        if self.file is None:
+            return SheetName(f"query {self.number}", is_unsaved, running)
+        return SheetName(self.file.name, is_unsaved, running, self.file.path.parent.name)
 
     @property
     def loss(self) -> str:
