@@ -21,9 +21,6 @@ _CANCEL = "Cancel"
 class ConfirmScreen(Dialog[bool]):
     """The result is true if the person agrees."""
 
-    DEFAULT_CSS = """
-    ConfirmScreen Choices { height: 1; margin-top: 1; }
-    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "agree", "do it", id="confirm.agree"),
         *steps("confirm", "scroll", up="up,k", down="down,j"),

@@ -47,6 +47,7 @@ class Dialog(ModalScreen[Result]):
         border-title-color: $primary; border-title-style: bold;
     }
     Dialog ScrollLines { height: 3; }
+    Dialog Choices { height: 1; margin-top: 1; }
     Dialog KeyBar { height: 1; background: $surface;}
     """
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -57,7 +57,6 @@ class PlanDialog(Dialog[Outcome | None]):
 
     DEFAULT_CSS = """
     PlanDialog ScrollLines { margin-top: 1; }
-    PlanDialog Choices { height: 1; margin-top: 1; }
     PlanDialog.-tight ScrollLines, PlanDialog.-tight Choices { margin-top: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -246,20 +245,24 @@ class PlanDialog(Dialog[Outcome | None]):
         return self._plan is not None and not self._plan.refusals and not self._plan.empty
 
     @property
+    def _is_over(self) -> bool:
+        """Whether there is nothing to cancel: it is done, has failed, is refused, or does nothing."""
+        return self._state in ("done", "failed") or (self._state == "planned" and not self._can_be_done)
+
+    @property
     def _allowed(self) -> bool:
         return self._can_be_done and self._fields.is_confirmed
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "apply":
-            return self._allowed and self._state == "planned"
-        if action == "confirm":
-            return self._can_be_done and not self._allowed and self._state == "planned"
+        if action in ("apply", "confirm"):
+            return self._state == "planned" and self._can_be_done and self._allowed == (action == "apply")
         if action == "conflicts":
             return self._compared is not None
         if action in ("edit", "plan"):
             return self._state in ("asking", "planned", "failed") and any(self._fields)
         if action in ("close", "finish", "leave"):
-            return action == {"applying": "leave", "done": "finish"}.get(self._state, "close")
+            end = "finish" if self._is_over else "close"
+            return action == {"applying": "leave"}.get(self._state, end)
         return True
 
     def action_apply(self) -> None:
@@ -314,10 +317,9 @@ class PlanDialog(Dialog[Outcome | None]):
         if self._state == "applying":
             stops = self._change is not None and self._change.can_be_cancelled
             self._choices.offer([LEAVE, STOP] if stops else [LEAVE])
-        elif self._state == "done":
-            self._choices.offer([CLOSE])
         else:
-            self._choices.offer([CANCEL, APPLY] if self._allowed else [CANCEL])
+            ends = [CANCEL, APPLY] if self._allowed else [CANCEL]
+            self._choices.offer([CLOSE] if self._is_over else ends)
 
     # Keys
 
@@ -387,8 +389,7 @@ class PlanDialog(Dialog[Outcome | None]):
     def action_close(self) -> None:
         self.dismiss(self._outcome)
 
-    def action_finish(self) -> None:
-        self.action_close()
+    action_finish = action_close
 
     def on_unmount(self) -> None:
         self._counting.cancel()

@@ -242,7 +242,7 @@ async def test_a_failure_while_applying_is_said_with_what_to_do(warehouse: Path)
         await console.sees("[ Apply ]")
         (warehouse / "shop.db/orders/savepoint").write_text("in the way")
         await console.press("a")
-        await console.sees("✗ failed", "[ Cancel ]")
+        await console.sees("✗ failed", "[ Close ]", "esc close")
         await console.press("escape")
         await console.sees("1 of 5")
 

@@ -47,9 +47,9 @@ async def test_buttons_and_the_focused_field_of_a_plan_are_in_sight(
 async def test_a_dialog_fits_a_terminal_that_becomes_smaller(warehouse: Path) -> None:
     async with at_orders(warehouse, (120, 40)) as console:
         await console.press("B")
-        await console.sees("rollback · shop.orders", "[ Cancel ]")
+        await console.sees("rollback · shop.orders", "[ Close ]")
         await console.pilot.resize_terminal(40, 10)
-        await console.sees("[ Cancel ]", "╰─", "╭─")
+        await console.sees("[ Close ]", "╰─", "╭─")
 
 
 def test_the_button_under_the_cursor_is_in_sight_on_a_narrow_line() -> None:
