@@ -24,6 +24,11 @@ def tab_key(name: str, default: str) -> str:
     return _bound_anew.get(f"tab.{name}", default)
 
 
+def palette_key() -> str:
+    """The key of the palette that also works while typing: hints are read in an editor, too."""
+    return key("app.palette_typing", "ctrl+p")
+
+
 def delete_key() -> str:
     return key("act.delete", "x")
 

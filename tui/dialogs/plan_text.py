@@ -9,7 +9,7 @@ from core.actions.registry import ACTIONS
 from core.errors import Cancelled, PaimarkError
 from core.figures import counted, size
 from core.text import clean_text
-from tui.named_keys import key
+from tui.named_keys import key, palette_key
 from tui.theme import Line
 
 _LABEL = 9
@@ -65,11 +65,11 @@ def _is_of_a_cancel(error: PaimarkError) -> bool:
 
 
 def by_keys(hint: str) -> str:
-    """Replace commands in a hint by `:` and the name of the action."""
+    """Replace commands in a hint by the palette's key and the name of the action."""
 
     def written(match: re.Match[str]) -> str:
         name = match[1]
-        return f"`{key('app.palette', ':')}` {name}" if name in ACTIONS else match[0]
+        return f"`{palette_key()}` {name}" if name in ACTIONS else match[0]
 
     return _COMMAND.sub(written, hint)
 

@@ -111,7 +111,8 @@ class SchemaPane(RecordPane[SchemaRows]):
         ]
         if schema.time_millis is not None:
             facts.insert(0, ("made", exact_time(schema.time_millis, int(time.time() * 1000))))
-        title = f"schema {schema.id} of {rows.versions[0]}–{rows.versions[-1]}"
+        first, last = rows.versions[0], rows.versions[-1]
+        title = f"schema {schema.id}, " + (f"of {first} to {last}" if first < last else "the only one")
         return Detail(title, tuple(fact for fact in facts if fact[1]))
 
     @property

@@ -11,7 +11,7 @@ from core.storage.files import read_if_there
 from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX
 from core.table.lineage.lineage import numbered
 from core.table.lineage.main_branch import branch_names
-from tui.named_keys import key
+from tui.named_keys import palette_key
 from tui.session import Opened, Session, Target
 from tui.tabs import Tab
 
@@ -65,4 +65,4 @@ def _interrupted(session: Session, target: Target) -> str:
 def _who_mends(session: Session) -> str:
     if session.read_only:
         return "`recover` is for who may write"
-    return f"`{key('app.palette', ':')}` recover mends it"
+    return f"`{palette_key()}` recover mends it"

@@ -34,6 +34,7 @@ PROTECTED_ON = _WITH_BRANCHES
 # The tabs that show a branch over time, and the query pane, which has histograms.
 CHARTED = (Tab.SNAPSHOTS, Tab.TIMELINE, Tab.SPACE, Tab.QUERY)
 _WITH_VERSIONS = tuple(tab for tab in Tab if tab is not Tab.QUERY)
+_WITH_ROWS_OF_VERSIONS = tuple(tab for tab in _WITH_VERSIONS if tab is not Tab.SCHEMA)
 # Actions on the table, independent of the row under the cursor.
 OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
@@ -50,8 +51,10 @@ def tabs_of(action: str, parameters: Sequence[object]) -> Collection[Tab]:
             return CHARTED
         case "protect":
             return PROTECTED_ON
-        case "mark" | "mark_range" | "diff" | "changes":
+        case "diff":
             return _WITH_VERSIONS
+        case "mark" | "mark_range" | "changes":
+            return _WITH_ROWS_OF_VERSIONS
     return tuple(Tab)
 
 

@@ -211,7 +211,9 @@ async def test_a_change_that_died_is_told_where_its_table_is_opened(
     async with at_events(warehouse, (100, 30)) as console:
         assert "INTERRUPTED" not in console.text
         await console.press("j", "enter")
-        await console.sees("INTERRUPTED", f"{words} of shop.orders was interrupted: `:` recover mends it")
+        await console.sees(
+            "INTERRUPTED", f"{words} of shop.orders was interrupted: `ctrl+p` recover mends it"
+        )
         await console.press("escape", "k")
         await console.sees("● events")
         await console.loses("INTERRUPTED")
@@ -254,7 +256,7 @@ async def test_the_keys_of_a_tab_work_from_the_tables_beside_it(warehouse: Path)
         await console.press("v")
         await console.sees("orders › fix")
         await console.press("5")
-        await console.sees("[5 Schema", "schema 0 of")
+        await console.sees("[5 Schema", "schema 0, ")
         await console.press("escape", "less_than_sign")
         await console.sees("There is no older schema")
         await console.press("7")

@@ -184,6 +184,6 @@ async def test_each_tab_says_what_became_of_its_row_when_another_branch_is_made_
         await console.press("4")
         await console.sees("savepoint.1", "1 of 2")
         await console.press("5")
-        await console.sees("schema 0 of ", "option bucket")
+        await console.sees("schema 0, ", "option bucket")
         await console.press("3")
         await console.sees("main was replaced: fix is main now")

@@ -33,7 +33,7 @@ _BAR = 10
 _ALONE, _SHARED = "━", "┄"
 _OF_BRANCHES = ("merge-branch", "replace-main-branch", PROTECTING)
 _MEANING = {
-    "main": "the rows of now: nothing frees them but a change of the rows",
+    "main": "the present rows: only a change of the rows frees them",
     "older": "what time travel to them needs: {delete} expires them",
     "changelogs": "changes that streaming readers may still read",
     "consumer": "older snapshots that stock expiry leaves to this reader; part of them",
