@@ -215,7 +215,7 @@ def kept_by(table: TablePath, freed: Freed) -> tuple[str, ...]:
         shown = freed.keepers[:_SHOWN]
         more = len(freed.keepers) - len(shown)
         also = f" and {more} more" if more else ""
-        strangers.append(f"What is shared stays, for it is needed by {', '.join(shown)}{also}")
+        strangers.append(f"Shared files stay, because they are needed by {', '.join(shown)}{also}")
     return tuple(strangers)
 
 

@@ -133,7 +133,7 @@ def _kept(takeover: Takeover, previous: str, *, drops_previous: bool) -> list[st
         kept.append(f"The previous main, whole, as branch {previous}")
     if moving:
         move = "move" if len(moving) > 1 else "moves"
-        kept.append(f"{_said(moving)}, of before the fork, {move} along")
+        kept.append(f"{_said(moving)} from before the fork {move} along")
     fork = takeover.fork
     if fork.snapshot_id is not None and fork.is_proven:
         went = f"{counted(fork.ahead or 0, 'commit')} of the branch and {fork.behind or 0} of main since"
@@ -151,12 +151,14 @@ def _warnings(context: Context, takeover: Takeover) -> list[str]:
         if head is not None and not head.snapshot.commit_user.startswith(_OURS):
             user, version = head.snapshot.commit_user, (head.snapshot.writer_version or "another engine")[:20]
             warnings.append(
-                f"Main's newest commit is of such an engine ({version}, user {user}): its job stops"
+                f"A stock engine made main's newest commit ({version}, user {user}): its job will fail"
             )
         warnings.append(
-            f"Jobs that only read {name} leave no trace in it: find them first, for they fail as well"
+            f"Jobs that only read {name} leave no trace in it: find them first, because they will fail, too"
         )
-        warnings.append("Stock orphan cleaning of a whole database stops with an error while it is so")
+        warnings.append(
+            "Stock orphan cleaning of a whole database stops with an error while a branch is main"
+        )
     else:
         warnings.append(
             f"Stock engines that use `{name}$branch_{main.label}` do not follow: main is `{then}`"
@@ -188,7 +190,7 @@ def _warnings(context: Context, takeover: Takeover) -> list[str]:
     ]
     if staying:
         stay = "stay" if len(staying) > 1 else "stays"
-        warnings.append(f"{_said(staying)}, of after the fork, {stay} with the previous main")
+        warnings.append(f"{_said(staying)} from after the fork {stay} with the previous main")
     return warnings
 
 

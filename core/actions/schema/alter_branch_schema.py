@@ -51,7 +51,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     texts = {str(kind): text for kind in KINDS if (text := text_argument(arguments, kind)) is not None}
     branch = text_argument(arguments, "branch")
     if not texts:
-        raise UsageError("Nothing is said of what to alter", "Give one of --add, --drop, --rename, --widen.")
+        raise UsageError(
+            "No change of the schema is given", f"Give at least one of {', '.join(map(str, KINDS))}."
+        )
     changes = _changes(texts)
     root, now = _definition(context, table, branch)
     made, refusals = Changed(None, (), ()), list[Refusal]()

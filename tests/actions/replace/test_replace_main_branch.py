@@ -102,8 +102,8 @@ def test_the_past_before_the_fork_moves_along_byte_for_byte(context: Context, or
         assert after[path] == before[path]
     assert [each.id for each in SavepointManager(context.files, ORDERS).of_root(fix)] == [1, 2]
     assert resolve_version(context.files, fix, "snapshot.1").snapshot.id == 1
-    assert "Savepoint 1, of before the fork, moves along" in plan.kept
-    assert "Savepoint 3, of after the fork, stays with the previous main" in plan.warnings
+    assert "Savepoint 1 from before the fork moves along" in plan.kept
+    assert "Savepoint 3 from after the fork stays with the previous main" in plan.warnings
 
 
 def test_several_savepoints_are_told_as_several(context: Context) -> None:
@@ -112,8 +112,8 @@ def test_several_savepoints_are_told_as_several(context: Context) -> None:
     done(context, "create-tag", name="third", snapshot=3)
     branched(context, tag="third")
     plan = planned(context, ACTION, name="fix")
-    assert "Savepoints 1, 2, of before the fork, move along" in plan.kept
-    assert "Savepoints 3, 4, of after the fork, stay with the previous main" in plan.warnings
+    assert "Savepoints 1, 2 from before the fork move along" in plan.kept
+    assert "Savepoints 3, 4 from after the fork stay with the previous main" in plan.warnings
 
 
 def test_a_branch_that_expired_its_own_past_gets_tags_only(context: Context) -> None:
@@ -201,9 +201,9 @@ def test_the_plan_says_first_who_will_notice(context: Context, orders: Path) -> 
     assert plan.warnings[0] == (
         "Stock engines fail on shop.orders from here on: they read and write `shop.orders$branch_fix` instead"
     )
-    assert plan.warnings[1].startswith("Main's newest commit is of such an engine (python-2.1.0")
+    assert plan.warnings[1].startswith("A stock engine made main's newest commit (python-2.1.0")
     assert plan.warnings[2] == (
-        "Jobs that only read shop.orders leave no trace in it: find them first, for they fail as well"
+        "Jobs that only read shop.orders leave no trace in it: find them first, because they will fail, too"
     )
     assert "Consumer job of main: its next snapshot means nothing on the branch" in plan.warnings
     assert plan.summary == "Make branch fix main of shop.orders: main at snapshot 5 -> fix at snapshot 3"

@@ -29,7 +29,7 @@ def test_a_tag_of_a_living_snapshot_frees_nothing_and_reads_no_manifest(
         (orders / "manifest" / snapshot.base_manifest_list).unlink()
     plan = planned(context, "delete-tag", name="v2")
     assert (plan.freed_files, plan.refusals) == (0, ())
-    assert plan.kept == ("What is shared stays, for it is needed by snapshot 2 of main",)
+    assert plan.kept == ("Shared files stay, because they are needed by snapshot 2 of main",)
     before = contents(orders)
     applied(context, plan)
     assert before.keys() - contents(orders).keys() == {"tag/tag-v2"}
