@@ -168,10 +168,29 @@ def test_no_name_of_main_pushes_what_matters_off_the_top_line() -> None:
 
 
 @pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (80, " /tmp/walk/place › shop › orders › main"),
+        (62, " /tmp/w…place › shop › orders › main"),
+        (52, " shop › orders › main"),
+        (44, " orders › main"),
+        (34, " orders › main"),
+    ],
+)
+def test_the_table_is_named_before_the_warehouse(width: int, shown: str) -> None:
+    at = Location("/tmp/walk/place", "shop", "orders", "main", main="main", engine="Spark ready")
+    [line] = Breadcrumb(at).lines(width)
+    text = "".join(piece for piece, _ in line)
+    assert text.split("  ")[0].split(" MAIN")[0] == shown
+    assert "MAIN = main" in text
+    assert line_width(line) == width
+
+
+@pytest.mark.parametrize(
     ("hint", "shown"),
     [
-        ("Wait for it, or run `paimark recover`.", "Wait for it, or run `:` recover."),
-        ("Run `paimark recover shop.orders` to go on.", "Run `:` recover to go on."),
+        ("Wait for it, or run `paimark recover`.", "Wait for it, or run `ctrl+p` recover."),
+        ("Run `paimark recover shop.orders` to go on.", "Run `ctrl+p` recover to go on."),
         ("`paimark undo --replacement` first.", "`paimark undo --replacement` first."),
         ("`paimark recover a.b --assume committed`", "`paimark recover a.b --assume committed`"),
         ("`paimark verify shop.orders` names it", "`paimark verify shop.orders` names it"),

@@ -59,7 +59,7 @@ class BrowseScreen(Screen[None]):
     def __init__(self, session: Session, opening: Opening, log: Log) -> None:
         super().__init__()
         self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-        self.VERTICAL_BREAKPOINTS = [(0, "-short"), (32, "-tall")]
+        self.VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-short"), (32, "-tall")]
         self.session = session
         self.log_lines = log
         self._opening = opening

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.cells import cut_middle
+from core.cells import cut_middle, width_of
 from core.figures import counted
 from core.text import clean_text
 from tui.named_keys import key
 from tui.theme import Line, Piece
-from tui.widgets.lines import Lines, spread
+from tui.widgets.lines import Lines, line_width, spread
 
 _STEP = " › "
 _SHORT_MAIN = 16
+# The fewest cells of a warehouse's name that tell anything.
+_SHORTEST = 3
+# In cells: of a longer branch only as much is kept free.
+_SHORT_BRANCH = 7
 _ENGINE_INKS = {"Spark ready": "good", "Spark failed": "bad"}
 
 
@@ -47,12 +51,27 @@ class Breadcrumb(Lines):
             self.update_lines()
 
     def lines(self, width: int) -> Sequence[Line]:
+        # The table and the branch matter most. The warehouse goes first, then the database, then the engine.
+        steps, right = self._steps(), self._states(width)
+        room = width - line_width(right) - 1
+        if not steps or room - _width(steps) > _SHORTEST:
+            spare = room - line_width(_joined(steps)) - 1
+            left = spare if spare > _SHORT_BRANCH else room - _width(steps) - 1
+            context = cut_middle(clean_text(self.location.context), left)
+            return [spread([(f" {context}", "quiet"), *_joined(steps)], right, width)]
+        if len(steps) > 1 and room <= _width(steps):
+            steps = steps[1:]
+        if self.location.engine and room <= _width(steps):
+            right = right[:-1]
+        return [spread([(" ", ""), *_joined(steps)[1:]], right, width)]
+
+    def _steps(self) -> list[Piece]:
         location = self.location
-        steps = [step for step in (location.database, location.table, location.branch) if step]
-        left: list[Piece] = [(" " + clean_text(location.context), "quiet")]
-        for number, step in enumerate(steps):
-            left += [(_STEP, "quiet"), (clean_text(step), "title" if number == 1 else "")]
-        right: list[Piece] = []
+        named = ((location.database, ""), (location.table, "title"), (location.branch, ""))
+        return [(clean_text(name), ink) for name, ink in named if name]
+
+    def _states(self, width: int) -> list[Piece]:
+        location, right = self.location, list[Piece]()
         if location.main:
             # A branch as main is rare and important, so it gets a warning colour.
             # The name is cut, so that it pushes nothing else off the line.
@@ -66,4 +85,15 @@ class Breadcrumb(Lines):
             right.append((f" {counted(location.jobs, 'job')}: {key('browse.jobs', 'J')} ", "accent"))
         if location.engine:
             right.append((f" {location.engine} ", _ENGINE_INKS.get(location.engine, "quiet")))
-        return [spread(left, right, width)]
+        return right
+
+
+def _joined(steps: Sequence[Piece]) -> list[Piece]:
+    """Each step after an arrow."""
+    return [part for step in steps for part in ((_STEP, "quiet"), step)]
+
+
+def _width(steps: Sequence[Piece]) -> int:
+    """The cells that steps need. A long branch is cut before anything is left out for it."""
+    branch = sum(max(0, width_of(name) - _SHORT_BRANCH) for name, _ in steps[2:])
+    return line_width(_joined(steps)) - branch

@@ -1,10 +1,10 @@
-"""The tables at the left: their width by key, kept for the next sitting."""
+"""The sizes of parts: the width of the tables, kept for the next sitting, and a very low terminal."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tests.tui.driving import at_events
+from tests.tui.driving import at_events, at_orders
 
 
 async def test_the_width_of_the_tables_is_changed_and_remembered(warehouse: Path) -> None:
@@ -30,3 +30,12 @@ async def test_the_filter_of_tables_is_offered_only_what_it_can_do(warehouse: Pa
         await console.press("slash")
         await console.sees("words  !without")
         assert "price>10" not in console.text
+
+
+async def test_a_very_low_terminal_has_room_for_rows(warehouse: Path) -> None:
+    async with at_orders(warehouse, (60, 10)) as console:
+        await console.sees("snapshot 5 ── 1 of 5")
+        rows = [line.split("│")[-1].split()[0] for line in console.text.splitlines() if "APPEND" in line]
+        assert rows == ["▌", "4", "3", "2", "1"]
+        await console.press("enter")
+        await console.sees("SELECT *", "VERSION AS OF", "snapshot.5")
