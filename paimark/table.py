@@ -13,9 +13,9 @@ from core.table.lineage.main_branch import branch_root
 from core.table.listings import newest_snapshots, savepoint_rows
 from core.table.system_tables import Row, snapshot_row, system_table
 from core.travel.diff.versions import DiffVersion, find_version
+from core.travel.requested_version import RequestedVersion
 from core.travel.times.zones import epoch_ms
 from core.travel.version import resolve_time
-from core.travel.wanted import Wanted
 from paimark.actions import TableActions
 from paimark.arguments import branch_name, number
 from paimark.records import Branch, Operation, Savepoint, Schema, Snapshot, Tag, schema_of
@@ -87,7 +87,7 @@ class Table(TableActions):
         if isinstance(version, bool) or not isinstance(version, str | int | None):
             raise UsageError(f"A version is a text or a snapshot's id, not {version!r}")
         asked = f"snapshot.{version}" if isinstance(version, int) else version
-        chosen = find_version(self._session.files, self._path, Wanted(branch_name(branch), asked))
+        chosen = find_version(self._session.files, self._path, RequestedVersion(branch_name(branch), asked))
         if version is not None:
             return self._version(chosen, "version")
         return self._version(chosen, "root" if branch == MAIN else "table")

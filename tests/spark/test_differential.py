@@ -22,7 +22,7 @@ from core.spark.protocol import Failed
 from core.storage.local import LocalFiles
 from core.table.catalog import find_table
 from core.travel.diff.diff import make_difference
-from core.travel.wanted import Wanted
+from core.travel.requested_version import RequestedVersion
 from tests.interop.judge import Judge
 from tests.paimon import open_table
 from tests.spark.engine_fixture import Answer, ask
@@ -51,8 +51,8 @@ def _check_difference(table: str, engine: Engine, warehouse: Path) -> None:
     files = LocalFiles(str(warehouse))
     place = find_table(files, table)
     newest = open_table(warehouse, table).snapshot_manager().get_latest_snapshot().id
-    before = Wanted(None, f"snapshot.{max(1, newest - 1)}")
-    sql = make_difference(files, place, before, Wanted(None, f"snapshot.{newest}")).sql
+    before = RequestedVersion(None, f"snapshot.{max(1, newest - 1)}")
+    sql = make_difference(files, place, before, RequestedVersion(None, f"snapshot.{newest}")).sql
     less, whole = ask(engine, sql, differing=True), ask(engine, sql)
     assert whole.finish.rows == less.finish.rows
     # Zeros of both signs, deep inside, have no order among them.

@@ -13,9 +13,9 @@ from core.table.layout import TablePath
 from core.table.records import SchemaField, TableSchema
 from core.travel.diff.columns import pair_columns
 from core.travel.diff.diff import make_difference
-from core.travel.diff.versions import find_version, read_wanted, shared_field_id
+from core.travel.diff.versions import find_version, parse_version, shared_field_id
 from core.travel.parse.sql import read_statement
-from core.travel.wanted import Wanted
+from core.travel.requested_version import RequestedVersion
 from tests.paimon import open_table
 from tests.table.branches import create_branch
 
@@ -34,23 +34,25 @@ def files(warehouse: Path) -> LocalFiles:
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "requested"),
     [
-        ("main", Wanted()),
-        ("fix", Wanted("fix")),
-        ("branch.fix", Wanted("fix")),
-        ("branch.main", Wanted()),
-        ("branch.v2", Wanted(None, "branch.v2")),
-        ("v2", Wanted(None, "v2")),
-        ("12", Wanted(None, "12")),
-        ("savepoint.1", Wanted(None, "savepoint.1")),
-        ("fix:savepoint.1", Wanted("fix", "savepoint.1")),
-        ("main:v2", Wanted(None, "v2")),
-        ("other:v2", Wanted(None, "other:v2")),
+        ("main", RequestedVersion()),
+        ("fix", RequestedVersion("fix")),
+        ("branch.fix", RequestedVersion("fix")),
+        ("branch.main", RequestedVersion()),
+        ("branch.v2", RequestedVersion(None, "branch.v2")),
+        ("v2", RequestedVersion(None, "v2")),
+        ("12", RequestedVersion(None, "12")),
+        ("savepoint.1", RequestedVersion(None, "savepoint.1")),
+        ("fix:savepoint.1", RequestedVersion("fix", "savepoint.1")),
+        ("main:v2", RequestedVersion(None, "v2")),
+        ("other:v2", RequestedVersion(None, "other:v2")),
     ],
 )
-def test_a_version_is_written_in_several_ways(files: LocalFiles, text: str, wanted: Wanted) -> None:
-    assert read_wanted(files, ORDERS, text) == wanted
+def test_a_version_is_written_in_several_ways(
+    files: LocalFiles, text: str, requested: RequestedVersion
+) -> None:
+    assert parse_version(files, ORDERS, text) == requested
 
 
 def test_a_name_of_a_branch_and_a_tag_is_refused_with_both_spellings(
@@ -58,27 +60,27 @@ def test_a_name_of_a_branch_and_a_tag_is_refused_with_both_spellings(
 ) -> None:
     open_table(warehouse, "shop.orders").create_tag("fix", 3)
     with pytest.raises(UsageError) as caught:
-        read_wanted(files, ORDERS, "fix")
+        parse_version(files, ORDERS, "fix")
     assert "branch.fix" in caught.value.hint
     assert "main:fix" in caught.value.hint
-    assert read_wanted(files, ORDERS, "main:fix") == Wanted(None, "fix")
+    assert parse_version(files, ORDERS, "main:fix") == RequestedVersion(None, "fix")
 
 
 def test_heads_are_not_pinned_and_versions_are(files: LocalFiles) -> None:
-    head = find_version(files, ORDERS, Wanted("fix"))
+    head = find_version(files, ORDERS, RequestedVersion("fix"))
     assert (head.label, head.name, head.snapshot and head.snapshot.id) == ("fix", None, 2)
-    then = find_version(files, ORDERS, Wanted(None, "3"))
+    then = find_version(files, ORDERS, RequestedVersion(None, "3"))
     assert (then.label, then.name) == ("snapshot.3", "snapshot.3")
 
 
 def test_a_savepoint_is_found_in_the_branch_that_has_it(files: LocalFiles) -> None:
-    version = find_version(files, ORDERS, Wanted(None, "savepoint.7"))
+    version = find_version(files, ORDERS, RequestedVersion(None, "savepoint.7"))
     assert (version.root.branch, version.label) == ("fix", "fix:savepoint.7")
 
 
 def test_a_version_that_is_not_there_names_those_that_are(files: LocalFiles) -> None:
     with pytest.raises(NotFound) as caught:
-        find_version(files, ORDERS, read_wanted(files, ORDERS, "nothing"))
+        find_version(files, ORDERS, parse_version(files, ORDERS, "nothing"))
     assert "no version 'nothing'" in caught.value.message
     assert "Branches: main, fix" in caught.value.hint
 
@@ -125,7 +127,7 @@ def test_ids_mean_the_same_as_far_as_schemas_are_equal(files: LocalFiles, wareho
         written = {**made, "id": 1, "highestFieldId": 3, "fields": [*made["fields"], grown]}
         (warehouse / root.schema(1)).write_bytes(msgspec.json.encode(written))
     assert shared_field_id(files, main, fix) == 2
-    difference = make_difference(files, ORDERS, Wanted(), Wanted("fix"))
+    difference = make_difference(files, ORDERS, RequestedVersion(), RequestedVersion("fix"))
     assert [note for note in difference.notes if "only in" in note] == [
         "Column fix is only in fix: compared with null",
         "Column main is only in main: not compared",
@@ -136,23 +138,25 @@ def test_the_statement_reads_both_versions_and_survives_any_name(files: LocalFil
     hostile = "o'x` [red] -- '' $"
     orders = open_table(warehouse, "shop.orders")
     orders.create_tag(hostile, 3)
-    difference = make_difference(files, ORDERS, Wanted(None, hostile), Wanted("fix"))
+    difference = make_difference(files, ORDERS, RequestedVersion(None, hostile), RequestedVersion("fix"))
     uses = read_statement(difference.statement).uses
     assert [use.parts for use in uses] == [("shop", "orders"), ("shop", "orders$branch_fix")]
     assert uses[0].clause is not None
     assert uses[0].clause.version == hostile
-    ends_so = make_difference(files, ORDERS, Wanted(), Wanted(None, "v2"))
+    ends_so = make_difference(files, ORDERS, RequestedVersion(), RequestedVersion(None, "v2"))
     object.__setattr__(ends_so.new, "label", "v\\")
     assert len(read_statement(ends_so.statement).uses) == 2
 
 
 def test_keys_that_are_not_there_are_refused_by_name(files: LocalFiles) -> None:
     with pytest.raises(NotFound, match="no column nothing"):
-        make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["nothing"])
-    difference = make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["customer"])
+        make_difference(files, ORDERS, RequestedVersion(), RequestedVersion("fix"), ["nothing"])
+    difference = make_difference(files, ORDERS, RequestedVersion(), RequestedVersion("fix"), ["customer"])
     assert not difference.is_unique
-    assert make_difference(files, ORDERS, Wanted(), Wanted("fix"), ["order_id", "price"]).is_unique
-    assert not make_difference(files, EVENTS, Wanted(None, "1"), Wanted()).keys
+    assert make_difference(
+        files, ORDERS, RequestedVersion(), RequestedVersion("fix"), ["order_id", "price"]
+    ).is_unique
+    assert not make_difference(files, EVENTS, RequestedVersion(None, "1"), RequestedVersion()).keys
 
 
 def test_other_primary_keys_need_keys(files: LocalFiles, warehouse: Path) -> None:
@@ -160,6 +164,6 @@ def test_other_primary_keys_need_keys(files: LocalFiles, warehouse: Path) -> Non
     made = msgspec.json.decode(path.read_bytes())
     path.write_bytes(msgspec.json.encode({**made, "primaryKeys": ["customer"]}))
     with pytest.raises(Refused) as caught:
-        make_difference(files, ORDERS, Wanted(), Wanted("fix"))
+        make_difference(files, ORDERS, RequestedVersion(), RequestedVersion("fix"))
     assert "--keys" in caught.value.hint
     assert isinstance(caught.value, PaimarkError)

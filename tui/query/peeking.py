@@ -10,7 +10,7 @@ from core.errors import Unavailable
 from core.spark.datasource.scan import WarehouseAccess, make_scan
 from core.text import clean_text
 from core.travel.diff.versions import DiffVersion, find_version
-from core.travel.wanted import Wanted
+from core.travel.requested_version import RequestedVersion
 from tui.named_keys import key
 from tui.session import Session, Target
 from tui.work.background import ThreadReport
@@ -21,17 +21,17 @@ PEEKED = 100
 class Peeking:
     """One such read: call `read` in a thread, and `stop` from any thread."""
 
-    def __init__(self, session: Session, target: Target, wanted: Wanted) -> None:
+    def __init__(self, session: Session, target: Target, requested: RequestedVersion) -> None:
         self._session = session
         self._target = target
-        self._wanted = wanted
+        self._requested = requested
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
 
     def read(self, report: ThreadReport[tuple[DiffVersion, Any]]) -> None:
         """Report the version found and its rows (a pyarrow Table). Raises `NotFound` and `Unavailable`."""
         files = self._session.files
-        version = find_version(files, self._target.table, self._wanted)
+        version = find_version(files, self._target.table, self._requested)
         warehouse = WarehouseAccess(files, files.uri, self._session.settings.options)
         scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
         process = self._process = subprocess.Popen(

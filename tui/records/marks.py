@@ -9,7 +9,7 @@ import msgspec
 from core.figures import counted
 from core.table.layout import MAIN
 from core.table.records import Snapshot
-from core.travel.wanted import Wanted
+from core.travel.requested_version import RequestedVersion
 from tui.named_keys import delete_key, key, mark_key, unmark_key
 from tui.session import RowVersion, Target
 
@@ -17,13 +17,13 @@ from tui.session import RowVersion, Target
 class Mark(msgspec.Struct, frozen=True):
     """A version of the shown table. `snapshot_id` and `commit_time` are None for the head of a branch."""
 
-    wanted: Wanted
+    requested: RequestedVersion
     snapshot_id: int | None = None
     commit_time: int | None = None
 
     @property
     def label(self) -> str:
-        branch, version = self.wanted.branch, self.wanted.version
+        branch, version = self.requested.branch, self.requested.version
         return ":".join(part for part in (branch, version) if part) or MAIN
 
 
@@ -82,10 +82,10 @@ def mark_of(target: Target, version: RowVersion | None) -> Mark | None:
     if version is None or version == RowVersion():
         return None
     if version.version is None:
-        return Mark(Wanted(None if version.branch == MAIN else version.branch))
+        return Mark(RequestedVersion(None if version.branch == MAIN else version.branch))
     branch = target.branch if version.branch is None else version.branch
-    wanted = Wanted(None if branch == MAIN else branch, version.version)
-    return Mark(wanted, version.snapshot_id, version.commit_time)
+    requested = RequestedVersion(None if branch == MAIN else branch, version.version)
+    return Mark(requested, version.snapshot_id, version.commit_time)
 
 
 def pair_to_compare(marks: list[Mark], here: Mark | None) -> tuple[Mark, Mark] | None:
@@ -99,7 +99,7 @@ def pair_to_compare(marks: list[Mark], here: Mark | None) -> tuple[Mark, Mark] |
         return None
     if len(marks) == 1:
         return _in_order(marks[0], here) if marks[0] != here else None
-    head = Mark(Wanted(None if here.wanted.version is None else here.wanted.branch))
+    head = Mark(RequestedVersion(None if here.requested.version is None else here.requested.branch))
     return _in_order(head, here) if head != here else None
 
 
@@ -108,7 +108,7 @@ def pair_of_change(here: Mark | None) -> tuple[Mark, Mark] | None:
     if here is None or here.snapshot_id is None or here.snapshot_id <= 1:
         return None
     before = here.snapshot_id - 1
-    return Mark(Wanted(here.wanted.branch, f"snapshot.{before}"), before), here
+    return Mark(RequestedVersion(here.requested.branch, f"snapshot.{before}"), before), here
 
 
 def why_no_change(here: Mark | None) -> str:
@@ -128,9 +128,9 @@ def moved_on(mark: Mark, snapshot: Snapshot | None) -> str:
 
 def _in_order(left: Mark, right: Mark) -> tuple[Mark, Mark]:
     """On one branch the older first; of two heads main first; else in the order of marking."""
-    if left.wanted.branch == right.wanted.branch:
+    if left.requested.branch == right.requested.branch:
         newest = float("inf")
         ids = [newest if each.snapshot_id is None else each.snapshot_id for each in (left, right)]
         return (right, left) if ids[0] > ids[1] else (left, right)
-    is_main = right.wanted == Wanted() and left.wanted.version is None
+    is_main = right.requested == RequestedVersion() and left.requested.version is None
     return (right, left) if is_main else (left, right)

@@ -81,7 +81,7 @@ class DifferenceLookup:
         screen = DifferenceScreen(
             self._session.room,
             f"{target.table.full_name}: from {old.label} to {new.label}",
-            lambda: make_difference(files, target.table, old.wanted, new.wanted),
+            lambda: make_difference(files, target.table, old.requested, new.requested),
             accept,
         )
         await self._app.push_screen(screen, closed)

@@ -162,7 +162,7 @@ class RowDialogs:
 
     async def open_peek(self) -> None:
         """Show the first rows of the version under the cursor, or of the table, without Spark."""
-        from core.travel.wanted import Wanted
+        from core.travel.requested_version import RequestedVersion
         from tui.dialogs.peek import PeekScreen
         from tui.query.peeking import Peeking
 
@@ -170,6 +170,6 @@ class RowDialogs:
         if target is None or self._rows.says_no_row():
             return
         mark = self._rows.under_cursor
-        wanted = mark.wanted if mark is not None else Wanted(target.branch)
+        requested = mark.requested if mark is not None else RequestedVersion(target.branch)
         label = f"{target.table.full_name} {mark.label if mark is not None else ''}".strip()
-        await self._app.push_screen(PeekScreen(label, Peeking(self._session, target, wanted)))
+        await self._app.push_screen(PeekScreen(label, Peeking(self._session, target, requested)))

@@ -30,7 +30,7 @@ from core.table.catalog import find_table
 from core.travel.diff.diff import Difference, make_difference
 from core.travel.diff.page import Page
 from core.travel.diff.rows import Totals
-from core.travel.diff.versions import find_version, read_wanted
+from core.travel.diff.versions import find_version, parse_version
 
 
 @click.command(cls=GlobalCommand)
@@ -80,7 +80,7 @@ def diff(
     settings = options.settings()
     files = open_files(settings.warehouse, settings.options)
     table_path = find_table(files, table)
-    before, after = read_wanted(files, table_path, old), read_wanted(files, table_path, new)
+    before, after = parse_version(files, table_path, old), parse_version(files, table_path, new)
     # Report a version that does not exist before reading the keys.
     schema = find_version(files, table_path, after).schema
     chosen = _keys(keys, [field.name for field in schema.fields])

@@ -39,12 +39,12 @@ def _kind() -> str:
 
 def _grouped(sides: Sides, page: Page) -> str:
     """The clauses FROM to HAVING: the rows whose counts differ between the two versions."""
-    wanted = _ONLY[page.only] if isinstance(page.only, str) else "<> 0"
+    only = _ONLY[page.only] if isinstance(page.only, str) else "<> 0"
     both = f"{_counted(sides, new=False)}\n      UNION ALL\n      {_counted(sides, new=True)}"
     if apart := [index for index in sides.compared if _is_grouped_apart(sides, index)]:
         made = ", ".join(f"{_form(sides, index)} AS g{index}" for index in apart)
         both = f"SELECT *, {made} FROM ({both})"
-    return f"FROM ({both})\nGROUP BY {', '.join(_groups(sides))}\nHAVING sum({SIDE}) {wanted}"
+    return f"FROM ({both})\nGROUP BY {', '.join(_groups(sides))}\nHAVING sum({SIDE}) {only}"
 
 
 def _groups(sides: Sides) -> list[str]:

@@ -24,7 +24,7 @@ from core.travel.diff.page import CHANGES, Change, Page
 from core.travel.diff.rows import DiffRow, Totals, page_rows, read_totals
 from core.travel.diff.sides import Sides
 from core.travel.diff.versions import DiffVersion, find_version, shared_field_id
-from core.travel.wanted import Wanted
+from core.travel.requested_version import RequestedVersion
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Difference:
 
 
 def make_difference(
-    files: Files, table: TablePath, old: Wanted, new: Wanted, keys: Sequence[str] = ()
+    files: Files, table: TablePath, old: RequestedVersion, new: RequestedVersion, keys: Sequence[str] = ()
 ) -> Difference:
     """Look up both versions. A head is pinned to its newest snapshot, so that totals and pages read the same
     two states. `keys` are columns that replace the primary key.

@@ -18,8 +18,8 @@ from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, branch_names, branch_root, main_root
 from core.table.names import is_safe_name
 from core.table.records import Snapshot, TableSchema
+from core.travel.requested_version import RequestedVersion
 from core.travel.version import resolve_latest, resolve_version
-from core.travel.wanted import Wanted
 
 _BRANCH = "branch."
 _SAVEPOINT = re.compile(r"savepoint\.[0-9]{1,18}", re.IGNORECASE)
@@ -40,14 +40,14 @@ class DiffVersion:
     note: str = ""
 
 
-def read_wanted(files: Files, table: TablePath, text: str) -> Wanted:
+def parse_version(files: Files, table: TablePath, text: str) -> RequestedVersion:
     """Parse a typed version. Raises `UsageError` for a name that is both a branch and a tag."""
     if text == MAIN:
-        return Wanted()
+        return RequestedVersion()
     known = branch_names(files, table)
     branch = text.removeprefix(_BRANCH)
     if text.startswith(_BRANCH) and (branch in known or branch == MAIN):
-        return Wanted(_branch(branch))
+        return RequestedVersion(_branch(branch))
     is_tag = is_safe_name(text) and Lineage(files, main_root(files, table)).has_tag(text)
     if text in known and is_tag:
         raise UsageError(
@@ -55,23 +55,23 @@ def read_wanted(files: Files, table: TablePath, text: str) -> Wanted:
             f"Write {_BRANCH}{text} for the branch, {MAIN}:{text} for the tag.",
         )
     if text in known:
-        return Wanted(text)
+        return RequestedVersion(text)
     positions = (position for position, letter in enumerate(text) if letter == ":")
     for position in positions if not is_tag else ():
         if text[:position] in (*known, MAIN):
-            return Wanted(_branch(text[:position]), text[position + 1 :])
-    return Wanted(None, text)
+            return RequestedVersion(_branch(text[:position]), text[position + 1 :])
+    return RequestedVersion(None, text)
 
 
-def find_version(files: Files, table: TablePath, wanted: Wanted) -> DiffVersion:
+def find_version(files: Files, table: TablePath, requested: RequestedVersion) -> DiffVersion:
     """Look up a version. Raises `NotFound` and `Corrupt`."""
-    root = branch_root(files, table, wanted.branch)
-    if wanted.version is None:
+    root = branch_root(files, table, requested.branch)
+    if requested.version is None:
         return _head(files, root)
-    if wanted.branch is None:
-        root = _root_with(files, root, wanted.version)
+    if requested.branch is None:
+        root = _root_with(files, root, requested.version)
     try:
-        resolved = resolve_version(files, root, wanted.version)
+        resolved = resolve_version(files, root, requested.version)
     except NotFound as error:
         known = ", ".join([MAIN, *branch_names(files, table)][:5])
         hint = f"{error.hint} Branches: {known}.".strip()

@@ -19,7 +19,7 @@ from core.spark.protocol import Failed
 from core.storage.local import LocalFiles
 from core.table.catalog import find_table
 from core.travel.diff.diff import Difference, make_difference
-from core.travel.diff.versions import read_wanted
+from core.travel.diff.versions import parse_version
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import Answer, ask, by_pypaimon
 from tests.table.branches import create_branch
@@ -120,7 +120,7 @@ def test_a_file_whose_rows_are_all_in_both_is_read_for_its_keys_alone(
 def _difference(warehouse: Path, table: str, old: str, new: str) -> Difference:
     files = LocalFiles(str(warehouse))
     place = find_table(files, table)
-    return make_difference(files, place, read_wanted(files, place, old), read_wanted(files, place, new))
+    return make_difference(files, place, parse_version(files, place, old), parse_version(files, place, new))
 
 
 def _rows(answer: Answer) -> list[str]:

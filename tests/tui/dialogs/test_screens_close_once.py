@@ -21,7 +21,7 @@ from core.spark.protocol import Event, Failed
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.travel.diff.diff import Difference, make_difference
-from core.travel.wanted import Wanted
+from core.travel.requested_version import RequestedVersion
 from tests.tui.driving import Sitting, at_events
 from tui.charts.chart import Chart
 from tui.charts.chart_screen import ChartScreen
@@ -71,7 +71,7 @@ NO_SPARK = EngineRoom(Settings("nowhere"), cast("Engine", NoSpark()))
 
 
 def difference(warehouse: Path) -> Difference:
-    return make_difference(LocalFiles(str(warehouse)), TABLE, Wanted(None, "1"), Wanted())
+    return make_difference(LocalFiles(str(warehouse)), TABLE, RequestedVersion(None, "1"), RequestedVersion())
 
 
 MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
@@ -88,7 +88,9 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
     JobsScreen: lambda session, place: JobsScreen(session.jobs),
     PaletteScreen: lambda session, place: PaletteScreen(lambda: [PaletteEntry("one", "of one", "", int)]),
     PathScreen: lambda session, place: PathScreen("Open", exists=False, text=f"{place}/new.sql"),
-    PeekScreen: lambda session, place: PeekScreen("t", Peeking(session, Target(NO_TABLE), Wanted())),
+    PeekScreen: lambda session, place: PeekScreen(
+        "t", Peeking(session, Target(NO_TABLE), RequestedVersion())
+    ),
     PickOne: lambda session, place: PickOne("Which?", "its name", {"one": 1}),
     PlanDialog: lambda session, place: PlanDialog(session, action("create-savepoint"), TABLE, {}),
     RecordScreen: lambda session, place: RecordScreen(Detail("snapshot 1", (("id", "1"),))),

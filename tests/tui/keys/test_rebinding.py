@@ -15,7 +15,7 @@ import pytest
 import tui
 from core.config import OwnCommand, Settings
 from core.errors import UsageError
-from core.travel.wanted import Wanted
+from core.travel.requested_version import RequestedVersion
 from tests.tui.driving import at_orders
 from tui.app import _scopes, run
 from tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
@@ -140,7 +140,7 @@ def test_sentences_name_the_keys_there_are(scopes: list[Scope]) -> None:
 
 
 def test_sentences_name_keys_bound_anew(scopes: list[Scope]) -> None:
-    marks = [Mark(Wanted(version="1")), Mark(Wanted(version="2"))]
+    marks = [Mark(RequestedVersion(version="1")), Mark(RequestedVersion(version="2"))]
     assert "D shows the difference, s t x act" in marked_words(marks)
     take_keys(first_keys(keymap_of({"browse.diff": "f11", "act.tag": "ctrl+n"}, scopes)))
     try:

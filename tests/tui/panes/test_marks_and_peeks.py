@@ -12,7 +12,7 @@ import pytest
 
 from core.figures import clock_time
 from core.table.layout import TablePath
-from core.travel.wanted import Wanted
+from core.travel.requested_version import RequestedVersion
 from tests.conftest import ORDERS
 from tests.paimon import commit, open_table
 from tests.table.branches import create_branch, fast_forward
@@ -23,8 +23,8 @@ from tui.records.marks import Mark, pair_of_change, pair_to_compare, toggled
 from tui.session import Target
 from tui.tabs import Tab
 
-MAIN, FIX = Mark(Wanted()), Mark(Wanted("fix"))
-OLD, NEW = Mark(Wanted(None, "savepoint.1"), 3), Mark(Wanted(None, "snapshot.5"), 5)
+MAIN, FIX = Mark(RequestedVersion()), Mark(RequestedVersion("fix"))
+OLD, NEW = Mark(RequestedVersion(None, "savepoint.1"), 3), Mark(RequestedVersion(None, "snapshot.5"), 5)
 TABLE = TablePath("shop", "orders")
 
 
@@ -49,10 +49,10 @@ def test_which_two_are_compared(marks: list[Mark], here: Mark | None, pair: tupl
 
 
 def test_what_a_snapshot_changed_is_told_by_the_one_before_it() -> None:
-    on_fix = Mark(Wanted("fix", "snapshot.12"), 12)
-    assert pair_of_change(on_fix) == (Mark(Wanted("fix", "snapshot.11"), 11), on_fix)
-    assert pair_of_change(OLD) == (Mark(Wanted(None, "snapshot.2"), 2), OLD)
-    for none in (None, FIX, Mark(Wanted(None, "snapshot.1"), 1)):
+    on_fix = Mark(RequestedVersion("fix", "snapshot.12"), 12)
+    assert pair_of_change(on_fix) == (Mark(RequestedVersion("fix", "snapshot.11"), 11), on_fix)
+    assert pair_of_change(OLD) == (Mark(RequestedVersion(None, "snapshot.2"), 2), OLD)
+    for none in (None, FIX, Mark(RequestedVersion(None, "snapshot.1"), 1)):
         assert pair_of_change(none) is None
 
 

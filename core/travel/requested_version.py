@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestedVersion:
     """`branch` None is main; `version` None is the head of that branch."""
 
     branch: str | None = None
