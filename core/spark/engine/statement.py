@@ -181,6 +181,7 @@ class Runner:
         end: Finished | Failed
         try:
             with cancellable(job.cancellation):
+                self._session.natives.renew_keys()
                 end = self._run(job) if isinstance(order, Run) else self._rewrite(job, order)
         except ParentGone:
             raise

@@ -104,11 +104,15 @@ class NativeScans:
         self._files = KeptFiles[TableFile]()
         master = None if self._jvm is None else session.sparkContext.master
         self._stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
-        self._lookups = Lookups(conf, self._stores, warehouse.told_options)
+        self._lookups = Lookups(conf, self._stores, warehouse)
         self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
         self._summaries: dict[_Wanted, Summary | None] = {}
         # Keys of tables of which all rows were read before.
         self._whole: set[tuple[str, ...]] = set()
+
+    def renew_keys(self) -> None:
+        """Use the present keys of stores from now on. To be called before each statement."""
+        self._stores.renew_keys()
 
     def knows(self, root: Root, scan: Scan) -> bool:
         """Whether `open` needs to read nothing."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from core.errors import Unavailable
 from core.redaction import keep_secrets
 from core.spark.datasource.scan import WarehouseAccess
 from core.spark.stores.addresses import Store, hadoop_address, store_of
 from core.spark.stores.failures import explain
 from core.spark.stores.identity import s3_identity
 from core.spark.stores.lacks import missing_class, no_client, of_other_hadoop
+from core.spark.stores.renewing import is_renewable, renew_client
 from core.spark.stores.settings import (
     WHO,
     HadoopSettings,
@@ -40,6 +42,16 @@ class StoreUnread(Exception):
         self.lasts = lasts
 
 
+class _Prepared(NamedTuple):
+    """The settings of a store, and those of them that were made: the user's own ones win."""
+
+    settings: HadoopSettings
+    made: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return "_Prepared(...)"
+
+
 class HadoopStores:
     """Checks stores, and remembers the result as long as Spark lives."""
 
@@ -51,7 +63,7 @@ class HadoopStores:
         # Values that our S3 client found by itself must not override the user's Spark settings.
         self._options = warehouse.options if store_of(warehouse.uri).kind == "s3" else warehouse.told_options
         self._elsewhere = elsewhere
-        self._prepared: set[Store] = set()
+        self._prepared: dict[Store, _Prepared] = {}
         self._readable: set[Store] = set()
 
     def address(self, address: str) -> str:
@@ -67,8 +79,7 @@ class HadoopStores:
             # Spark would read it with another identity.
             raise StoreUnread(f"Spark's client for {store.scheme} takes no {option}", lasts=True)
         if store not in self._prepared:
-            self._prepare(store)
-            self._prepared.add(store)
+            self._prepare(store, self._settings(store))
         conf: Any = self._session._jsparkSession.sessionState().newHadoopConf()
         path = self._jvm.org.apache.hadoop.fs.Path(self.address(address))
         self._require_client(store, path, conf)
@@ -116,14 +127,46 @@ class HadoopStores:
         """The version of Hadoop in Spark."""
         return str(self._jvm.org.apache.hadoop.util.VersionInfo.getVersion())
 
-    def _prepare(self, store: Store) -> None:
-        """Configure Hadoop for a store. Secrets go to Java's memory, not to settings that Spark shows."""
-        settings = hadoop_settings(store, self._options, self._identity(store))
-        keep_secrets("", settings.given, settings.found)
+    def renew_keys(self) -> None:
+        """Give Hadoop the present keys where it has other ones. To be called before a statement.
+
+        If there are none now, it keeps those that it has: the store's refusal of them is the better message.
+        """
+        for store, prepared in [*self._prepared.items()]:
+            if store.kind == "s3":
+                with suppress(Unavailable):
+                    self._renew(store, prepared)
+
+    def _renew(self, store: Store, prepared: _Prepared) -> None:
+        settings = self._settings(store)
+        if settings == prepared.settings or not is_renewable(self._conf, store):
+            return
+        if self._prepare(store, settings) != prepared.made:
+            renew_client(self._session, self._conf, store)
+
+    @property
+    def _conf(self) -> Any:
         context: Any = self._session.sparkContext
-        conf = context._jsc.hadoopConfiguration()
-        for name, value in chosen(store, settings, partial(_is_set, conf)).items():
+        return context._jsc.hadoopConfiguration()
+
+    def _settings(self, store: Store) -> HadoopSettings:
+        return hadoop_settings(store, self._options, self._identity(store))
+
+    def _prepare(self, store: Store, settings: HadoopSettings) -> Mapping[str, str]:
+        """Configure Hadoop for a store. Secrets go to Java's memory, not to settings that Spark shows."""
+        keep_secrets("", settings.given, settings.found)
+        conf, own = self._conf, {name for each in self._prepared.values() for name in each.made}
+        made = chosen(store, settings, lambda name: name not in own and _is_set(conf, name))
+        for name in self._made(store).keys() - made.keys():
+            conf.unset(name)
+        for name, value in made.items():
             conf.set(name, value)
+        self._prepared[store] = _Prepared(settings, made)
+        return made
+
+    def _made(self, store: Store) -> Mapping[str, str]:
+        """The settings that were made for a store before."""
+        return self._prepared[store].made if store in self._prepared else {}
 
     def _identity(self, store: Store) -> Identity:
         if store.kind != "s3":

@@ -16,22 +16,33 @@ _STATUS = {
 
 
 class Door(LocalServer):
-    """`error` is what it answers for data files: a word of S3's, `gone` for no answer; empty passes on."""
+    """`error` is what it answers for data files: a word of S3's, `gone` for no answer; empty passes on.
+
+    `keys` are the access keys that have not expired, None for all. `served` has the access key and the client
+    of each request for a data file that was passed on.
+    """
 
     def __init__(self, server: str) -> None:
         self.error = ""
+        self.keys: set[str] | None = None
+        self.served: list[tuple[str, str]] = []
         target = server.removeprefix("http://")
         door = self
 
         class Doorkeeper(Handler):
             def handle_request(self) -> None:
                 body = self.body()
-                is_refused = door.error and "/bucket-" in self.path
-                if is_refused and door.error == "gone":
+                is_data, key = "/bucket-" in self.path, self.access_key
+                is_refused = door.error and is_data
+                if door.keys is not None and key not in door.keys:
+                    self.pass_on(_refusal("ExpiredToken"))
+                elif is_refused and door.error == "gone":
                     self.close_connection = True
                 elif is_refused:
                     self.pass_on(_refusal(door.error))
                 else:
+                    if is_data:
+                        door.served.append((key, self.headers.get("User-Agent", "")))
                     self.pass_on(self.asked(target, body, dict(self.headers.items())))
 
         super().__init__(Doorkeeper)

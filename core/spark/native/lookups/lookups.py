@@ -19,6 +19,7 @@ from core.cancelling import check_cancelled
 from core.once import once_for_all
 from core.spark import native
 from core.spark.compiling.compiled import compiled, new_instance
+from core.spark.datasource.scan import WarehouseAccess
 from core.spark.launch.session_settings import LOOKUPS
 from core.spark.merging.model import MergeGroup, MergeRules
 from core.spark.merging.opening import file_opener
@@ -53,12 +54,12 @@ T = TypeVar("T")
 class Lookups:
     """The lookups of one session. Caches the rows of the last questions, and the kinds that took too much."""
 
-    def __init__(self, conf: SessionConf, stores: HadoopStores, options: Mapping[str, str]) -> None:
+    def __init__(self, conf: SessionConf, stores: HadoopStores, warehouse: WarehouseAccess) -> None:
         self._conf = conf
-        self._options = options
+        self._warehouse = warehouse
         self._session = conf.spark
         self._stores = stores
-        self._footers = Footers(file_opener(options))
+        self._footers = Footers(self._open_file)
         # By table, columns and questions.
         self._found: OrderedDict[Any, DataFrame] = OrderedDict()
         self._shapes: OrderedDict[Any, str | None] = OrderedDict()
@@ -100,6 +101,10 @@ class Lookups:
         """Make a running lookup fail, if there is one. Any thread may call this."""
         if "_java" in self.__dict__:
             self._java.stop()
+
+    def _open_file(self, address: str) -> Any:
+        # With the options of this moment: keys may be renewed.
+        return file_opener(self._warehouse.told_options)(address)
 
     def _looked_up(self, key: Key, types: StructType, reads: Reads, asked: Asked) -> DataFrame | None:
         shape = self._shape(key, types, reads, asked)
@@ -144,7 +149,7 @@ class Lookups:
 
     def _bits(self, marked: Sequence[MergeGroup]) -> dict[str, bytes]:
         """The encoded bits of the files by path. Raises `CannotLookUp`."""
-        made = merge_bits(self._conf, self._options, marked)
+        made = merge_bits(self._conf, self._warehouse.told_options, marked)
         told = {path: encoded(bits) for path, bits in made.items()}
         if sum(map(len, told.values())) > _MOST_BITS:
             raise CannotLookUp("the deletion vectors")
