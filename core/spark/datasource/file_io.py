@@ -9,6 +9,7 @@ is no ticket to look for it.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -30,6 +31,8 @@ _S3 = ("s3", "s3a", "s3n")
 _RESOLVING = CatalogOptions.RESOLVING_FILE_IO_ENABLED.key()
 # With these an unreachable store fails within a minute; with pypaimon's own limits it takes ten.
 _CONNECT_SECONDS, _READ_SECONDS, _ATTEMPTS = 5, 15, 4
+# YARN writes delegation tokens of a container to the file that this variable names.
+_TOKENS = "HADOOP_TOKEN_FILE_LOCATION"
 _OURS = ("gs", "gcs", "abfs", "abfss", "az")
 
 
@@ -52,7 +55,16 @@ def _hdfs(address: str, options: Mapping[str, str]) -> Any:
     if type(opened).__name__ != "HdfsNativeFileIO":
         # The options chose libhdfs, which supports only tickets.
         return FileIO.get(address, Options(dict(options)))
-    return _with_own_clients(opened, options.get(PRINCIPAL), options.get(KEYTAB))
+    return _with_own_clients(opened, *_login(options))
+
+
+def _login(options: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """The principal and keytab; nothing on a cluster's node without the keytab, where tokens replace it."""
+    principal, keytab = options.get(PRINCIPAL), options.get(KEYTAB)
+    has_tokens = os.path.isfile(os.environ.get(_TOKENS, ""))
+    if keytab and has_tokens and not os.access(keytab, os.R_OK):
+        return None, None
+    return principal, keytab
 
 
 def _with_own_clients(opened: Any, principal: str | None, keytab: str | None) -> Any:

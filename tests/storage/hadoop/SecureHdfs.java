@@ -1,15 +1,23 @@
 import java.io.File;
 import java.io.FileWriter;
 import java.io.PrintWriter;
+import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URI;
+import java.security.PrivilegedExceptionAction;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.hdfs.MiniDFSNNTopology;
+import org.apache.hadoop.hdfs.security.token.delegation.DelegationTokenSecretManager;
+import org.apache.hadoop.hdfs.server.namenode.HdfsAuditLogger;
+import org.apache.hadoop.ipc.CallerContext;
+import org.apache.hadoop.security.Credentials;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.apache.kerby.KOptions;
 import org.apache.kerby.kerberos.kerb.client.KrbClient;
@@ -20,8 +28,8 @@ import org.apache.kerby.kerberos.kerb.type.ticket.TgtTicket;
 
 /**
  * HDFS that takes Kerberos tickets alone, with its KDC: the name service `lake` of an active and a standby NameNode. In
- * the directory given there are then krb5.conf, conf/ for clients, keytabs and ticket caches; says the ports of the two
- * NameNodes, and ends with a process.
+ * the directory given there are then krb5.conf, conf/ for clients, keytabs, ticket caches, and audit.log; says the ports of
+ * the two NameNodes, and ends with a process.
  */
 public class SecureHdfs {
     static final String REALM = "LAKE.TEST";
@@ -41,6 +49,8 @@ public class SecureHdfs {
         SimpleKdcServer kdc = startKdc(directory);
         File keytab = new File(directory, "hdfs.keytab");
         kdc.createAndExportPrincipals(keytab, "hdfs/localhost", "HTTP/localhost");
+        // For the YARN of tests.spark.launch.yarn.
+        kdc.createAndExportPrincipals(new File(directory, "yarn.keytab"), "yarn/localhost");
         File alices = new File(directory, "alice.keytab"), bobs = new File(directory, "bob.keytab");
         kdc.createAndExportPrincipals(alices, "alice");
         kdc.createAndExportPrincipals(bobs, "bob");
@@ -48,15 +58,21 @@ public class SecureHdfs {
         ticket(kdc, "alice", alices, "expired.cache", true);
         ticket(kdc, "bob", bobs, "bob.cache", false);
 
+        Audit.out = new PrintWriter(new FileWriter(new File(directory, "audit.log")), true);
         MiniDFSCluster cluster = startCluster(directory, keytab);
         int active = cluster.getNameNodePort(0), standby = cluster.getNameNodePort(1);
         FileSystem files = cluster.getFileSystem(0);
         Path lake = new Path("/lake"), closed = new Path("/lake/closed.db/secret");
         files.mkdirs(lake);
         files.setOwner(lake, "alice", "alice");
+        // Where Spark on YARN puts the files that it sends to containers.
+        Path home = new Path("/user/alice");
+        files.mkdirs(home);
+        files.setOwner(home, "alice", "alice");
         files.mkdirs(closed);
         files.setPermission(closed, new FsPermission("700"));
         writeSites(directory, active, standby);
+        writeTokens(directory, alices);
         System.out.println(active + " " + standby);
         ProcessHandle.of(Long.parseLong(arguments[1])).ifPresent(each -> each.onExit().join());
     }
@@ -115,6 +131,8 @@ public class SecureHdfs {
         configuration.set("dfs.web.authentication.kerberos.principal", "HTTP/localhost@" + REALM);
         configuration.set("dfs.web.authentication.kerberos.keytab", keytab.getPath());
         configuration.setInt("dfs.namenode.file.close.num-committed-allowed", 1);
+        configuration.set("dfs.namenode.audit.loggers", Audit.class.getName());
+        configuration.set("hadoop.caller.context.enabled", "true");
         UserGroupInformation.setConfiguration(configuration);
         MiniDFSNNTopology topology = MiniDFSNNTopology.simpleHATopology();
         MiniDFSCluster cluster = new MiniDFSCluster.Builder(configuration).nnTopology(topology).numDataNodes(1).build();
@@ -130,6 +148,8 @@ public class SecureHdfs {
         settings.put("hadoop.security.authentication", "kerberos");
         settings.put("dfs.data.transfer.protection", "authentication");
         settings.put("dfs.namenode.kerberos.principal", "hdfs/localhost@" + REALM);
+        // Spark then says in each request which task makes it.
+        settings.put("hadoop.caller.context.enabled", "true");
         settings.put("dfs.nameservices", "lake");
         settings.put("dfs.ha.namenodes.lake", "nn2,nn1");
         settings.put("dfs.namenode.rpc-address.lake.nn1", "localhost:" + active);
@@ -144,6 +164,45 @@ public class SecureHdfs {
             settings.forEach((name, value) -> out.println(
                 "<property><name>" + name + "</name><value>" + value + "</value></property>"));
             out.println("</configuration>");
+        }
+    }
+
+    /** What YARN gives a container of alice's. */
+    static void writeTokens(File directory, File keytab) throws Exception {
+        Configuration configuration = new Configuration();
+        configuration.addResource(new Path(new File(directory, "conf/core-site.xml").toURI()));
+        UserGroupInformation alice =
+            UserGroupInformation.loginUserFromKeytabAndReturnUGI("alice@" + REALM, keytab.getPath());
+        Credentials tokens = new Credentials();
+        alice.doAs((PrivilegedExceptionAction<Object>) () ->
+            FileSystem.newInstance(URI.create("hdfs://lake"), configuration).addDelegationTokens("yarn", tokens));
+        tokens.writeTokenStorageFile(new Path(new File(directory, "alice.tokens").toURI()), configuration);
+    }
+
+    /** Writes a line for each successful request to audit.log: how the user was authenticated, the command, path and caller. */
+    public static class Audit extends HdfsAuditLogger {
+        static PrintWriter out;
+
+        @Override
+        public void initialize(Configuration configuration) {}
+
+        @Override
+        public void logAuditEvent(
+                boolean succeeded, String user, InetAddress address, String command, String source, String target,
+                FileStatus status, CallerContext caller, UserGroupInformation group, DelegationTokenSecretManager tokens) {
+            String context = caller == null ? "" : caller.getContext();
+            synchronized (Audit.class) {
+                if (succeeded) {
+                    out.println(user + "\t" + command + "\t" + source + "\t" + context);
+                }
+            }
+        }
+
+        @Override
+        public void logAuditEvent(
+                boolean succeeded, String user, InetAddress address, String command, String source, String target,
+                FileStatus status, UserGroupInformation group, DelegationTokenSecretManager tokens) {
+            logAuditEvent(succeeded, user, address, command, source, target, status, null, group, tokens);
         }
     }
 }

@@ -20,7 +20,8 @@ _PROJECT = """<project><modelVersion>4.0.0</modelVersion><groupId>jars</groupId>
 
 
 class SecureHdfs(NamedTuple):
-    """`directory` has `krb5.conf`, `conf/` for clients, keytabs (`alice.keytab`) and ticket caches.
+    """`directory` has `krb5.conf`, `conf/` for clients, keytabs (`alice.keytab`), ticket caches, `audit.log`,
+    and `alice.tokens`, which are delegation tokens.
 
     `active` and `standby` are the ports of the NameNodes of the name service `lake`.
     """
@@ -33,6 +34,13 @@ class SecureHdfs(NamedTuple):
         """What a user has who has run `kinit`; `configured` is whether HADOOP_CONF_DIR is set."""
         known = {"KRB5_CONFIG": f"{self.directory}/krb5.conf", "KRB5CCNAME": f"FILE:{self.directory}/{cache}"}
         return {**known, "HADOOP_CONF_DIR": f"{self.directory}/conf"} if configured else known
+
+    def requests(self) -> list[list[str]]:
+        """The user, command, path and caller of each request that a NameNode carried out.
+
+        The user's name ends with the kind of authentication: `(auth:TOKEN)`.
+        """
+        return [line.split("\t") for line in (self.directory / "audit.log").read_text().splitlines()]
 
 
 def start_secure_hdfs(directory: Path, until: int) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -58,6 +60,29 @@ def test_pypaimon_takes_the_keytab_without_kinit(
         assert file.read() == b"some bytes"
     with pytest.raises(RuntimeError, match="No Kerberos credentials"):
         file_io(address, {}).filesystem.open_input_file(path)
+
+
+def test_pypaimon_takes_the_tokens_of_a_container_that_has_no_keytab(
+    user: User, secure: SecureHdfs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The keytab is on the machine that started Spark."""
+    address = place()
+    assert user(address).create("t/a", b"some bytes")
+    # Also sets the environment of somebody without a ticket.
+    user(address, "no.cache")
+    monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", f"{secure.directory}/alice.tokens")
+    read = (
+        "import sys\n"
+        "from core.spark.datasource.file_io import file_io\n"
+        "opened = file_io(sys.argv[1], dict(zip(sys.argv[2::2], sys.argv[3::2])))\n"
+        "print(opened.new_input_stream(sys.argv[1] + '/t/a').read())"
+    )
+    # Tokens are read once in a process.
+    words = [sys.executable, "-c", read, address, PRINCIPAL, "alice@LAKE.TEST", KEYTAB, "/none/alice.keytab"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout == "b'some bytes'\n", done.stderr
+    opens = [each for each in secure.requests() if f"{address.removeprefix('hdfs://lake')}/t/a" in each]
+    assert ["alice@LAKE.TEST (auth:TOKEN)", "open"] in [each[:2] for each in opens]
 
 
 def test_half_a_login_is_refused_by_name(user: User) -> None:
