@@ -158,6 +158,16 @@ def test_every_tab_is_named_at_80_columns_beside_the_tables(tab: Tab) -> None:
     assert all(f"{each.key} {each.short_title}" in text or f"{each.key} {each.title}" in text for each in Tab)
 
 
+@pytest.mark.parametrize("tab", Tab)
+@pytest.mark.parametrize("width", [12, 21, 40])
+def test_the_open_tab_is_in_sight_where_not_all_are(tab: Tab, width: int) -> None:
+    bar = TabBar([(each.title, each.short_title) for each in Tab])
+    bar.current = tab
+    [line] = bar.lines(width)
+    text = "".join(text for text, _ in line)[:width]
+    assert f"[{tab.key} {tab.short_title}]" in text
+
+
 def test_no_name_of_main_pushes_what_matters_off_the_top_line() -> None:
     at = Location("lab", "shop", "orders", "x" * 60, main="x" * 60, read_only=True, engine="Spark starts")
     [line] = Breadcrumb(at).lines(80)

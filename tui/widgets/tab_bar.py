@@ -39,10 +39,23 @@ class TabBar(Lines):
             end += width_of(text)
             if x < end:
                 tab, part = divmod(number, _PIECES)
-                return tab if part else None
+                return self._first(self._all(self.size.width), self.size.width) + tab if part else None
         return None
 
     def lines(self, width: int) -> Sequence[Line]:
+        pieces = self._all(width)
+        if not (first := self._first(pieces, width)):
+            return [pieces]
+        return [[("…", "quiet"), *pieces[first * _PIECES + 1 :]]]
+
+    def _first(self, pieces: Sequence[Piece], width: int) -> int:
+        """The first tab in sight: the open one always is."""
+        first, end = 0, (self.current + 1) * _PIECES
+        while first < self.current and line_width(pieces[first * _PIECES : end]) > width:
+            first += 1
+        return first
+
+    def _all(self, width: int) -> list[Piece]:
         # A count is more useful than a longer name.
         best_first = [
             self._line("  ", counted=True),
@@ -52,7 +65,7 @@ class TabBar(Lines):
             self._line(" ", counted=False, short=True),
         ]
         fitting = (each for each in best_first if line_width(each) <= width)
-        return [next(fitting, self._line(" ", counted=False, short=True, shortest=True))]
+        return next(fitting, self._line(" ", counted=False, short=True, shortest=True))
 
     def _line(self, gap: str, *, counted: bool, short: bool = False, shortest: bool = False) -> list[Piece]:
         pieces: list[Piece] = []
