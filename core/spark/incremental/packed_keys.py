@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.spark.merging.model import MergeRules
 from core.spark.merging.reading import KeyRows
-from core.spark.merging.sort_keys import SortKey, end_to_end, is_text, sort_keys_of, text_values
+from core.spark.sort_keys import SortKey, end_to_end, is_text, sort_keys_of, text_values
 from core.table.definition.column_types import ColumnType
 
 _BLOCK = 1024

@@ -19,7 +19,7 @@ from core.figures import counted
 from core.spark.merging.avro_rows import AvroRows
 from core.spark.merging.model import RETRACTING, MergeFile, MergeRules
 from core.spark.merging.opening import OpenFile
-from core.spark.merging.sort_keys import SortKey
+from core.spark.sort_keys import SortKey
 from core.table.definition.stored_columns import KEY_PREFIX
 from core.table.manifests.avro import BadAvro
 

@@ -14,7 +14,7 @@ from core.spark.merging.model import Bits, MergeFile, MergeGroup, MergeRules
 from core.spark.merging.narrow import Keys, ages_overlap, shared_rows
 from core.spark.merging.opening import OpenFile
 from core.spark.merging.reading import KeyRows, read_kinds, read_rows
-from core.spark.merging.sort_keys import (
+from core.spark.sort_keys import (
     SortKey,
     end_to_end,
     is_text,

@@ -19,11 +19,11 @@ from core.spark.launch.session_settings import KEPT_KEY_BYTES, LOCAL_BYTES, REUS
 from core.spark.merging.kept import KeptBits
 from core.spark.merging.model import Bits, MergeGroup
 from core.spark.merging.opening import OpenFile, file_opener
-from core.spark.merging.sort_keys import is_text
 from core.spark.merging.survive import first_survivors, survivors
 from core.spark.merging.vectors import vector_bits
 from core.spark.native.by_tasks.merging import merged_by_tasks
 from core.spark.session_conf import SessionConf
+from core.spark.sort_keys import is_text
 
 # The bytes that keys may take in this process; if they need more, the executors merge.
 _MOST_LOCAL = 256 << 20
