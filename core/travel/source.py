@@ -32,9 +32,9 @@ class TravelSource:
     zone: tzinfo = UTC
     fold: TimeFolder | None = None
 
-    def apply_snapshot(self, timestamp_ms: int, asked: str = "") -> Resolved:
+    def apply_snapshot(self, timestamp_ms: int, requested: str = "") -> Resolved:
         """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later."""
-        return resolve_time(self.files, self.root, timestamp_ms, asked, zone=self.zone)
+        return resolve_time(self.files, self.root, timestamp_ms, requested, zone=self.zone)
 
     def as_written(self, sql: str, use: TableUse, *, now_ms: int) -> Resolved | None:
         """Resolve the clause that the statement has for this table; without a clause, the latest snapshot.

@@ -66,7 +66,7 @@ class States:
         return name if self.root.branch is None else f"{name} (branch {self.root.branch})"
 
     @cached_property
-    def kept(self) -> list[State]:
+    def tag_states(self) -> list[State]:
         """The states of the root's tags, without half-written ones. A savepoint's tag is its savepoint."""
         savepoint_tags = {savepoint_tag(each) for each in self.savepoints.ids()}
         return [
@@ -77,8 +77,8 @@ class States:
         ]
 
     @property
-    def kept_savepoints(self) -> list[State]:
-        return [state for state in self.kept if state.kind == "savepoint"]
+    def savepoint_states(self) -> list[State]:
+        return [state for state in self.tag_states if state.kind == "savepoint"]
 
     def snapshot(self, snapshot_id: int) -> State | None:
         """A snapshot by id; None if its file is gone. Raises `Corrupt`."""
@@ -97,13 +97,13 @@ class States:
         """The newest state at or before that time. At equal times a live snapshot wins, then a savepoint."""
         live = self.lineage.at_or_before(time_ms)
         candidates = [] if live is None else [State("snapshot", f"snapshot.{live.id}", live)]
-        candidates += [state for state in self.kept if state.time <= time_ms]
+        candidates += [state for state in self.tag_states if state.time <= time_ms]
         return max(candidates, key=_newest_then_livest, default=None)
 
     def earliest(self) -> State | None:
         first = self.lineage.oldest()
         live = None if first is None else State("snapshot", f"snapshot.{first.id}", first)
-        return min([*([live] if live else []), *self.kept], key=lambda state: state.time, default=None)
+        return min([*([live] if live else []), *self.tag_states], key=lambda state: state.time, default=None)
 
     def that_saved(self, snapshot_id: int) -> Saved:
         """Find the tags and savepoints that keep an expired snapshot of this root.
@@ -112,28 +112,28 @@ class States:
         next snapshot that still exists prove what it is based on. If those were merged since, and only one
         commit of that id is kept, its time must lie between those of the snapshots around it.
         """
-        kept = [state for state in self.kept if state.snapshot.id == snapshot_id]
-        kept.sort(key=_newest_then_livest, reverse=True)
-        ids = self.lineage.snapshot_ids() if kept else []
+        holders = [state for state in self.tag_states if state.snapshot.id == snapshot_id]
+        holders.sort(key=_newest_then_livest, reverse=True)
+        ids = self.lineage.snapshot_ids() if holders else []
         if ids and snapshot_id > ids[-1]:
             # The root was rolled back to a snapshot before this one.
-            return Saved([], kept)
+            return Saved([], holders)
         above = self._nearest([each for each in ids if each > snapshot_id], min)
-        commits = {commit_key(state.snapshot): state for state in kept}
+        commits = {commit_key(state.snapshot): state for state in holders}
         is_past = {key: self._is_past_of(above, state) for key, state in commits.items()}
-        if proven := [state for state in kept if is_past[commit_key(state.snapshot)]]:
-            return Saved(proven, [state for state in kept if state not in proven], is_proven=True)
+        if proven := [state for state in holders if is_past[commit_key(state.snapshot)]]:
+            return Saved(proven, [state for state in holders if state not in proven], is_proven=True)
         possible = [
             state
-            for state in kept
+            for state in holders
             if is_past[commit_key(state.snapshot)] is None and not is_apart(state.snapshot)
         ]
         below = self._nearest([each for each in ids if each < snapshot_id], max)
         if len({commit_key(state.snapshot) for state in possible}) == 1:
             time = possible[0].time
             if (below is None or below.time <= time) and (above is None or time <= above.time):
-                return Saved(possible, [state for state in kept if state not in possible])
-        return Saved([], kept)
+                return Saved(possible, [state for state in holders if state not in possible])
+        return Saved([], holders)
 
     def _is_past_of(self, above: State | None, state: State) -> bool | None:
         if above is None:

@@ -39,7 +39,7 @@ class Resolved:
     kind: StateKind
     name: str
     snapshot: Snapshot
-    asked: str
+    requested: str
     note: str = ""
 
 
@@ -50,30 +50,32 @@ class SupportsTimeTravel(Protocol):
         """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later."""
 
 
-def resolve_version(files: Files, root: Root, asked: str) -> Resolved:
+def resolve_version(files: Files, root: Root, requested: str) -> Resolved:
     """Resolve a version. Raises `NotFound`, and `Corrupt` if the file of that version is half-written.
 
     A tag whose name is a number wins over that snapshot, as in Paimon. Only names of tags are case-sensitive.
     """
-    return _Versions(States(files, root), asked).resolve()
+    return _Versions(States(files, root), requested).resolve()
 
 
-def resolve_time(files: Files, root: Root, time_ms: int, asked: str = "", *, zone: tzinfo = UTC) -> Resolved:
+def resolve_time(
+    files: Files, root: Root, time_ms: int, requested: str = "", *, zone: tzinfo = UTC
+) -> Resolved:
     """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later.
 
-    `zone` is for the times in messages; `asked` is the time as it was written.
+    `zone` is for the times in messages; `requested` is the time as it was written.
     """
     states = States(files, root)
     state = states.at_or_before(time_ms)
     if state is None:
         shown = shown_time(time_ms, zone)
-        raise _nothing_so_old(states, f"{asked} ({shown})" if asked else shown, zone)
+        raise _nothing_so_old(states, f"{requested} ({shown})" if requested else shown, zone)
     note = ""
     if state.kind != "snapshot":
-        older = _how_much_older(time_ms - state.time)
+        older = _age_difference(time_ms - state.time)
         note = f"No snapshot from then is left: {state.label} serves, {older}."
     note = " ".join(part for part in (note, _unread(states)) if part)
-    return _resolved(states, state, asked or shown_time(time_ms, zone), note)
+    return _resolved(states, state, requested or shown_time(time_ms, zone), note)
 
 
 def resolve_latest(files: Files, root: Root) -> Resolved | None:
@@ -86,10 +88,10 @@ def resolve_latest(files: Files, root: Root) -> Resolved | None:
 
 
 class _Versions:
-    def __init__(self, states: States, asked: str) -> None:
+    def __init__(self, states: States, requested: str) -> None:
         self.states = states
-        self.asked = asked
-        self.text = asked.strip()
+        self.requested = requested
+        self.text = requested.strip()
 
     def resolve(self) -> Resolved:
         if match := _SNAPSHOT.fullmatch(self.text):
@@ -204,9 +206,9 @@ class _Versions:
                 "Its data may be gone: run `paimark doctor`.",
             )
         path = self.states.root.table.savepoint(savepoint_id)
-        kept = Snapshot.from_json(msgspec.json.encode(savepoint.snapshot), path)
+        snapshot_copy = Snapshot.from_json(msgspec.json.encode(savepoint.snapshot), path)
         return self._result(
-            State("savepoint", name, kept),
+            State("savepoint", name, snapshot_copy),
             f"Savepoint {savepoint_id} is unprotected: its tag is missing, and any expiry may take its "
             "files. `paimark recover` writes the tag again while they are there.",
         )
@@ -232,7 +234,7 @@ class _Versions:
         else:
             exist = f"{counted(len(ids), 'snapshot')} from {ids[0]} to {ids[-1]} exist"
         target = ids[-1] if near is None and ids else near or 0
-        savepoints = sorted(self.states.kept_savepoints, key=lambda state: abs(state.snapshot.id - target))[
+        savepoints = sorted(self.states.savepoint_states, key=lambda state: abs(state.snapshot.id - target))[
             :3
         ]
         nearest = ", ".join(state.label for state in savepoints)
@@ -242,11 +244,11 @@ class _Versions:
         )
 
     def _result(self, state: State, note: str = "") -> Resolved:
-        return _resolved(self.states, state, self.asked, note)
+        return _resolved(self.states, state, self.requested, note)
 
 
-def _resolved(states: States, state: State, asked: str, note: str = "") -> Resolved:
-    return Resolved(states.root, state.kind, state.name, state.snapshot, asked, note)
+def _resolved(states: States, state: State, requested: str, note: str = "") -> Resolved:
+    return Resolved(states.root, state.kind, state.name, state.snapshot, requested, note)
 
 
 def _unread(states: States) -> str:
@@ -258,22 +260,22 @@ def _unread(states: States) -> str:
     return f"{sentences[0]}{more}."
 
 
-def _nothing_so_old(states: States, asked: str, zone: tzinfo) -> NotFound:
+def _nothing_so_old(states: States, requested: str, zone: tzinfo) -> NotFound:
     earliest = states.earliest()
     if earliest is None:
-        return NotFound(f"{states.table_name} has no snapshot yet, so none as of {asked}")
-    later = min(states.kept_savepoints, key=lambda state: state.time, default=None)
+        return NotFound(f"{states.table_name} has no snapshot yet, so none as of {requested}")
+    later = min(states.savepoint_states, key=lambda state: state.time, default=None)
     closest = ""
     if later is not None:
         closest = f"The closest savepoint is {later.label}, of {shown_time(later.time, zone)}."
     return NotFound(
-        f"{states.table_name} has nothing as old as {asked}: the earliest state is {earliest.label}, "
+        f"{states.table_name} has nothing as old as {requested}: the earliest state is {earliest.label}, "
         f"of {shown_time(earliest.time, zone)}",
         closest,
     )
 
 
-def _how_much_older(milliseconds: int) -> str:
+def _age_difference(milliseconds: int) -> str:
     if milliseconds == 0:
         return "of exactly the time asked for"
     return f"{duration(milliseconds)} older than the time asked for"

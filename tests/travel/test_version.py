@@ -52,7 +52,7 @@ def test_a_version_names_one_snapshot(
 ) -> None:
     resolved = resolve_version(*KEPT.write(tmp_path), asked)
     assert (resolved.kind, resolved.name, resolved.snapshot.id) == (kind, name, snapshot_id)
-    assert resolved.asked == asked
+    assert resolved.requested == asked
     assert resolved.root == TABLE.root()
 
 

@@ -196,7 +196,7 @@ def held(files: Files, root: Root, position: StreamPosition) -> Snapshot | None:
     live = states.snapshot(position.snapshot)
     held: list[State] = [live] if live is not None else []
     if live is None or mark_of(live.snapshot) != position.uuid:
-        held = [state for state in states.kept if state.snapshot.id == position.snapshot]
+        held = [state for state in states.tag_states if state.snapshot.id == position.snapshot]
     return next((state.snapshot for state in held if mark_of(state.snapshot) == position.uuid), None)
 
 

@@ -56,7 +56,7 @@ def _saved_before(states: States, version: str) -> Snapshot | None:
     number, earliest = _SNAPSHOT.fullmatch(version.strip()), states.lineage.earliest_id()
     if number is None or earliest is None or int(number[1]) >= earliest:
         return None
-    saved = [state.snapshot for state in states.kept_savepoints if state.snapshot.id < int(number[1])]
+    saved = [state.snapshot for state in states.savepoint_states if state.snapshot.id < int(number[1])]
     return max(saved, key=lambda snapshot: snapshot.id, default=None)
 
 
@@ -101,7 +101,7 @@ def _since(states: States, latest: Snapshot | None, time_ms: int) -> StreamPosit
     if first == 1:
         return _before_all(states.root)
     closest = max(
-        (state for state in states.kept_savepoints if state.time <= time_ms),
+        (state for state in states.savepoint_states if state.time <= time_ms),
         key=lambda state: state.snapshot.id,
         default=None,
     )
@@ -110,7 +110,7 @@ def _since(states: States, latest: Snapshot | None, time_ms: int) -> StreamPosit
     # For the hint: the closest state that is left.
     resolved = resolve_time(states.files, states.root, time_ms)
     raise NotFound(
-        f"Snapshots of {states.table_name} from after {resolved.asked} have expired, and no savepoint of "
+        f"Snapshots of {states.table_name} from after {resolved.requested} have expired, and no savepoint of "
         "that time or before is left",
         f"The closest state before it is {resolved.name}: begin there with scan.mode from-snapshot-full.",
     )

@@ -52,14 +52,14 @@ def pair_columns(old: TableSchema, new: TableSchema, shared_id: int) -> list[Col
 
 
 def key_pairs(
-    old: DiffVersion, new: DiffVersion, pairs: Sequence[ColumnPair], asked: Sequence[str]
+    old: DiffVersion, new: DiffVersion, pairs: Sequence[ColumnPair], key_names: Sequence[str]
 ) -> list[ColumnPair]:
     """The columns that identify a row: the requested ones, else the primary key; empty without either.
 
     Raises `NotFound` for a column that one of the two lacks, `Refused` if their primary keys differ.
     """
-    if asked:
-        return [_asked(name, pairs, old, new) for name in asked]
+    if key_names:
+        return [_key_pair(name, pairs, old, new) for name in key_names]
     keys = [pair for pair in pairs if pair.new is not None and pair.new.name in new.schema.primary_keys]
     before = {pair.old.name for pair in keys if pair.old is not None}
     if before != set(old.schema.primary_keys):
@@ -83,8 +83,10 @@ def column_notes(old: DiffVersion, new: DiffVersion, pairs: Sequence[ColumnPair]
                 notes.append(f"Column {pair.new.name} is called {pair.old.name} in {old.label}")
             before, after = _plain_type(pair.old.type), _plain_type(pair.new.type)
             if before != after:
-                how = "" if comparable(pair) else ", compared as text"
-                notes.append(f"Column {pair.name} is {before} in {old.label} and {after} in {new.label}{how}")
+                comparison = "" if comparable(pair) else ", compared as text"
+                notes.append(
+                    f"Column {pair.name} is {before} in {old.label} and {after} in {new.label}{comparison}"
+                )
     return notes
 
 
@@ -104,7 +106,7 @@ def has_no_order(field: SchemaField) -> bool:
     return "MAP" in text or "VARIANT" in text
 
 
-def _asked(name: str, pairs: Sequence[ColumnPair], old: DiffVersion, new: DiffVersion) -> ColumnPair:
+def _key_pair(name: str, pairs: Sequence[ColumnPair], old: DiffVersion, new: DiffVersion) -> ColumnPair:
     for pair in pairs:
         if name.lower() in (each.name.lower() for each in (pair.new, pair.old) if each is not None):
             if pair.old is not None and pair.new is not None:

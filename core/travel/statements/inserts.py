@@ -102,16 +102,16 @@ class _InsertReader(TokenCursor):
         """Read columns in parentheses; with `with_values`, those of PARTITION with their values."""
         self.index += 1
         names: list[NamedColumn] = []
-        taken: set[str] = set()
+        names_so_far: set[str] = set()
         while True:
             position = self.position
             if not self.is_name(self.index):
                 self.refuse("The name of a column is missing", _FORM)
             name = self.tokens[self.index].value
             self.index += 1
-            if name.lower() in taken:
+            if name.lower() in names_so_far:
                 raise SqlRefused(f"{name} is named twice", "Leave one of them out.", self.sql, position)
-            taken.add(name.lower())
+            names_so_far.add(name.lower())
             value, unquoted = self._literal(name) if with_values and self.takes("=") else (None, None)
             names.append(NamedColumn(name, position, value, unquoted))
             if self.takes(")"):

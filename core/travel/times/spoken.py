@@ -23,21 +23,21 @@ def read_spoken_time(text: str, now_ms: int) -> int:
     A day without a time of day means its beginning, a day of the week the last one before today. Raises
     `UsageError`.
     """
-    said = " ".join(text.split())
+    text_left = " ".join(text.split())
     now = datetime.fromtimestamp(now_ms / 1000)
     try:
-        if said.lower() == "now":
+        if text_left.lower() == "now":
             return now_ms
-        if match := _AGO.fullmatch(said):
+        if match := _AGO.fullmatch(text_left):
             weeks = _WEEKS.fullmatch(match[1])
             return now_ms - parse_duration(f"{int(weeks[1]) * 7} d" if weeks else match[1])
         day = now.date()
-        if match := _DAY.fullmatch(said):
+        if match := _DAY.fullmatch(text_left):
             day -= timedelta(days=_days_back(match[1].lower(), day))
-            said = match[2] or "00:00"
-            if ":" not in said:
+            text_left = match[2] or "00:00"
+            if ":" not in text_left:
                 raise ValueError("no time of day")
-        return int(read_timestamp(said, day).timestamp() * 1000)
+        return int(read_timestamp(text_left, day).timestamp() * 1000)
     except (ValueError, OverflowError, OSError, UsageError) as error:
         raise UsageError(f"{text!r} is not a time", HINT) from error
 

@@ -117,7 +117,7 @@ def test_nothing_stays_of_a_read_that_ended(warehouse: Path, at_once: None) -> N
         awaited(lambda: read_tags(lineage) if len(read_tags(lineage)) == 2 else [])
         assert {name.split(".")[2] for name in read_tags(lineage)} == {"2", "4"}
         assert not any(
-            state.name.startswith(READ_TAG_PREFIX) for state in States(lineage.files, ORDERS.root()).kept
+            state.name.startswith(READ_TAG_PREFIX) for state in States(lineage.files, ORDERS.root()).tag_states
         )
         # Its reader lives.
         assert action("recover").plan(context_of(warehouse), ORDERS, {}).empty
