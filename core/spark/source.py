@@ -112,7 +112,7 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
     If the options may begin a stream, these are the table's current columns: Spark asks for a stream's schema
     with the same options, and the state that it begins with may be gone, or not exist yet.
     """
-    from core.spark.datasource.asked_state import asked_by, asked_state
+    from core.spark.datasource.requested_state import asked_by, requested_state
     from core.spark.datasource.scan import WarehouseAccess, make_scan
     from core.storage.open import open_files
     from core.table.catalog import find_table
@@ -122,7 +122,7 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
     files = open_files(options["warehouse"], own)
     root = branch_root(files, find_table(files, options["table"]), options.get("branch"))
     is_pinned = any(name in options for name in STATES)
-    state = asked_state(files, root, options) if is_pinned or is_for_rows else None
+    state = requested_state(files, root, options) if is_pinned or is_for_rows else None
     return make_scan(
         WarehouseAccess(files, options["warehouse"], own),
         root,

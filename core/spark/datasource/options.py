@@ -12,7 +12,7 @@ from core.storage.known_options import SPELLED, is_known
 from core.table.names import near_names
 
 _EVERYWHERE = ("warehouse", "table", "branch")
-# Each names the state to read: see `asked_state`. Those in STARTS also begin a stream.
+# Each names the state to read: see `requested_state`. Those in STARTS also begin a stream.
 STATES = ("version", "versionAsOf", "timestampAsOf", "scan.version", "scan.tag-name", "scan.watermark")
 STARTS = ("scan.snapshot-id", "scan.timestamp", "scan.timestamp-millis")
 READ = (*_EVERYWHERE, *STATES, *STARTS, "scan.mode")

@@ -18,7 +18,7 @@ from core.cancelling import check_cancelled, map_cancellable
 from core.errors import Corrupt, FileMissing
 from core.spark.incremental.kept_keys import KeptKeys, KeyFiles
 from core.spark.incremental.packed_keys import WantedKeys
-from core.spark.merging.kept import KeptBits
+from core.spark.merging.bit_cache import BitCache
 from core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup
 from core.spark.merging.narrow import ages_overlap
 from core.spark.merging.opening import OpenFile
@@ -63,7 +63,7 @@ class Earlier:
         return changed * _WORTH_SEARCHING <= sum(file.row_count for file in self.bits)
 
 
-def earlier(group: MergeGroup, kept: KeptBits, *, merged_only: bool = False) -> Earlier | None:
+def earlier(group: MergeGroup, kept: BitCache, *, merged_only: bool = False) -> Earlier | None:
     """The earlier bits to start from; None if too few of the group's rows have any.
 
     With `merged_only`, a file that was read whole, outside of any group, does not count.
@@ -91,7 +91,7 @@ def earlier(group: MergeGroup, kept: KeptBits, *, merged_only: bool = False) -> 
     return found if bits and came + found.gone and found.is_worthwhile else None
 
 
-def _pieces(group: MergeGroup, kept: KeptBits, merged_only: bool) -> list[_Piece]:
+def _pieces(group: MergeGroup, kept: BitCache, merged_only: bool) -> list[_Piece]:
     files, columns = set(group.files), group.rules.columns
     pieces = []
     for before, bits in kept.near(group):

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import PaimarkError, Unavailable
-from core.spark.compiling.kept_jars import PROPERTY
+from core.spark.compiling.jar_cache import PROPERTY
 from core.spark.launch.cds import Archive, archive_for
 from core.spark.launch.cluster import PACKAGE
 from core.spark.launch.home import SparkHome

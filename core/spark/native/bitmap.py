@@ -16,7 +16,7 @@ from core.errors import UsageError
 from core.spark.incremental.delta import earlier, survivors_since
 from core.spark.incremental.kept_keys import MOST_KEPT, KeptKeys
 from core.spark.launch.session_settings import KEPT_KEY_BYTES, LOCAL_BYTES, REUSE, TASK_ROWS
-from core.spark.merging.kept import KeptBits
+from core.spark.merging.bit_cache import BitCache
 from core.spark.merging.model import Bits, MergeGroup
 from core.spark.merging.opening import OpenFile, file_opener
 from core.spark.merging.survive import first_survivors, survivors
@@ -38,7 +38,7 @@ _KEPT_BYTES = 128 << 20
 _HEADS = (1 << 12, 1 << 16)
 _MOST_HEADS = 64
 
-_kept = KeptBits(_KEPT_BYTES)
+_kept = BitCache(_KEPT_BYTES)
 _keys = KeptKeys(MOST_KEPT)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from core.errors import UsageError
-from core.spark.datasource.asked_state import as_snapshot, named_time
+from core.spark.datasource.requested_state import as_snapshot, named_time
 from core.spark.streaming import consumers
 from core.spark.streaming.consumers import consumer_id
 from core.spark.streaming.limits import Limits, read_limits

@@ -51,8 +51,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from core.errors import NotFound, Refused, hints_in_messages
-from core.spark.datasource.asked_state import asked_by
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
+from core.spark.datasource.requested_state import asked_by
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.streaming.consumers import KeptPlace
 from core.spark.streaming.following import Expired, in_new_main, main_moved, next_end

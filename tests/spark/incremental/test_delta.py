@@ -20,7 +20,7 @@ from core.spark.incremental import delta
 from core.spark.incremental.delta import earlier, survivors_since
 from core.spark.incremental.kept_keys import KeptKeys, KeyFiles
 from core.spark.incremental.packed_keys import PackedNumbers
-from core.spark.merging.kept import KeptBits
+from core.spark.merging.bit_cache import BitCache
 from core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
 from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.survive import survivors
@@ -36,7 +36,7 @@ class Tables:
 
     def __init__(self, opener: Any, room: int = ROOM) -> None:
         self.opener = opener
-        self.bits, self.keys = KeptBits(ROOM), KeptKeys(room)
+        self.bits, self.keys = BitCache(ROOM), KeptKeys(room)
         self.room = room
         self.opened: list[str] = []
         self.reused = 0
@@ -232,7 +232,7 @@ def test_other_columns_to_compare_are_another_merge() -> None:
     """A column that decides what is newer was exchanged for another of its type."""
     numbers = Numbers()
     big, small = numbers.file(range(1_000), level=5), numbers.file([5, 7], first=2_000)
-    kept = KeptBits(ROOM)
+    kept = BitCache(ROOM)
     group = MergeGroup(RULES, (big, small))
     kept.put(group, survivors(group, numbers.open))
     other = replace(RULES, columns={0: MergeColumns(("_KEY_other",), ())})
@@ -284,7 +284,7 @@ def test_what_is_kept_does_not_grow_with_the_snapshots() -> None:
     numbers = Numbers()
     big, room = numbers.file(range(6_400), level=5), 4_000
     tables = Tables(numbers.open, room)
-    tables.bits = KeptBits(room)
+    tables.bits = BitCache(room)
     sizes = []
     for number in range(200):
         small = numbers.file([number, number + 700], first=10_000 + 10 * number)

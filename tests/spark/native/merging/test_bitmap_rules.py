@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.spark.merging.kept import KeptBits
+from core.spark.merging.bit_cache import BitCache
 from core.spark.merging.model import Bits, MergeColumns, MergeFile, MergeGroup, MergeRules, Unmergeable
 from core.spark.merging.rules import merge_rules
 from core.table.records import SchemaField, TableSchema
@@ -118,7 +118,7 @@ def _fields(rules: MergeRules) -> dict[str, Any]:
 
 
 def test_what_was_used_longest_ago_goes_first() -> None:
-    kept = KeptBits(most_bytes=16)
+    kept = BitCache(most_bytes=16)
     bits = [Bits.of(np.ones(64, dtype=np.bool_))]
     for name in ("a", "b"):
         kept.put(group(name), bits)
@@ -130,7 +130,7 @@ def test_what_was_used_longest_ago_goes_first() -> None:
 
 
 def test_what_is_merged_in_another_way_is_another_choice() -> None:
-    kept = KeptBits(most_bytes=1024)
+    kept = BitCache(most_bytes=1024)
     kept.put(group("a"), [Bits.of(np.ones(1, dtype=np.bool_))])
     assert kept.get(group("a", ignore_delete=True)) is None
     assert kept.get(group("a", sequence_types=("INT",))) is None

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.compiling import kept_jars
-from core.spark.compiling.kept_jars import jar_path, keep_jar, read_jar
+from core.spark.compiling import jar_cache
+from core.spark.compiling.jar_cache import jar_path, keep_jar, read_jar
 
 _CLASSES = {"Scans": b"\xca\xfe\xba\xbe" * 100, "Scans$1": b"inner" * 50}
 
@@ -61,7 +61,7 @@ def test_a_jar_of_another_user_is_none(jar: Path, monkeypatch: pytest.MonkeyPatc
 def test_the_oldest_go_and_nothing_fails_where_there_is_no_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_jars, "_MOST", 2)
+    monkeypatch.setattr(jar_cache, "_MOST", 2)
     for age, name in enumerate(["A", "B", "C"]):
         path = jar_path(str(tmp_path / "spark-key"), name, "ab" * 32)
         keep_jar(path, _CLASSES)

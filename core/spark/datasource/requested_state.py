@@ -31,18 +31,18 @@ def asked_by(options: Mapping[str, str]) -> Asked:
     return "version" if any(name in options for name in (*STATES, *STARTS, "scan.mode")) else "table"
 
 
-def asked_state(files: Files, root: Root, options: Mapping[str, str]) -> Resolved | None:
+def requested_state(files: Files, root: Root, options: Mapping[str, str]) -> Resolved | None:
     """The state that the options name, or the newest; None for a table without a snapshot.
 
     Raises `UsageError` for options that contradict each other, `NotFound` for a missing state.
     """
-    given = [name for name in (*STATES, *STARTS) if name in options]
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} each name the state to read", "Give one of them.")
-    _require_mode(options.get("scan.mode", "").lower(), given)
-    if not given:
+    names = [name for name in (*STATES, *STARTS) if name in options]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} each name the state to read", "Give one of them.")
+    _require_mode(options.get("scan.mode", "").lower(), names)
+    if not names:
         return resolve_latest(files, root)
-    name, value = given[0], options[given[0]].strip()
+    name, value = names[0], options[names[0]].strip()
     match name:
         case "scan.snapshot-id":
             return resolve_version(files, root, as_snapshot(value))
@@ -57,14 +57,14 @@ def asked_state(files: Files, root: Root, options: Mapping[str, str]) -> Resolve
     return resolve_version(files, root, value)
 
 
-def _require_mode(mode: str, given: list[str]) -> None:
+def _require_mode(mode: str, names: list[str]) -> None:
     if mode not in _MODES:
         modes = ", ".join(filter(None, _MODES))
         raise UsageError(f"scan.mode is {modes} where no stream reads, not {mode}")
     fitting = _MODES[mode]
-    if mode in ("", "default") or (set(given) <= set(fitting) and bool(given) == bool(fitting)):
+    if mode in ("", "default") or (set(names) <= set(fitting) and bool(names) == bool(fitting)):
         return
-    takes = f"one of {', '.join(fitting)}" if fitting else f"no {given[0]}"
+    takes = f"one of {', '.join(fitting)}" if fitting else f"no {names[0]}"
     raise UsageError(f"scan.mode {mode} takes {takes}", "Each of them can stand without scan.mode, too.")
 
 

@@ -12,7 +12,7 @@ from core.spark.merging.model import Bits, MergeGroup
 _NEAR = 8
 
 
-class KeptBits:
+class BitCache:
     """A cache of `most_bytes` that evicts the least recently used group. Thread-safe.
 
     The key is the merged files and the rules, not the snapshot, so two snapshots share the bits of a group
@@ -51,10 +51,10 @@ class KeptBits:
     def near(self, group: MergeGroup) -> list[tuple[MergeGroup, list[Bits]]]:
         """Cached groups with the same rules that share files with this one, each once, the latest first."""
         with self._lock:
-            found: dict[Hashable, None] = {}
+            keys: dict[Hashable, None] = {}
             for file in _files(group):
-                found.update(dict.fromkeys(reversed(self._groups_of.get(file, ())[-_NEAR:])))
-            return [self._bits[identity] for identity in found]
+                keys.update(dict.fromkeys(reversed(self._groups_of.get(file, ())[-_NEAR:])))
+            return [self._bits[identity] for identity in keys]
 
     def _remove(self, identity: Hashable) -> None:
         group, bits = self._bits.pop(identity)
@@ -74,11 +74,11 @@ def _identity(group: MergeGroup) -> Hashable:
 
 
 def _files(group: MergeGroup) -> Iterator[Hashable]:
-    way = _way(group)
-    return ((way, file, group.rules.columns[file.schema_id]) for file in group.files)
+    rules_key = _rules_key(group)
+    return ((rules_key, file, group.rules.columns[file.schema_id]) for file in group.files)
 
 
-def _way(group: MergeGroup) -> Hashable:
+def _rules_key(group: MergeGroup) -> Hashable:
     rules = group.rules
     deletes = rules.ignore_delete, rules.uncounted_deletes
     return rules.key_types, rules.sequence_types, rules.descending, deletes
