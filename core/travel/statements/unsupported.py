@@ -30,8 +30,14 @@ def _require_known_session(statement: Statement) -> None:
     cursor = TokenCursor.of(statement)
     if cursor.takes("SET", "CATALOG"):
         raise statement.refused(
-            "SET CATALOG is not supported here", "USE db chooses a database of the warehouse.", 0
+            "SET CATALOG is not supported here",
+            "USE db chooses a database of the warehouse.",
+            statement.tokens[0].start,
         )
+    if (cursor.takes("SET") or cursor.takes("RESET")) and cursor.upper(cursor.index) == "PAIMARK":
+        start = cursor.position
+        name = statement.sql[start : statement.tokens[-1].end].partition("=")[0].strip()
+        raise statement.refused(f"There is no setting {name}", f"It may be spark.{name}.", start)
 
 
 def _require_known_show(statement: Statement) -> None:
