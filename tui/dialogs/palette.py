@@ -36,7 +36,7 @@ class PaletteScreen(PickDialog[PaletteEntry]):
 
     DEFAULT_CSS = """
     PaletteScreen { align: center top; }
-    PaletteScreen > Vertical { height: 60%; margin-top: 1; }
+    PaletteScreen > Vertical { height: 60%; min-height: 9; margin-top: 1; }
     """
 
     def __init__(

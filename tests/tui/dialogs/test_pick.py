@@ -27,3 +27,10 @@ async def test_the_very_name_comes_before_a_longer_one(warehouse: Path) -> None:
         await console.sees("▏ price_old")
         await console.type("ce")
         await console.sees("▏ Price")
+
+
+async def test_the_palette_has_room_for_entries_on_a_very_low_terminal(warehouse: Path) -> None:
+    async with at_orders(warehouse, (60, 10)) as console:
+        await console.press("colon")
+        await console.sees("Go to, or do", "create-savepoint")
+        assert sum(line.count("│") == 2 for line in console.text.splitlines()) >= 6
