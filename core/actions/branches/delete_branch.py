@@ -32,12 +32,13 @@ from core.actions.replace.takeover import savepoints_held_alone
 from core.actions.roots.pause import cleanings_to_stop
 from core.actions.roots.root_files import root_files
 from core.actions.roots.root_state import RootState, held_by, state
+from core.actions.savepoints.unprotected import beyond_repair, protect_without
 from core.errors import NotFound, Refused
 from core.figures import counted, moment, size
 from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage.main_branch import all_roots, branch_root, main_root, root_exists
+from core.table.lineage.main_branch import all_roots, branch_root, has_schema, main_root, root_exists
 from core.table.names import checked_name
 
 ACTION = "delete-branch"
@@ -109,7 +110,7 @@ class DeleteBranch(Change[DeleteBranchState]):
 
     def check(self, hold: Hold) -> None:
         # Counted first, because it may take minutes: the checks must still hold at the point of no return.
-        if root_exists(self.work.files, self._root):
+        if has_schema(self.work.files, self._root):
             self._counts = _counts(self.work.files, self._root, self.work.progress)
             self._counts.freed()
         root, _ = as_planned(self.work)
@@ -123,6 +124,8 @@ class DeleteBranch(Change[DeleteBranchState]):
         context, progress = self.work.context, self.work.progress
         if not still_goes(hold, self._root, progress):
             return
+        if not has_schema(context.files, self._root):
+            protect_without(context.files, self._root, progress)
         self._removed = drop_root(context, hold, self._root, progress, self._counts.branch)
         self._removed += release_pins.release(context, hold, self.state.name, progress, self._counts.pins)
 
@@ -152,9 +155,12 @@ class DeleteBranch(Change[DeleteBranchState]):
 
 
 def _find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState | None]:
-    """The branch with its state (None if it has no files). Raises `NotFound` and `UsageError`."""
+    """The branch with its state (None if it has no schema). Raises `NotFound` and `UsageError`.
+
+    A branch without a schema is what an engine left that died while it made or deleted the branch.
+    """
     files, root = context.files, table.root(checked_name(name, "branch"))
-    if name != MAIN and files.entries(root.directory) and not root_files(files, root):
+    if name != MAIN and files.entries(root.directory) and not has_schema(files, root):
         return root, None
     root = branch_root(files, table, name)
     return root, None if root.branch is None else state(files, root)
@@ -181,14 +187,25 @@ def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusa
     if root == main_root(files, table):
         return [Refusal(f"{root.label} is main of {table.full_name}", "Make another branch main first.")]
     refusals = claim_refusals(context, root)
-    if keeps and not root_files(files, root):
-        refusals.append(Refusal(f"Branch {root.label} holds nothing to keep", "Leave --keep out."))
+    if keeps and not has_schema(files, root):
+        reason = f"Branch {root.label} of {table.full_name} has no schema: there is no branch to keep"
+        refusals.append(Refusal(reason, "Leave --keep out."))
     refusals += _reader_refusals(files, root)
-    alone = [] if keeps else [str(each) for each in savepoints_held_alone(files, root)]
-    if alone:
-        reason = f"Branch {root.label} alone holds savepoint {', '.join(alone)}"
-        refusals.append(Refusal(reason, "Delete what nobody needs first, or retire the branch with --keep."))
-    return refusals
+    return refusals if keeps else [*refusals, *_savepoint_refusals(files, root)]
+
+
+def _savepoint_refusals(files: Files, root: Root) -> list[Refusal]:
+    """The savepoints that would be lost. If the branch can't be opened, main gets the tags, where it can."""
+    alone = savepoints_held_alone(files, root)
+    hint = "Delete what nobody needs first, or retire the branch with --keep."
+    if alone and not has_schema(files, root):
+        why = beyond_repair(files, root.table, root)
+        alone = [each for each in alone if each in why]
+        hint = "Main can't get its tag: " + "; ".join(why[each] for each in alone) + "."
+    if not alone:
+        return []
+    reason = f"Branch {root.label} alone holds savepoint {', '.join(map(str, alone))}"
+    return [Refusal(reason, hint)]
 
 
 def _reader_refusals(files: Files, root: Root) -> list[Refusal]:
@@ -246,6 +263,8 @@ def _counts(files: Files, root: Root, progress: Progress) -> Counts:
 
 def _warnings(context: Context, table: TablePath, name: str, branch_state: RootState | None) -> list[str]:
     warnings = []
+    if branch_state is None:
+        warnings.append(f"Branch {name} has no schema: the data files that only it kept stay")
     if branch_state is not None and branch_state.head is not None:
         head = branch_state.head.snapshot
         warnings.append(

@@ -15,7 +15,7 @@ from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import root_exists
+from core.table.lineage.main_branch import has_schema
 from core.table.records import Snapshot, commit_key
 
 
@@ -46,10 +46,11 @@ def drop_root(
 ) -> Removed:
     """Delete the files that only this root keeps, then the root. Idempotent.
 
-    `count`: a count of them that was made before.
+    `count`: a count of them that was made before. Without a schema nobody can tell where its data files are:
+    they stay.
     """
     removed = Removed()
-    if LISTS_GONE not in hold.steps and root_exists(context.files, root):
+    if LISTS_GONE not in hold.steps and has_schema(context.files, root):
         to_delete = root_to_delete(context.files, root)
         if to_delete.records:
             removed = remove(context, hold, to_delete, progress, count=count)

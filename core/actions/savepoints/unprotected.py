@@ -45,9 +45,9 @@ def unprotected(files: Files, table: TablePath, going: Root | None = None) -> li
     return [each for _, each in _untagged(files, table, going) if isinstance(each, Unprotected)]
 
 
-def beyond_repair(files: Files, table: TablePath) -> dict[int, str]:
+def beyond_repair(files: Files, table: TablePath, going: Root | None = None) -> dict[int, str]:
     """Why each other unprotected savepoint can't have its tag again, by id. Raises `Corrupt`."""
-    return {each.id: why for each, why in _untagged(files, table, None) if isinstance(why, str)}
+    return {each.id: why for each, why in _untagged(files, table, going) if isinstance(why, str)}
 
 
 def _untagged(

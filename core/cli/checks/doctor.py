@@ -249,8 +249,15 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
     )
     is_unfinished = not counts[2] and (root_being_made(context, root.table) == root or lineage.schema_ids())
     if counts[0] and not counts[2] and not is_unfinished:
-        detail = "It has snapshots and no schema: a job wrote there after the branch was moved or deleted"
-        yield Finding(name, "broken", detail, "Stop that job; write its rows again.")
+        detail = (
+            "It has snapshots and no schema: a job wrote there after the branch was moved or deleted, or an "
+            "engine died while it deleted the branch"
+        )
+        words = shell_line([root.table.full_name, "--name", root.label])
+        hint = "Stop that job; write its rows again."
+        if root.branch is not None:
+            hint += f" Then run: paimark delete-branch {words}"
+        yield Finding(name, "broken", detail, hint)
     if root.branch is not None and not counts[0] and not counts[2] and not is_unfinished:
         detail = "It has no schema: stock remove_orphan_files stops there, for the whole table"
         words = shell_line([root.table.full_name, "--name", root.label])

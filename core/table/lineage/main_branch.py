@@ -6,9 +6,11 @@ directory. Read it once per operation and pass the root on: reading it for every
 
 from __future__ import annotations
 
+import shlex
+
 from core.errors import Corrupt, NotFound
 from core.storage.files import Files, read_if_there
-from core.table.layout import BRANCH_PREFIX, MAIN, SNAPSHOT_PREFIX, Root, TablePath, number_in
+from core.table.layout import BRANCH_PREFIX, MAIN, SCHEMA_PREFIX, SNAPSHOT_PREFIX, Root, TablePath, number_in
 from core.table.names import checked_name, is_safe_name, near_or_all_names
 
 # No store allows longer file names.
@@ -54,6 +56,9 @@ def branch_root(files: Files, table: TablePath, branch: str | None) -> Root:
     if not root_exists(files, root):
         known = branch_names(files, table)
         hint = near_or_all_names(branch, known, "only main")
+        if branch in known:
+            words = f"{table.word} --name {shlex.quote(branch)}"
+            hint = f"Only a part of its files is there: `paimark delete-branch {words}` removes it."
         raise NotFound(f"{table.full_name} has no branch {branch}", hint)
     return root
 
@@ -105,6 +110,11 @@ def _directory_names(files: Files, table: TablePath) -> list[str]:
         for entry in files.entries(table.branches)
         if entry.is_directory and entry.name.startswith(BRANCH_PREFIX) and entry.name != BRANCH_PREFIX
     )
+
+
+def has_schema(files: Files, root: Root) -> bool:
+    """Whether an engine can open the root."""
+    return any(number_in(name, SCHEMA_PREFIX) is not None for name in files.names(root.schemas))
 
 
 def root_exists(files: Files, root: Root) -> bool:

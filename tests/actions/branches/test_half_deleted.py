@@ -1,0 +1,94 @@
+"""A stock engine died while it deleted a branch: what it left has no schema, and can be removed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from core.actions.context import Context
+from core.errors import NotFound
+from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import branch_names
+from core.verify import verify
+from tests.actions.acting import ORDERS, done, planned, replace_rows
+from tests.actions.taking_over import add, branched, main_rows, rows_of
+from tests.actions.test_late_recovery import died
+from tests.paimon import read_rows
+
+ACTION = "delete-branch"
+LEFT = [("snapshot", "tag"), ("snapshot",), ("tag",)]
+
+
+def half_deleted(orders: Path, left: tuple[str, ...]) -> None:
+    for part in {"schema", "snapshot", "tag"}.difference(left):
+        shutil.rmtree(orders / f"branch/branch-fix/{part}")
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_the_rest_is_removed_without_a_data_file(
+    context: Context, orders: Path, left: tuple[str, ...]
+) -> None:
+    branched(context)
+    half_deleted(orders, left)
+    rows = main_rows(context)
+    [refusal] = planned(context, ACTION, name="fix", keep=True).refusals
+    assert refusal.reason == "Branch fix of shop.orders has no schema: there is no branch to keep"
+    plan = planned(context, ACTION, name="fix")
+    assert (plan.refusals, plan.freed_files) == ((), 0)
+    assert any("data files that only it kept stay" in each for each in plan.warnings)
+    done(context, ACTION, name="fix")
+    assert branch_names(context.files, ORDERS) == [] and main_rows(context) == rows
+    assert verify(context, ORDERS).problems == ()
+    done(context, "create-branch", name="fix", tag="v2")
+
+
+@pytest.mark.parametrize("left", LEFT)
+def test_a_savepoint_that_it_alone_holds_goes_to_main(
+    context: Context, warehouse: Path, orders: Path, left: tuple[str, ...]
+) -> None:
+    rows = rows_of(context, branched(context))
+    done(context, "create-savepoint", branch="fix")
+    half_deleted(orders, left)
+    done(context, ACTION, name="fix")
+    if "tag" not in left:
+        done(context, "recover")
+    assert sorted(read_rows(warehouse, "shop.orders", tag="savepoint.1"), key=str) == sorted(rows, key=str)
+    assert verify(context, ORDERS).problems == ()
+
+
+def test_a_savepoint_that_main_can_not_hold_is_named(context: Context, warehouse: Path, orders: Path) -> None:
+    branched(context)
+    replace_rows(warehouse, "$branch_fix")
+    done(context, "create-savepoint", branch="fix")
+    half_deleted(orders, ("tag",))
+    [refusal] = planned(context, ACTION, name="fix").refusals
+    assert refusal.reason == "Branch fix alone holds savepoint 1"
+    assert "(v2)" in refusal.hint
+
+
+@pytest.mark.parametrize("at", [r"STEP-\w+-2$", r"STEP-\w+-3$"])
+def test_a_deletion_that_died_is_finished_though_an_engine_deleted_half_meanwhile(
+    context: Context, warehouse: Path, orders: Path, at: str
+) -> None:
+    branched(context)
+    died(warehouse, at, ACTION, name="fix")
+    shutil.rmtree(orders / "branch/branch-fix/schema")
+    done(context, "recover")
+    if at.endswith("2$"):
+        done(context, ACTION, name="fix")
+    assert branch_names(context.files, ORDERS) == [] and planned(context, "recover").empty
+    assert verify(context, ORDERS).problems == ()
+
+
+def test_what_can_not_be_opened_is_not_said_to_be_missing(context: Context, orders: Path) -> None:
+    branched(context)
+    add(context, "shop.orders$branch_fix", 101)
+    half_deleted(orders, ("tag",))
+    with pytest.raises(NotFound) as failed:
+        planned(context, "merge-branch", name="fix")
+    assert failed.value.hint == (
+        "Only a part of its files is there: `paimark delete-branch shop.orders --name fix` removes it."
+    )
+    assert Lineage(context.files, ORDERS.root()).has_tag("v2")
