@@ -180,7 +180,7 @@ def split_readers(scan: Scan) -> str:
         splits = plan_splits(scan, ()) if scan.snapshot else []
     except Refused as refused:
         return f"refused: {refused.message}"
-    return Choice(scan, open_table(scan)).said(splits)
+    return Choice(scan, open_table(scan)).describe(splits)
 
 
 def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:

@@ -27,7 +27,7 @@ class Choice:
     def __init__(self, scan: Scan, table: Any) -> None:
         self._schemas = table.schema_manager
         self._written: dict[int, Sequence[Any] | None] = {table.table_schema.id: table.fields}
-        self._place = _store(scan.warehouse)
+        self._store = _store(scan.warehouse)
         store = store_access(scan.warehouse, scan.options)
         # May contain secrets.
         self.store_options = store.options
@@ -51,7 +51,7 @@ class Choice:
         facts = SplitFacts(files, type(split) is DataSplit, bool(split.is_streaming))
         return why_not_split(self._table, facts)
 
-    def said(self, splits: Iterable[Any]) -> str:
+    def describe(self, splits: Iterable[Any]) -> str:
         """The text for EXPLAIN: `by pypaimon-rust`, or how many splits it reads, and why not the others."""
         reasons = Counter(self.why_python(split) for split in splits)
         if not reasons and self._why_not:
@@ -66,7 +66,7 @@ class Choice:
     def _facts(self, file: Any, vector: Any) -> FileFacts:
         is_partial = file.write_cols is not None or file.first_row_id is not None
         fields = self._fields(file.schema_id)
-        is_elsewhere = bool(file.external_path) and _store(file.external_path) != self._place
+        is_elsewhere = bool(file.external_path) and _store(file.external_path) != self._store
         return FileFacts(
             file.file_name,
             file.level,

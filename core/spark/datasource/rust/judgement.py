@@ -52,7 +52,7 @@ def _other_than(*values: str) -> _Matters:
 
 
 # Only these options are passed on: with others it might read other rows from the same split.
-_TOLD = (
+_PASSED = (
     *("merge-engine", "sequence.field", "deletion-vectors.enabled", "read.batch-size"),
     *("fields.*.aggregate-function", "fields.default-aggregate-function"),
 )
@@ -129,13 +129,13 @@ class SplitFacts(NamedTuple):
     is_streaming: bool
 
 
-def told_options(options: Mapping[str, str]) -> dict[str, str]:
+def rust_options(options: Mapping[str, str]) -> dict[str, str]:
     """The options of a table that are passed to pypaimon-rust."""
-    told = {
-        name: value for name, value in options.items() if any(fnmatchcase(name, option) for option in _TOLD)
+    passed = {
+        name: value for name, value in options.items() if any(fnmatchcase(name, option) for option in _PASSED)
     }
     # No test compares with stock Paimon which rows it skips by file indexes.
-    return told | {"file-index.read.enabled": "false"}
+    return passed | {"file-index.read.enabled": "false"}
 
 
 def why_not_table(table: TableFacts) -> str:

@@ -17,7 +17,7 @@ from pypaimon.read.split_serializer import serialize_split_v1
 
 from core.errors import Unavailable
 from core.spark.datasource.rust.choice import Choice
-from core.spark.datasource.rust.judgement import told_options
+from core.spark.datasource.rust.judgement import rust_options
 
 Batches = Iterator[pa.RecordBatch]
 ByPython = Callable[[list[Any]], Batches]
@@ -89,7 +89,7 @@ class SplitReader:
         table, schema = self._table, self._table.table_schema
         opened = Table.from_resolved_schema(
             table.table_path,
-            JSON.to_json(schema.copy(new_options=told_options(schema.options))),
+            JSON.to_json(schema.copy(new_options=rust_options(schema.options))),
             database=table.identifier.get_database_name(),
             table=table.identifier.get_table_name(),
             branch=table.current_branch(),

@@ -63,7 +63,7 @@ def require_alike(
     upload(warehouse, uri, options)
     scan = scan_in(uri, options)
     splits = plan_splits(scan, ())
-    assert Choice(scan, open_table(scan)).said(splits) == "by pypaimon-rust"
+    assert Choice(scan, open_table(scan)).describe(splits) == "by pypaimon-rust"
     with caplog.at_level(logging.WARNING, "paimark"):
         by_rust = rows_of(scan, splits)
     # It has not left them to Python.

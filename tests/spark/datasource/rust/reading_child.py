@@ -17,9 +17,9 @@ from core.spark.datasource.rust.choice import Choice
 def main() -> None:
     logging.basicConfig(stream=sys.stderr)
     for scan, splits in pickle.load(sys.stdin.buffer):
-        said = Choice(scan, open_table(scan)).said(splits)
+        description = Choice(scan, open_table(scan)).describe(splits)
         rows = sum(batch.num_rows for batch in read_splits(scan, (), splits))
-        print(json.dumps([said, rows]), flush=True)
+        print(json.dumps([description, rows]), flush=True)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from core.spark.datasource.rust.judgement import (
     FileFacts,
     SplitFacts,
     TableFacts,
-    told_options,
+    rust_options,
     why_not_split,
     why_not_table,
 )

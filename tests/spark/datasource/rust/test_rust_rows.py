@@ -126,13 +126,13 @@ def test_its_rows_are_stock_paimons(
 ) -> None:
     scan = make(case, tmp_path, judge)
     splits = plan_splits(scan, [])
-    assert Choice(scan, open_table(scan)).said(splits) == case.by
+    assert Choice(scan, open_table(scan)).describe(splits) == case.by
     with caplog.at_level(logging.WARNING, "paimark"):
         assert by_key(read(scan, splits)) == by_key(judge.rows(tmp_path, "d.t"))
     # It has not left them to Python.
     assert not caplog.records
     alone = replace(scan, rust=False)
-    assert Choice(alone, open_table(alone)).said(splits) == _python("it is switched off")
+    assert Choice(alone, open_table(alone)).describe(splits) == _python("it is switched off")
     assert by_key(read(alone, splits)) == by_key(judge.rows(tmp_path, "d.t"))
 
 
