@@ -71,8 +71,11 @@ def _other(
     if scheme in _GOOGLE:
         from core.storage.clouds.google import GoogleFiles
         from core.storage.clouds.google_options import google_arguments
+        from core.storage.clouds.reach import require_google
 
-        return google_arguments(options), GoogleFiles
+        arguments = google_arguments(options)
+        require_google(without_secrets(uri), arguments)
+        return arguments, GoogleFiles
     if scheme in _AZURE:
         from core.storage.clouds.azure import AzureFiles
         from core.storage.clouds.azure_account import account_of, azure_arguments
@@ -81,8 +84,11 @@ def _other(
     if scheme == "oss":
         from core.storage.clouds.alibaba import AlibabaFiles
         from core.storage.clouds.alibaba_options import alibaba_arguments
+        from core.storage.clouds.reach import require_endpoint
 
-        return alibaba_arguments(options), AlibabaFiles
+        arguments = alibaba_arguments(options)
+        require_endpoint(without_secrets(uri), arguments)
+        return arguments, AlibabaFiles
     # Files in this process's own memory have no other writers.
     is_memory = scheme == "memory"
     return {}, partial(RemoteFiles, can_create=is_memory, must_prove=not is_memory)
