@@ -23,11 +23,13 @@ _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 def parent_directory(root: str, path: str, *, making: bool = False) -> Iterator[int]:
     """A descriptor of the directory that holds the file at `path`, which is relative to `root`.
 
-    `making` creates the directories that are missing. Raises `OSError`, and `Refused` for a link on the way.
+    `making` creates the directories that are missing, but not `root`: a process that goes on writing after
+    somebody moved the warehouse, or unmounted its disk, must not begin another one in its place. Raises
+    `OSError`, and `Refused` for a link on the way.
     """
     *directories, _ = path.split("/")
     top = "/".join([root, *directories[:_MAY_BE_LINKS]])
-    if making:
+    if making and os.path.isdir(root):
         os.makedirs(top, exist_ok=True)
     descriptor = os.open(top, _DIRECTORY)
     try:

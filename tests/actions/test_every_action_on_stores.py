@@ -102,6 +102,7 @@ def stray(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(scope="module")
 def on_disk(start: Tree, stray: Tree, tmp_path_factory: pytest.TempPathFactory) -> Story:
     path = tmp_path_factory.mktemp("disk") / "warehouse"
+    path.mkdir()
     put(LocalFiles(str(path)), start)
     said = list(told(context_on(path), stray))
     return said, apart_from_chance(contents(path))

@@ -18,6 +18,8 @@ def open_warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[
     """Opens the warehouse of a name, in each kind of store."""
     place = uuid.uuid4().hex
     if request.param == "local":
+        # The one directory that no write creates.
+        (tmp_path / "warehouse").mkdir()
         return lambda name: open_files(f"{tmp_path}/{name}")
     if request.param == "memory":
         return lambda name: open_files(f"memory://{place}/{name}")

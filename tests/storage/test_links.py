@@ -18,6 +18,7 @@ TABLE = "shop.db/orders"
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     """A table with one tag, and a directory outside with one file."""
+    (tmp_path / "warehouse").mkdir()
     LocalFiles(f"{tmp_path}/warehouse").create(f"{TABLE}/tag/tag-v1", b"{}")
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/precious").write_bytes(b"x")

@@ -159,3 +159,12 @@ def test_reading_many_closes_what_it_opened(tmp_path: Path) -> None:
 def test_no_address_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="No warehouse is named"):
         open_files(" ")
+
+
+def test_a_warehouse_that_was_moved_away_is_not_begun_anew(tmp_path: Path) -> None:
+    """Its disk may be unmounted: what is written then would lie below the mount point, and hide."""
+    files = LocalFiles(str(tmp_path / "warehouse"))
+    for writing in (files.create, files.replace):
+        with pytest.raises(FileMissing):
+            writing("shop.db/orders/branch/ACTION", b"{}")
+    assert not (tmp_path / "warehouse").exists()
