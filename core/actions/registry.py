@@ -19,7 +19,7 @@ from core.actions.context import Context, Progress
 from core.actions.plan import Outcome, Plan, Refusal
 from core.errors import UsageError
 from core.storage.no_follow import link_in_the_way
-from core.table.catalog import parse_table_name
+from core.table.catalog import find_table, parse_table_name
 from core.table.layout import TablePath
 from core.table.links import linked_directories, require_no_links
 from core.table.names import near_names
@@ -103,6 +103,8 @@ def _defined(
         )
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+        # Without a table each action would miss something else first: its tag, its branch, main's head.
+        find_table(context.files, plan.table)
         if plan.parts:
             from core.actions.many.applying import apply_each
 

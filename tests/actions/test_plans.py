@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from core.actions.context import Context, open_context
 from core.actions.plan import Plan
 from core.actions.registry import ACTIONS, action
-from core.errors import Refused, UsageError
+from core.errors import NotFound, Refused, UsageError
 from tests.actions.acting import ORDERS, NoWrites, applied, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles
 
@@ -98,6 +99,30 @@ def test_only_what_is_called_destructive_removes_files(context: Context, orders:
     assert {path: after[path] for path in before.keys() & after.keys()}.items() <= before.items()
     new = {path.split("/")[0] for path in after.keys() - before.keys()}
     assert new <= {"tag", "savepoint", "branch", *({"snapshot"} if name == REPLACE else ())}
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_table_that_is_gone_since_the_plan_is_the_reason(
+    context: Context, warehouse: Path, orders: Path, name: str
+) -> None:
+    """Nothing is written where it was, and the sentence is that of any command on a missing table."""
+    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    shutil.rmtree(orders)
+    before = contents(warehouse)
+    with pytest.raises(NotFound, match=r"There is no table shop\.orders"):
+        applied(context, plan)
+    assert contents(warehouse) == before and not orders.exists()
+
+
+@pytest.mark.parametrize("name", ["delete-tag", "rollback", "create-savepoint"])
+def test_a_warehouse_that_is_gone_since_the_plan_is_the_reason(
+    context: Context, warehouse: Path, name: str
+) -> None:
+    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    warehouse.rename(warehouse.with_name("elsewhere"))
+    with pytest.raises(NotFound, match="There is no warehouse at"):
+        applied(context, plan)
+    assert not warehouse.exists()
 
 
 def test_the_arguments_make_a_command(context: Context) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from core.actions import audit
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold, TakenOver
+from core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold, TableGone, TakenOver
 from core.actions.change.late_requests import (
     left_as_it_is,
     may_come_late,
@@ -144,6 +144,8 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
     except TakenOver:
         # The process that took the change over ends it.
         raise error from None
+    except TableGone as gone:
+        raise gone from error
     except PaimarkError as failed:
         if failed.__cause__ is error:
             # Nothing was taken back.
@@ -159,12 +161,13 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> Done:
         done = change.done()
         append(hold.context, hold.table, _operation(change, hold, done))
         hold.release()
-    except TakenOver:
+    except (TakenOver, TableGone):
         raise
     except KeyboardInterrupt:
         change.work.progress(Remark(f"half done: run `paimark recover {hold.table.word}` to go on"))
         raise
     except PaimarkError as error:
+        hold.require_table()
         if isinstance(error, Overwritten):
             _settle(change, hold, error)
         raise Unavailable(

@@ -19,8 +19,9 @@ from core.actions.change.owner import Owner, Standing, standing, this_process
 from core.actions.context import Context
 from core.actions.plan import Plan, Refusal, raise_first
 from core.actions.temp_files import meant_for
-from core.errors import Corrupt, Refused
+from core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable
 from core.storage.files import read_if_there
+from core.table.catalog import find_table
 from core.table.layout import HEARTBEAT_PREFIX, STEP_PREFIX, TablePath
 from core.table.reading import numbered
 from core.table.records import Record
@@ -73,6 +74,10 @@ class JournalEntry(Record, frozen=True, kw_only=True):
 
 class TakenOver(Refused):
     """Another process took this one for dead and recovers its change: this one must not write any more."""
+
+
+class TableGone(Unavailable):
+    """The table or the warehouse is no longer there, and with it the journal."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +167,7 @@ class Hold:
         return self.table.journal_step(self.journal.token, len(self.journaled.entries) + 1)
 
     def require(self) -> None:
-        """Raises `TakenOver` when another process now acts under the journal, or has ended it."""
+        """Raises `TakenOver` when another process acts under the journal, or has ended it; `TableGone`."""
         if not self._is_current():
             raise self._taken_over()
         while (there := _entry(self.context, self.next_entry)) is not None:
@@ -212,11 +217,33 @@ class Hold:
     def _is_of_it(self, lock: bytes) -> bool:
         return _decoded(lock, self.table).token == self.journal.token
 
+    def require_table(self) -> None:
+        """Raises `TableGone` when the table is no longer there."""
+        if (gone := table_gone(self.context, self.table)) is not None:
+            raise gone
+
     def _taken_over(self) -> TakenOver:
+        """The error of a journal that is not as this process left it. Raises `TableGone`."""
+        self.require_table()
         return TakenOver(
             f"Another process took over this {self.journal.action} of {self.table.full_name}",
             "Look at the table before you try again.",
         )
+
+
+def table_gone(context: Context, table: TablePath) -> TableGone | None:
+    """The error of a change whose table was dropped or moved away meanwhile; None if the table is there."""
+    try:
+        find_table(context.files, table.full_name)
+    except NotFound as error:
+        return TableGone(
+            f"{error.message} any more: what was begun is half done",
+            f"If it comes back, run `paimark recover {table.word}`.",
+        )
+    except PaimarkError:
+        # The store does not answer: nobody knows.
+        return None
+    return None
 
 
 def current(context: Context, table: TablePath) -> JournaledChange | None:

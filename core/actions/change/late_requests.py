@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 
-from core.actions.change.journal import NOT_COMMITTED, Hold, JournaledChange
+from core.actions.change.journal import NOT_COMMITTED, Hold, JournaledChange, table_gone
 from core.actions.context import Context, Counting, Progress, Remark
 from core.cancelling import check_cancelled
 from core.errors import Cancelled, PaimarkError
@@ -42,8 +42,10 @@ def left_as_it_is(table: TablePath, error: BaseException) -> Unanswered:
 
 
 def left_if_late(context: Context, table: TablePath) -> Callable[[BaseException], PaimarkError | None]:
-    """For `undone_on_failure`, when a claim records what was begun."""
-    return lambda error: left_as_it_is(table, error) if may_come_late(context, error) else None
+    """For `undone_on_failure`, when a claim records what was begun: it may also be out of reach by now."""
+    return lambda error: (
+        left_as_it_is(table, error) if may_come_late(context, error) else table_gone(context, table)
+    )
 
 
 def told_of_wait(

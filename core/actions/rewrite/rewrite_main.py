@@ -262,7 +262,7 @@ def as_planned_or_gone_on(
     try:
         planned = find()
     except NotFound as error:
-        raise Refused(f"{error.message}, since the plan was made", "Make a new plan.") from error
+        raise Refused(error.message, "That was different when the plan was made: make a new plan.") from error
     if planned.fingerprint != plan.fingerprint and not (
         may_go_on(planned) and _has_only_gone_on(work, planned)
     ):
