@@ -181,7 +181,6 @@ class Runner:
         end: Finished | Failed
         try:
             with cancellable(job.cancellation):
-                self._session.natives.renew_keys()
                 end = self._run(job) if isinstance(order, Run) else self._rewrite(job, order)
         except ParentGone:
             raise
@@ -234,6 +233,7 @@ class Runner:
             time.sleep(_AGAIN_SECONDS)
 
     def _rewrite(self, job: Job, order: Ask | Write) -> Finished:
+        self._session.natives.renew_keys()
         with self._backend.tagged(job):
             for told in self._backend.rewrite(job, order):
                 job.tell(told)
@@ -258,6 +258,8 @@ class Runner:
             statement = read_statement(insert.query)
         opener = session.opener(self._backend.fold)
         resolved, beneath = self._resolved(opener, statement, order.differing)
+        # Only now: the store may have refused the earlier keys when the tables were resolved.
+        session.natives.renew_keys()
         job.named = session.views.names(resolved)
         by_use = {table.use: name for name, table in job.named.items()}
         spliced = splice(statement, by_use, database=session.state.database)
