@@ -45,7 +45,8 @@ def _is_opened_by(scheme: str, package: str) -> bool:
         client = get_filesystem_class(scheme)
     except ImportError:
         return False
-    return client.__module__.partition(".")[0] == package
+    module: str = client.__module__
+    return module.partition(".")[0] == package
 
 
 def require_reachable(endpoint: str, shown: str) -> None:

@@ -44,7 +44,7 @@ def test_a_server_that_listens_is_reached() -> None:
 
 
 def test_oss_without_an_endpoint_names_the_option(monkeypatch: pytest.MonkeyPatch) -> None:
-    class OssFileSystem(MemoryFileSystem):
+    class OssFileSystem(MemoryFileSystem):  # type: ignore[misc]  # fsspec has no types
         __module__ = "ossfs.core"
 
     monkeypatch.delenv("OSS_ENDPOINT", raising=False)
