@@ -62,8 +62,8 @@ def answer(
         names = [name for name in databases(files) if _matches(name, match["like"])]
         return Answer(("namespace",), [(name,) for name in names])
     if match := _SHOW_TABLES.fullmatch(text):
-        name = named_database(match) if match["name"] and not _is_global(match["name"]) else None
-        return _tables(files, name or database, match["like"], temporary())
+        chosen = named_database(match) if match["name"] else database
+        return _tables(files, chosen, match["like"], temporary())
     if match := _USE.fullmatch(text):
         name = named_database(match)
         return Answer((), message=f"The current database is {name}", database=name)

@@ -45,6 +45,7 @@ def test_a_refusal_names_the_statement_and_what_to_use(sql: str, refused: str) -
         ("SELEC 1", "Syntax error at or near 'SELEC'", ""),
         ("USE x.y", "There is no database x.y", "has one part"),
         ("SHOW TABLES IN a.b", "There is no database a.b", "has one part"),
+        ("SHOW TABLES IN global_temp", "There is no database global_temp", ""),
         ("SHOW TABLES IN shop r'o*'", "SHOW TABLES is not answered in this form", "LIKE 'o*'"),
         ("SELECT * FROM `..`.orders", "There is no table `..`.orders", "SHOW TABLES"),
         ("SELECT * FROM `shop/../shop`.orders", "There is no table `shop/../shop`.orders", "SHOW TABLES"),
