@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,6 +183,8 @@ def test_a_context_of_the_config_file_names_the_warehouse(
         (["sql"], 2, "Give one statement"),
         (["sql", "SELECT 1", "-f", "x.sql"], 2, "Give one statement"),
         (["sql", "-f", "/nowhere/x.sql"], 1, "There is no file"),
+        (["sql", "-f", "/usr"], 2, "/usr can't be read: Is a directory\n"),
+        (["sql", "-f", sys.executable], 2, "is not text in UTF-8\n  Save it in that encoding."),
         (["sql", "SELECT 1", "-o", "out.xls"], 2, ".parquet"),
         (["create-savepoint", "shop.orders", "--snapshot", "x"], 2, "--snapshot"),
         (["create-tag", "shop.orders"], 2, "--name"),

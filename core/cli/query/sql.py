@@ -119,5 +119,7 @@ def _text(statement: str | None, file: str | None) -> str:
         return Path(str(file)).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise NotFound(f"There is no file {file}") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} can't be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not text in UTF-8", "Save it in that encoding.") from error
+    except OSError as error:
+        raise UsageError(f"{file} can't be read: {error.strerror or error}") from error
