@@ -46,7 +46,10 @@ class Paimark:
 
 
 def program(
-    *words: str | Path, environment: Mapping[str, str] | None = None, given: str | None = None
+    *words: str | Path,
+    environment: Mapping[str, str] | None = None,
+    given: str | None = None,
+    seconds: float = 240,
 ) -> Ran:
     """Run the installed `paimark` as a process without a terminal."""
     done = subprocess.run(
@@ -56,7 +59,7 @@ def program(
         stdin=subprocess.DEVNULL if given is None else None,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=seconds,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
 
