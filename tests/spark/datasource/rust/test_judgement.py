@@ -166,4 +166,4 @@ def test_what_is_no_batch_of_data_files() -> None:
 def test_it_is_told_of_how_rows_are_merged_and_of_nothing_else() -> None:
     merging = {"merge-engine": "aggregation", "fields.v.aggregate-function": "sum", "sequence.field": "k"}
     others = {"scan.mode": "latest", "file-index.read.enabled": "true", "record-level.expire-time": "1 d"}
-    assert told_options(merging | others) == merging | {"file-index.read.enabled": "false"}
+    assert rust_options(merging | others) == merging | {"file-index.read.enabled": "false"}
