@@ -42,17 +42,21 @@ from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, root_exists
 from core.table.manifests.chain import break_between
-from core.table.records import Point, Snapshot, is_same_commit, point_of
+from core.table.records import Point, Snapshot, is_same_commit
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Main is to end at snapshot `keep` instead of `head`; `archive` is the branch that gets the rest."""
+    """Main is to end at snapshot `keep` instead of `head`; `archive` is the branch that gets the rest.
+
+    `ends` are these two snapshots, once the cut has begun.
+    """
 
     main: Root
     archive: Root
     keep: int
     head: int
+    ends: tuple[Point, Point] | None = None
 
     @property
     def later(self) -> range:
@@ -62,7 +66,13 @@ class Cut:
 def cut_of(table: TablePath, entry: Undoable) -> Cut:
     """The cut that an entry of the undo log, or of a journal, describes."""
     assert entry.before is not None and entry.after is not None and entry.kept_as is not None
-    return Cut(table.root(entry.root), table.root(entry.kept_as), entry.after.id, entry.before.id)
+    return Cut(
+        table.root(entry.root),
+        table.root(entry.kept_as),
+        entry.after.id,
+        entry.before.id,
+        (entry.after, entry.before),
+    )
 
 
 def later_tags(files: Files, root: Root, after: int, archive: Root | None = None) -> list[str]:
@@ -154,8 +164,9 @@ def stay_without_archive(files: Files, cut: Cut) -> int:
 
 def _refuse_merges(files: Files, cut: Cut) -> None:
     """Record that main may have some of the branch's commits: a merge could bring their rows in twice."""
-    kept, head = (cut.archive.snapshot(number) for number in (cut.keep, cut.head))
-    base, last = (point_of(Snapshot.from_json(files.read(path), path)) for path in (kept, head))
+    # Not read from the branch: an engine may have deleted a part of it.
+    assert cut.ends is not None
+    base, last = cut.ends
     event = merge_history.MergeEvent(
         kind="merge",
         root=cut.main.branch,
