@@ -109,6 +109,8 @@ async def test_a_key_of_other_tabs_says_which_they_are(warehouse: Path) -> None:
             ("1", "m", "m (merge) works on 3 Branches, 7 Timeline and 8 Space"),
             ("1", "x", "`:` expire-snapshots deletes the oldest"),
             ("4", "C", "C (chart) works on 1 Snapshots, 6 Query, 7 Timeline and 8 Space"),
+            ("5", "space", "space (mark) does not work on Schema"),
+            ("5", "equals_sign", "= (changes) does not work on Schema"),
         ):
             await console.press(tab, pressed)
             await console.sees(said)
