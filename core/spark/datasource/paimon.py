@@ -19,6 +19,9 @@ from core.errors import Corrupt, Refused
 from core.spark.datasource.conditions import PypaimonCondition, predicate
 from core.spark.datasource.field_types import atoms, file_format, merged_by, type_name
 from core.spark.datasource.file_io import file_io
+from core.spark.datasource.merged.judgement import functions as merging_functions
+from core.spark.datasource.merged.judgement import is_small
+from core.spark.datasource.merged.reading import merged_rows
 from core.spark.datasource.rust.choice import Choice
 from core.spark.datasource.rust.reading import SplitReader
 from core.spark.datasource.scan import Scan
@@ -191,8 +194,15 @@ def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) ->
     require_near_times(scan.name, table, columns, splits)
     padded = [field.name for field in table.fields if "CHAR" in map(type_name, atoms(field.type))]
 
+    functions = merging_functions(table, columns) if _reads_all(scan, condition, padded) else None
+
     def by_python(part: list[Any]) -> Iterator[pa.RecordBatch]:
         reader = builder.new_read()
+        if functions is not None:
+            for split in part:
+                rows = merged_rows(table, reader, split, functions) if is_small(split) else None
+                yield from reader.to_arrow_batch_reader([split]) if rows is None else rows
+            return
         if not padded:
             yield from reader.to_arrow_batch_reader(part)
             return
@@ -201,6 +211,11 @@ def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) ->
 
     reader = SplitReader(table, columns, condition, by_python)
     return reader.batches(Choice(scan, table), splits)
+
+
+def _reads_all(scan: Scan, condition: Any, padded: Collection[str]) -> bool:
+    """Whether all rows are read, as they are in the files."""
+    return condition is None and scan.limit is None and not padded
 
 
 def without_padding(

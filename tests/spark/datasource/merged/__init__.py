@@ -1,0 +1,1 @@
+"""Rows of partial-update and aggregation tables that are merged in Arrow."""
