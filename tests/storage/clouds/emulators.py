@@ -50,20 +50,20 @@ class Cloud(NamedTuple):
 @pytest.fixture(scope="session")
 def google_tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A directory with the server, whose client can be imported here and in child processes."""
-    tools = _installed(tmp_path_factory, "google", _install_google)
-    with _importable(tools / "clients"):
+    tools = installed(tmp_path_factory, "google", _install_google)
+    with with_importable(tools / "clients"):
         yield tools
 
 
 @pytest.fixture(scope="session")
 def azure_tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """As `google_tools`. Nothing of it is compiled: it takes less than a minute."""
-    tools = _installed(tmp_path_factory, "azure", _install_azure)
-    with _importable(tools / "clients"):
+    tools = installed(tmp_path_factory, "azure", _install_azure)
+    with with_importable(tools / "clients"):
         yield tools
 
 
-def _installed(factory: pytest.TempPathFactory, cloud: str, install: Callable[[Path], None]) -> Path:
+def installed(factory: pytest.TempPathFactory, cloud: str, install: Callable[[Path], None]) -> Path:
     """The directory of a cloud's tools. Skips the test if a program or the network is missing."""
 
     def make(directory: Path, run: int) -> str:
@@ -80,20 +80,20 @@ def _installed(factory: pytest.TempPathFactory, cloud: str, install: Callable[[P
 
 def _install_google(tools: Path) -> None:
     _run(["go", "install", _GOOGLE], GOBIN=str(tools))
-    _install_client(tools, _GOOGLE_CLIENT)
+    install_client(tools, _GOOGLE_CLIENT)
 
 
 def _install_azure(tools: Path) -> None:
     _run(["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", f"--prefix={tools}", _AZURITE])
-    _install_client(tools, _AZURE_CLIENT)
+    install_client(tools, _AZURE_CLIENT)
 
 
-def _install_client(tools: Path, package: str) -> None:
+def install_client(tools: Path, package: str) -> None:
     _run([sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tools / "clients"), package])
 
 
 @contextmanager
-def _importable(directory: Path) -> Iterator[None]:
+def with_importable(directory: Path) -> Iterator[None]:
     """Last on the path: packages that the environment has as well come from there."""
     path = os.environ.get("PYTHONPATH", "")
     with pytest.MonkeyPatch.context() as patch:
