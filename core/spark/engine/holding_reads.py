@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from core.errors import FileMissing, PaimarkError, StatementFailed
+from core.errors import FileMissing, PaimarkError, Refused, StatementFailed
 from core.spark.engine.tables import OpenedTable
 from core.spark.protocol import ParentGone, Reading
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
-from core.table.read_tags import TIME_TO_LIVE_MS, is_stale, is_read_tag, read_tag_name
+from core.table.read_tags import TIME_TO_LIVE_MS, is_read_tag, is_stale, read_tag_name
 from core.table.records import Snapshot
 from core.table.tag_times import with_time_to_live
 
@@ -121,7 +121,13 @@ class HeldReads:
             return
         with self._lock:
             self._tags[path] = held
-        self._files.create(path, with_time_to_live(data, _now(), TIME_TO_LIVE_MS))
+        try:
+            self._files.create(path, with_time_to_live(data, _now(), TIME_TO_LIVE_MS))
+        except Refused:
+            # Nothing was sent. A store that is never changed gets no request to delete it either.
+            with self._lock:
+                self._tags.pop(path, None)
+            raise
         # The tag is too late if an expiry had listed the tags before it, or if the statement is over.
         is_late = not self._files.exists(source)
         with self._lock:
