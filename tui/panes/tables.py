@@ -13,7 +13,7 @@ from textual.timer import Timer
 
 from core.errors import PaimarkError, Unavailable
 from core.storage.files import Denied, Files
-from core.table.catalog import database_directory, databases, address_hint, tables
+from core.table.catalog import address_hint, database_directory, databases, tables
 from core.table.layout import TablePath
 from tui.messages import LogLineAdded
 from tui.panes.pane import Desk

@@ -19,7 +19,7 @@ from core.actions.plan import Plan, Refusal
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root, main_root
-from core.table.read_tags import is_stale, is_read_tag
+from core.table.read_tags import is_read_tag, is_stale
 from core.table.records import Tag, is_same_commit
 
 _OURS = "paimark."

@@ -13,7 +13,7 @@ from core.storage.parallel import each_of
 from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root
-from core.table.read_tags import is_stale, is_read_tag
+from core.table.read_tags import is_read_tag, is_stale
 
 
 def left_reads(context: Context, table: TablePath) -> Iterator[tuple[Root, str]]:

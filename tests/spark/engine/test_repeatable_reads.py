@@ -26,7 +26,7 @@ from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.read_tags import READ_TAG_PREFIX, is_stale, is_read_tag, read_tag_name
+from core.table.read_tags import READ_TAG_PREFIX, is_read_tag, is_stale, read_tag_name
 from core.table.tag_times import retained_text
 from core.travel.states import States
 from tests.spark.engine_fixture import ask, in_order, rows
@@ -117,7 +117,8 @@ def test_nothing_stays_of_a_read_that_ended(warehouse: Path, at_once: None) -> N
         awaited(lambda: read_tags(lineage) if len(read_tags(lineage)) == 2 else [])
         assert {name.split(".")[2] for name in read_tags(lineage)} == {"2", "4"}
         assert not any(
-            state.name.startswith(READ_TAG_PREFIX) for state in States(lineage.files, ORDERS.root()).tag_states
+            state.name.startswith(READ_TAG_PREFIX)
+            for state in States(lineage.files, ORDERS.root()).tag_states
         )
         # Its reader lives.
         assert action("recover").plan(context_of(warehouse), ORDERS, {}).empty
