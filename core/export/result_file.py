@@ -30,7 +30,8 @@ class ResultFile:
     def __init__(self, path: Path, schema: pa.Schema, *, replacing: bool = True) -> None:
         self._path = path
         self._replacing = replacing
-        self._temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        # Not longer than the longest name: the file's own may be that long.
+        self._temporary = path.with_name(f".paimark-{uuid.uuid4().hex}")
         try:
             self._out = self._temporary.open("xb")
         except OSError as error:

@@ -105,6 +105,12 @@ def test_a_type_the_format_lacks_is_refused_in_one_sentence_and_leaves_nothing(t
     assert not list(tmp_path.iterdir())
 
 
+def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path: Path) -> None:
+    path = tmp_path / f"{'n' * 251}.csv"
+    export(path, ROWS)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
 def test_a_directory_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="No such file or directory"):
         ResultFile(tmp_path / "nowhere" / "out.csv", ROWS.schema)

@@ -83,9 +83,8 @@ def write_sql(path: Path, text: str, over: bytes | None) -> SqlFile:
     try:
         _replace(path, data, None if before is None else os.stat(path).st_mode & 0o7777)
     except OSError as error:
-        raise Unavailable(
-            f"{path} can't be written: {error.strerror or error}", "It is as it was."
-        ) from error
+        hint = "" if before is None else "It is as it was."
+        raise Unavailable(f"{path} can't be written: {error.strerror or error}", hint) from error
     return SqlFile(path, text, data)
 
 
@@ -109,7 +108,8 @@ def _read(path: Path) -> bytes | None:
 
 def _replace(path: Path, data: bytes, mode: int | None) -> None:
     """Replace a file atomically, and keep its permissions. Raises `OSError`."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    # Not longer than the longest name: the file's own may be that long.
+    beside = path.with_name(f".paimark-{os.getpid()}.tmp")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -246,7 +246,9 @@ def _require_all(context: Context, chosen: ChosenSnapshot, needed: NeededNames, 
 
 def _no_snapshot(lineage: Lineage, snapshot_id: int) -> NotFound:
     ids = lineage.snapshot_ids()
-    there = f"It has {ids[0]} to {ids[-1]}." if ids else "It has none yet."
+    hint = "It has none yet."
+    if ids:
+        hint = f"It has {ids[0]} to {ids[-1]}." if len(ids) > 1 else f"It has only {ids[0]}."
     return NotFound(
-        f"{lineage.root.label} of {lineage.root.table.full_name} has no snapshot {snapshot_id}", there
+        f"{lineage.root.label} of {lineage.root.table.full_name} has no snapshot {snapshot_id}", hint
     )

@@ -27,6 +27,12 @@ def test_a_file_is_written_whole_with_its_rights_and_line_ends(tmp_path: Path) -
     assert sorted(each.name for each in tmp_path.iterdir()) == ["link.sql", "orders.sql"]
 
 
+def test_a_name_as_long_as_a_name_can_be_is_written(tmp_path: Path) -> None:
+    path = tmp_path / f"{'n' * 251}.sql"
+    write_sql(path, "SELECT 1", None)
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
 def test_a_mark_before_the_text_is_none_of_it_and_stays(tmp_path: Path) -> None:
     path = tmp_path / "orders.sql"
     path.write_bytes(b"\xef\xbb\xbfSELECT 1\r\n")
