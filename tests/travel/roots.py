@@ -54,6 +54,7 @@ class Layout:
     def write(self, warehouse: Path, root: Root | None = None) -> tuple[Files, Root]:
         """A savepoint is written with its tag."""
         root = root or TABLE.root()
+        warehouse.mkdir(exist_ok=True)
         files = open_files(str(warehouse))
         files.create(root.schema(0), b"{}")
         for each in self.snapshots:

@@ -70,5 +70,7 @@ def _without_end(sql: str, tokens: list[Token]) -> list[Token]:
     while tokens and tokens[-1].text == ";":
         tokens.pop()
     if any(token.text == ";" for token in tokens):
-        raise UsageError("More than one statement was given, and one runs at a time", "Run them one by one.")
+        raise UsageError(
+            "More than one statement was given, and one statement runs at a time", "Run them one by one."
+        )
     return tokens

@@ -51,6 +51,8 @@ def test_without_a_way_back_the_lock_is_the_reason(context: Context, name: str) 
     assert refusal.reason.startswith("shop.events is held by create-tag by")
 
 
+# Spark merges, and merges back.
+@pytest.mark.long
 def test_a_move_of_main_by_a_change_that_still_runs_is_no_second_refusal(context: Context) -> None:
     branched(context)
     done(context, "merge-branch", name="fix")

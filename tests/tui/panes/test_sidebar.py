@@ -34,7 +34,7 @@ async def test_the_filter_of_tables_is_offered_only_what_it_can_do(warehouse: Pa
 
 async def test_a_very_low_terminal_has_room_for_rows(warehouse: Path) -> None:
     async with at_orders(warehouse, (60, 10)) as console:
-        await console.sees("snapshot 5 ── 1 of 5")
+        await console.sees("snapshot 5 ── 1 of 5", "APPEND")
         rows = [line.split("│")[-1].split()[0] for line in console.text.splitlines() if "APPEND" in line]
         assert rows == ["▌", "4", "3", "2", "1"]
         await console.press("enter")

@@ -17,6 +17,7 @@ from pypaimon.table.row.row_kind import RowKind
 from pypaimon.utils.arrow_utils import zero_column_batch
 
 from core.errors import Corrupt
+from core.figures import counted
 from core.spark.datasource.merged.folding import fold
 from core.spark.datasource.merged.versions import Column, Tied, Versions, find_versions
 
@@ -85,7 +86,8 @@ def _batches(read: Any, split: Any) -> Batches:
         finally:
             opened.close()
         if rows != file.row_count:
-            raise Corrupt(f"{file.file_name} has {rows} rows; its manifest says {file.row_count}")
+            manifest = counted(file.row_count, "row")
+            raise Corrupt(f"{file.file_name} has {counted(rows, 'row')}; its manifest says {manifest}")
 
 
 def _counted(versions: Versions) -> Batches:
