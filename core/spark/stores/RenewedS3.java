@@ -18,6 +18,8 @@ public class RenewedS3 extends FilterFileSystem {
 
     private static final HashMap CLIENTS = new HashMap();
     private static final HashMap NUMBERS = new HashMap();
+    /** The clients before these: a task that runs may still read with one, while its keys last. */
+    private static final HashMap EARLIER = new HashMap();
 
     public void initialize(URI name, Configuration conf) throws IOException {
         fs = client(name, conf);
@@ -40,8 +42,9 @@ public class RenewedS3 extends FilterFileSystem {
             made.initialize(name, conf);
             CLIENTS.put(address, made);
             NUMBERS.put(address, Integer.valueOf(number));
-            if (client != null) {
-                client.close();
+            S3AFileSystem earlier = (S3AFileSystem) EARLIER.put(address, client);
+            if (earlier != null) {
+                earlier.close();
             }
             return made;
         }
