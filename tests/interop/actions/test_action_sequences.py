@@ -35,6 +35,8 @@ LIKE_OTHERS = (
     "full compaction changelog",
     "input changelog",
     "lookup changelog",
+    "orc",
+    "partitions",
     "postponed buckets",
     "primary key",
 )

@@ -24,7 +24,7 @@ AVRO = {"bucket": "1", "file.format": "avro"}
     "options",
     [
         AVRO,
-        {"bucket": "1", "file.format.per.level": "0:avro"},
+        pytest.param({"bucket": "1", "file.format.per.level": "0:avro"}, marks=pytest.mark.long),
         {"bucket": "1", "file.format.per.level": "0:avro,1:orc"},
     ],
     ids=["avro", "above parquet", "above orc"],

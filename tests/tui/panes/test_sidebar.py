@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from tests.tui.driving import at_events, at_orders
+
+_TIME = re.compile(r"\d\d:\d\d:\d\d")
 
 
 async def test_the_width_of_the_tables_is_changed_and_remembered(warehouse: Path) -> None:
@@ -34,8 +37,9 @@ async def test_the_filter_of_tables_is_offered_only_what_it_can_do(warehouse: Pa
 
 async def test_a_very_low_terminal_has_room_for_rows(warehouse: Path) -> None:
     async with at_orders(warehouse, (60, 10)) as console:
-        await console.sees("snapshot 5 ── 1 of 5", "APPEND")
-        rows = [line.split("│")[-1].split()[0] for line in console.text.splitlines() if "APPEND" in line]
+        await console.sees("snapshot 5 ── 1 of 5")
+        # By the times: the column of kinds is cut, the more so the older the snapshots are.
+        rows = [line.split("│")[-1].split()[0] for line in console.text.splitlines() if _TIME.search(line)]
         assert rows == ["▌", "4", "3", "2", "1"]
         await console.press("enter")
         await console.sees("SELECT *", "VERSION AS OF", "snapshot.5")
