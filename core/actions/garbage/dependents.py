@@ -7,7 +7,7 @@ its first snapshots: it is independent only when it has no file of that state an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -17,10 +17,9 @@ from core.storage.parallel import each_of
 from core.table.layout import TablePath
 from core.table.lineage.forks import Side, find_fork
 from core.table.lineage.main_branch import all_roots, main_root
-from core.table.manifests.files import data_manifests, live_facts
-from core.table.manifests.manifests import FileFacts
+from core.table.manifests.files import snapshot_facts
 from core.table.read_tags import is_permanent
-from core.table.records import Snapshot, Tag, is_same_commit
+from core.table.records import Tag, is_same_commit
 
 
 def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[str]:
@@ -67,14 +66,10 @@ def _sharing(files: Files, table: TablePath, tag: Tag, untold: Sequence[_Untold]
     for branch, after in untold:
         label = branch.root.label
         try:
-            names = names or {each.name for each in _live(files, table, tag)}
+            names = names or {each.name for each in snapshot_facts(files, table, tag)}
             oldest = branch.record(after)
-            if oldest is None or any(each.name in names for each in _live(files, table, oldest)):
+            if oldest is None or any(each.name in names for each in snapshot_facts(files, table, oldest)):
                 sharing.append(f"Branch {label} has files of")
         except FileMissing:
             sharing.append(f"Branch {label} may have files of")
     return sharing
-
-
-def _live(files: Files, table: TablePath, record: Snapshot) -> Iterator[FileFacts]:
-    return live_facts(files, table, data_manifests(files, table, record))

@@ -12,7 +12,7 @@ from core.actions.merge.survey import Survey
 from core.quoting import literal, quoted
 from core.storage.files import Files
 from core.table.definition.column_types import ColumnType
-from core.table.manifests.files import data_manifests, live_facts
+from core.table.manifests.files import snapshot_facts
 from core.table.manifests.partitions import RowTexts
 
 # A condition with more values saves little, and takes long to plan.
@@ -36,10 +36,7 @@ def where_changed(files: Files, survey: Survey) -> str:
     if not columns or any(each not in (*_NUMBERS, *_TEXTS, _DATE) for each in columns):
         return ""
     base, head = (
-        {
-            each.identity: each.key.partition
-            for each in live_facts(files, table, data_manifests(files, table, at))
-        }
+        {each.identity: each.key.partition for each in snapshot_facts(files, table, at)}
         for at in (survey.base, survey.branch.snapshot)
     )
     texts = RowTexts(schema, schema.partition_keys, legacy=False)

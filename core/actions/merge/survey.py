@@ -20,7 +20,7 @@ from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
-from core.table.manifests.files import data_manifests, live_facts
+from core.table.manifests.files import snapshot_facts
 from core.table.records import Snapshot, TableSchema, is_same_commit
 
 Kind = Literal["nothing", "fast-forward", "append", "keyed"]
@@ -204,7 +204,7 @@ def _schemas(
 
 def _used(files: Files, table: TablePath, head: Snapshot) -> set[int]:
     """The schema ids of the branch's newest state; a file may have a newer one than its snapshot."""
-    live = live_facts(files, table, data_manifests(files, table, head))
+    live = snapshot_facts(files, table, head)
     return {head.schema_id, *(each.schema_id for each in live)}
 
 

@@ -35,7 +35,7 @@ from core.table.layout import (
 )
 from core.table.lineage.lineage import numbered
 from core.table.lineage.main_branch import all_roots, main_root, named_roots
-from core.table.manifests.files import NeededNames, data_manifests, live_facts, manifest_list_paths
+from core.table.manifests.files import NeededNames, manifest_list_paths, snapshot_facts
 from core.table.manifests.manifests import write_manifest_list
 from core.table.operations import Group
 from core.table.records import ListName, Record, Savepoint, Snapshot
@@ -313,4 +313,4 @@ def _record_count(files: Files, chosen: ChosenSnapshot) -> int:
         return counted
     # The snapshot is older than Paimon's count, so count its rows now.
     table = chosen.root.table
-    return sum(each.rows for each in live_facts(files, table, data_manifests(files, table, chosen.snapshot)))
+    return sum(each.rows for each in snapshot_facts(files, table, chosen.snapshot))

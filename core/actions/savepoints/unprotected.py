@@ -20,7 +20,7 @@ from core.storage.parallel import each_of
 from core.table.layout import MAIN, Root, TablePath, savepoint_tag
 from core.table.lineage.main_branch import all_roots, branch_root, main_root, root_exists
 from core.table.manifests.apart import INSTEAD, endangered, marked_unless_proven
-from core.table.manifests.files import data_manifests, live_facts, missing_of
+from core.table.manifests.files import missing_of, snapshot_facts
 from core.table.records import Savepoint, Snapshot, is_apart
 from core.table.savepoints import SavepointManager, has_schemas_of, tagged_savepoints
 
@@ -139,7 +139,7 @@ def _means_the_same(files: Files, main: Root, savepoint: Savepoint, snapshot: Sn
     if is_known is False:
         return False
     try:
-        facts = live_facts(files, main.table, data_manifests(files, main.table, snapshot))
+        facts = snapshot_facts(files, main.table, snapshot)
         newest = max((each.schema_id for each in facts), default=0)
     except (FileMissing, Corrupt):
         return False

@@ -15,7 +15,7 @@ from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
-from core.table.manifests.files import data_manifests, live_facts
+from core.table.manifests.files import snapshot_facts
 from core.table.manifests.partitions import PartitionNames
 from core.table.records import TableSchema
 from core.table.system_tables import system_table
@@ -95,7 +95,7 @@ def _partitions(files: Files, root: Root, schema: TableSchema) -> list[tuple[str
     if snapshot is None:
         return []
     names = PartitionNames(schema)
-    live = live_facts(files, root.table, data_manifests(files, root.table, snapshot))
+    live = snapshot_facts(files, root.table, snapshot)
     return [(name,) for name in sorted({names.path(each.key.partition) for each in live})]
 
 

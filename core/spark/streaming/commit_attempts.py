@@ -23,7 +23,7 @@ from core.table.layout import STREAM_PREFIX, Root, TablePath
 from core.table.lineage.commits import Overwritten, states_since
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import data_manifests, live_facts
+from core.table.manifests.files import snapshot_facts
 from core.table.records import Record, Snapshot
 
 # By default no orphan cleaning deletes a younger file.
@@ -181,7 +181,7 @@ def _is_named_since(files: Files, root: Root, attempt: Attempt) -> bool:
     for snapshot in states_since(Lineage(files, root), attempt.snapshot):
         if mark_of(snapshot) == attempt.uuid:
             return True
-        live = live_facts(files, root.table, data_manifests(files, root.table, snapshot))
+        live = snapshot_facts(files, root.table, snapshot)
         if any(each.name == name for each in live):
             return True
     return False

@@ -17,7 +17,7 @@ from core.spark.streaming.offsets import Gap, StreamPosition, mark_of, position_
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import data_manifests, live_facts
+from core.table.manifests.files import snapshot_facts
 from core.table.records import Snapshot
 
 
@@ -82,5 +82,5 @@ def files_before(files: Files, root: Root, position: StreamPosition) -> frozense
 
 def file_names(files: Files, root: Root, snapshot: Snapshot) -> frozenset[str]:
     """The names of the data files in the whole state of a snapshot."""
-    facts = live_facts(files, root.table, data_manifests(files, root.table, snapshot))
+    facts = snapshot_facts(files, root.table, snapshot)
     return frozenset(each.name for each in facts)

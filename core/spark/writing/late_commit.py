@@ -14,7 +14,7 @@ from core.storage.files import Files, Unanswered, read_if_there
 from core.table.layout import Root
 from core.table.lineage.commits import states_since
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import data_manifests, live_facts
+from core.table.manifests.files import data_manifests, snapshot_facts
 from core.table.manifests.manifests import read_facts
 from core.table.records import Snapshot
 
@@ -62,7 +62,7 @@ def _is_built_on(files: Files, root: Root, following: Snapshot, brought: Brought
     """Whether the next snapshot builds on the commit: it names added files, or lacks the deleted ones."""
     if brought.added:
         return _names(files, root, following, brought.added)
-    live = live_facts(files, root.table, data_manifests(files, root.table, following))
+    live = snapshot_facts(files, root.table, following)
     return not any(each.name in brought.deleted for each in live)
 
 

@@ -15,7 +15,7 @@ from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.chain import comes_from
-from core.table.manifests.files import data_manifests, live_facts
+from core.table.manifests.files import snapshot_facts
 from core.table.read_tags import is_read_tag
 from core.table.records import APART, Snapshot, Tag, is_apart, is_same_commit
 
@@ -63,7 +63,7 @@ def _has_all(
 
 
 def _data_files(files: Files, root: Root, snapshot: Snapshot) -> set[str]:
-    return {each.name for each in live_facts(files, root.table, data_manifests(files, root.table, snapshot))}
+    return {each.name for each in snapshot_facts(files, root.table, snapshot)}
 
 
 def warnings(files: Files, root: Root) -> list[str]:

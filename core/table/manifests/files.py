@@ -65,6 +65,11 @@ def manifest_list_paths(table: TablePath, snapshot: Snapshot) -> tuple[str, str]
     return table.manifest(snapshot.base_manifest_list), table.manifest(snapshot.delta_manifest_list)
 
 
+def snapshot_facts(files: Files, table: TablePath, snapshot: Snapshot) -> Iterator[FileFacts]:
+    """`live_facts` of a snapshot's data files. Raises as it does, and at once if a manifest list is gone."""
+    return live_facts(files, table, data_manifests(files, table, snapshot))
+
+
 def live_entries(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]) -> list[ManifestEntry]:
     """The entries that the manifests add and none of them deletes, as every reader of Paimon folds them."""
     added: list[ManifestEntry] = []
@@ -102,7 +107,7 @@ def live_facts(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]
 def size_of(files: Files, table: TablePath, snapshot: Snapshot) -> tuple[int, int]:
     """Rows before key merging and bytes of a snapshot's data files. Raises `FileMissing` and `Corrupt`."""
     rows = size = 0
-    for each in live_facts(files, table, data_manifests(files, table, snapshot)):
+    for each in snapshot_facts(files, table, snapshot):
         rows, size = rows + each.rows, size + each.size
     return rows, size
 

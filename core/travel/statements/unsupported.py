@@ -88,7 +88,6 @@ def _require_known(statement: Statement, index: int) -> None:
         raise statement.refused(
             f"{token.value} can't call exit: it would end Spark", "Leave it out.", token.start
         )
-
     elif token.value.lower() in _OF_FILES and _reads_tables(statement):
         raise statement.refused(
             f"{token.value}() is not supported here",
