@@ -42,6 +42,9 @@ def _sit(settings: Settings) -> Console:
     opening = Opening(session)
     opening.start()
 
+    from tui.terminal.light_import import import_textual
+
+    import_textual()
     from tui.console import Console
 
     console = Console(session, opening)

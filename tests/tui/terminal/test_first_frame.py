@@ -7,8 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 _HEAVY = {"pyarrow", "pandas", "polars", "numpy", "pypaimon", "pyspark", "fsspec", "sqlglot", "fastavro"}
-_LATER = {"textual.widgets._text_area", "textual.widgets._data_table", "textual.widgets._markdown"}
+_LATER = {
+    "textual.widgets._text_area",
+    "textual.widgets._data_table",
+    "textual.widgets._markdown",
+    "textual.command",
+    "textual.widgets._select",
+}
 
 _SCRIPT = """
 import json, sys
@@ -20,6 +28,9 @@ session = Session(Settings(sys.argv[1]))
 opening = Opening(session)
 opening.start()
 
+from tui.terminal.light_import import import_textual
+
+import_textual()
 from tui.console import Console
 
 console = Console(session, opening, start_engine=False)
@@ -56,3 +67,34 @@ def test_the_first_frame_shows_rows_and_has_imported_nothing_heavy(warehouse: Pa
     assert not _HEAVY & {name.split(".")[0] for name in seen["modules"]}
     assert not _LATER & set(seen["modules"])
     assert not _HEAVY & {name.split(".")[0] for name in seen["with_engine"]}
+
+
+_LIGHT = """
+import sys
+from tui.terminal import light_import
+
+if sys.argv[1] == "newer":
+    # A Textual that takes one more class of the palette.
+    del light_import._STAND_INS["textual.command"]["Provider"]
+light_import.import_textual()
+import textual.app
+print("textual.command" in sys.modules, "platformdirs" in sys.modules)
+print(textual.app.user_downloads_path())
+import platformdirs, textual.command
+print(platformdirs.user_downloads_path())
+print(textual.command.Provider.__module__, textual.command.CommandPalette.__mro__[1].__name__)
+from textual.theme import ThemeProvider
+print(ThemeProvider.__mro__[1].__module__)
+"""
+
+
+@pytest.mark.parametrize(("version", "is_whole"), [("known", False), ("newer", True)])
+def test_textual_is_imported_without_its_palette_unless_it_needs_more(version: str, is_whole: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LIGHT, version], capture_output=True, text=True, timeout=60, check=True
+    )
+    loaded, downloads, real_downloads, palette, provider = done.stdout.splitlines()
+    assert loaded == f"{is_whole} {is_whole}"
+    assert downloads == real_downloads
+    assert palette == "textual.command SystemModalScreen"
+    assert (provider == "textual.command") is is_whole
