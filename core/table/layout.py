@@ -7,7 +7,8 @@ its manifests and data files; savepoints belong to the table.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+
+import msgspec
 
 from core.quoting import quoted
 
@@ -36,8 +37,7 @@ BARRIER = f"{SNAPSHOT_PREFIX}{BARRIER_ID}"
 MAX_DIGITS = 18
 
 
-@dataclass(frozen=True, slots=True)
-class TablePath:
+class TablePath(msgspec.Struct, frozen=True):
     """A table of the warehouse: its names and its directory, relative to the warehouse."""
 
     database: str
@@ -140,8 +140,7 @@ class TablePath:
         return Root(self, branch)
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(msgspec.Struct, frozen=True):
     """A branch root. `branch` is None for the table directory, else the branch's name."""
 
     table: TablePath

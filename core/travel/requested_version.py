@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class RequestedVersion:
+class RequestedVersion(msgspec.Struct, frozen=True):
     """`branch` None is main; `version` None is the head of that branch."""
 
     branch: str | None = None

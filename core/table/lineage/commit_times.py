@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from threading import Lock
 
 import msgspec
@@ -54,8 +53,7 @@ class _Memory:
 _memory = _Memory()
 
 
-@dataclass(frozen=True, slots=True)
-class CommitTimes:
+class CommitTimes(msgspec.Struct, frozen=True):
     """`times` are epoch ms by snapshot id, ascending; `broken` has a sentence about each half-written one."""
 
     times: Mapping[int, int]
