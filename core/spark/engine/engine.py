@@ -24,7 +24,7 @@ from core.redaction import keep_secrets, redacted
 from core.spark.client.scratch import remove_scratch
 from core.spark.idle_work.scheduler import IdleWork
 from core.spark.launch.cluster import Cluster, loss
-from core.spark.launch.jvm import OUT_OF_MEMORY, ending
+from core.spark.launch.jvm import ending, ran_out_of_memory
 from core.spark.launch.session import Spark, start_spark
 from core.spark.launch.workers import kill_descendants
 from core.spark.protocol import (
@@ -214,7 +214,7 @@ class Server:
         code = spark.process.wait()
         if self._closing:
             return
-        if code in OUT_OF_MEMORY:
+        if ran_out_of_memory(spark.scratch):
             memory = spark.memory
             message = f"Spark ran out of memory (its Java process may use {memory})"
             self._last_words(Died(message, "Give it more with --spark-conf spark.driver.memory=8g."))

@@ -73,8 +73,9 @@ _A_COLLECTOR = re.compile(r"-XX:\+Use\w*GC\b")
 _OPTION_VARIABLES = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 # With one of these options the user has their own plans for class archives.
 _NOT_WITH_ARCHIVE = ("-Xshare", "-XX:SharedArchiveFile", "-XX:ArchiveClassesAtExit", "-XX:AOT", "-javaagent")
-# The exit codes of a JVM with -XX:+ExitOnOutOfMemoryError, and of Spark's executor without memory.
-OUT_OF_MEMORY = frozenset({3, 52})
+# Java runs this when it has no memory left. Its exit code proves nothing: a statement can end Java with it.
+_MEMORY_MARK = "_PAIMARK_MEMORY_MARK"
+_MARK_MEMORY = f'-XX:OnOutOfMemoryError=: >"${_MEMORY_MARK}"'
 _POLL_SECONDS = 0.02
 # Connections break, and Spark stops, shortly before the process has ended.
 _DEATH_SECONDS = 3.0
@@ -112,6 +113,7 @@ def launch(
         os.pathsep.join(_class_path(spark, settings, jars)),
         f"-Xmx{settings['spark.driver.memory']}",
         *FLAGS,
+        _MARK_MEMORY,
         *LATE_SECOND_COMPILER,
         *collector(_java_options(settings), os.environ),
         *(archive.start_flags(scratch) if archive is not None else ()),
@@ -132,6 +134,7 @@ def launch(
         "SPARK_SCALA_VERSION": spark.scala,
         "SPARK_CONNECT_MODE": "0",
         "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_connection(scratch)),
+        _MEMORY_MARK: str(_memory_mark(scratch)),
     }
     if os.environ["PYSPARK_PYTHON"] != sys.executable:
         # Spark sends the zip to executors' Pythons, but not to those that plan beside the driver.
@@ -182,6 +185,11 @@ def has_ended(process: subprocess.Popen[bytes]) -> bool:
     return process.poll() is not None
 
 
+def ran_out_of_memory(scratch: Path) -> bool:
+    """Whether Java has ended because it had no memory left."""
+    return _memory_mark(scratch).exists()
+
+
 def ending(code: int) -> str:
     """The end of a process with that exit code, as the rest of a sentence."""
     return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended (exit code {code})"
@@ -208,6 +216,10 @@ def start_failed(process: subprocess.Popen[bytes], java: Java) -> Unavailable:
 
 def _connection(scratch: Path) -> Path:
     return scratch / "connection"
+
+
+def _memory_mark(scratch: Path) -> Path:
+    return scratch / "out-of-memory"
 
 
 def _java_options(settings: Mapping[str, str]) -> list[str]:

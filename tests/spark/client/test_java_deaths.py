@@ -113,3 +113,18 @@ def test_java_dies_while_spark_starts(engine_warehouse: Path, tmp_path: Path) ->
         end = the_end(engine.run("SELECT 1"))
     assert isinstance(end, Failed) and end.cause == "start"
     assert end.message.endswith("was ended by SIGKILL while Spark was starting")
+
+
+def test_a_statement_that_ends_java_is_not_short_of_memory(engine: Engine) -> None:
+    """Java ends with the same code when it runs out of memory."""
+    [*_, end] = engine.run("SELECT java_method('java.lang.System', concat('ex', 'it'), 3)")
+    require_dead(end, engine, "The Spark engine died: its Java process ended (exit code 3)")
+    assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
+
+
+def test_a_statement_takes_more_memory_than_java_has(engine: Engine) -> None:
+    [*_, end] = engine.run("SELECT length(repeat('x', 2000000000))")
+    assert isinstance(end, Failed) and end.cause == "engine"
+    assert end.message == "Spark ran out of memory (its Java process may use 1g)"
+    assert end.hint.startswith("Give it more with --spark-conf spark.driver.memory=")
+    assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
