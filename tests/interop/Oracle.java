@@ -28,6 +28,7 @@ import org.apache.paimon.data.GenericRow;
 import org.apache.paimon.data.InternalRow;
 import org.apache.paimon.disk.IOManager;
 import org.apache.paimon.fs.FileIO;
+import org.apache.paimon.fs.FileStatus;
 import org.apache.paimon.fs.Path;
 import org.apache.paimon.fs.local.LocalFileIO;
 import org.apache.paimon.operation.BaseAppendFileStoreWrite;
@@ -437,11 +438,38 @@ public final class Oracle {
         }
     }
 
-    /** Deletes every orphan file, of any age; returns their paths. */
+    /** A store that waits before it lists the manifests: an orphan cleaning has listed the branches by then. */
+    private static final class ListingLate extends LocalFileIO {
+        private final String gate;
+
+        private ListingLate(String gate) {
+            this.gate = gate;
+        }
+
+        @Override
+        public FileStatus[] listStatus(Path path) throws IOException {
+            if (path.getName().equals("manifest")) {
+                StandingStill.stand(gate + ".1");
+            }
+            return super.listStatus(path);
+        }
+    }
+
+    /**
+     * Deletes every orphan file, of any age; returns their paths.
+     *
+     * <p>With {@code gate}, a path, it waits when it has listed the branches, until the file {@code <gate>.1} exists.
+     */
     private List<String> cleanOrphans() throws Exception {
         long inAnHour = System.currentTimeMillis() + Duration.ofHours(1).toMillis();
+        FileStoreTable table = fileStoreTable();
+        if (request.containsKey("gate")) {
+            FileIO store = new ListingLate(text("gate"));
+            table = FileStoreTableFactory.create(
+                    store, table.location(), table.schema(), new Options(), CatalogEnvironment.empty());
+        }
         List<String> deleted = new ArrayList<>();
-        for (Path path : new LocalOrphanFilesClean(fileStoreTable(), inAnHour).clean().getDeletedFilesPath()) {
+        for (Path path : new LocalOrphanFilesClean(table, inAnHour).clean().getDeletedFilesPath()) {
             deleted.add(path.toUri().getPath());
         }
         return deleted;

@@ -192,6 +192,40 @@ class Judge:
         deleted: list[str] = self._ask("clean-orphans", warehouse, table)
         return deleted
 
+    @contextmanager
+    def cleaning(self, warehouse: Path, table: str) -> Iterator[Callable[[], None]]:
+        """Within the context, an orphan cleaning has listed the branches, and waits.
+
+        The yielded function lets it go on, to its end. It waits for that.
+        """
+        gate = warehouse / "cleaning"
+        first, ended = gate.with_name("cleaning.1"), Event()
+        failures: list[JudgeError] = []
+
+        def clean() -> None:
+            try:
+                self._ask("clean-orphans", warehouse, table, gate=str(gate))
+            except JudgeError as error:
+                failures.append(error)
+            finally:
+                ended.set()
+
+        def go_on() -> None:
+            first.touch()
+            ended.wait()
+
+        cleaning = Thread(target=clean)
+        cleaning.start()
+        try:
+            while not (gate.with_name("cleaning.1.reached").exists() or ended.wait(0.002)):
+                pass
+            yield go_on
+        finally:
+            first.touch()
+            cleaning.join()
+        if failures:
+            raise failures[0]
+
     def create_tag(self, warehouse: Path, table: str, tag: str, snapshot: int) -> None:
         self._ask("create-tag", warehouse, table, tag=tag, snapshot=snapshot)
 

@@ -15,7 +15,9 @@ from core.actions.replace.checks import claim_refusals
 from core.actions.rollback import truncation
 from core.actions.rollback.truncation import Cut, cut_of
 from core.actions.rollback.way import way_as_planned
+from core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from core.actions.roots.pin_snapshot import ChosenSnapshot
+from core.actions.roots.root_files import snapshot_ids
 from core.errors import Corrupt
 from core.figures import counted
 from core.storage.files import Files
@@ -34,6 +36,7 @@ def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, finger
     cut = Cut(root, table.root(archive_name(context)), keep.id, head.snapshot.id)
     tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
     count = counted(len(cut.later), "snapshot")
+    seconds = seconds_of_cleanings(context, len(snapshot_ids(files, root)))
     steps = [
         Step("create", f"branch {cut.archive.label}", "with the schemas of main"),
         Step("create", root.tag(truncation_tag(cut.archive.label, keep.id)), "pins what both share"),
@@ -60,7 +63,7 @@ def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, finger
             "by id: stop every job that writes to main first, and start it anew afterwards, or what it "
             "commits can bring back rows from before the truncation",
             "Let no stock remove_orphan_files run meanwhile: one that listed the branches before takes what "
-            f"branch {cut.archive.label} needs",
+            f"branch {cut.archive.label} needs, unless it ends within {seconds:g} s",
             f"The definition of the table stays as it is now, though snapshot {keep.id} had "
             f"schema {keep.schema_id}",
         ),
@@ -112,6 +115,9 @@ class Truncate(Change[Undoable]):
     def prepare(self, hold: Hold) -> None:
         cut = self._cut
         truncation.archive_rest(self.work.files, cut)
+        # A cleaning that listed the branches before does not know the new one, and must find all in main.
+        count = len(snapshot_ids(self.work.files, cut.main))
+        wait_for_cleanings(self.work.context, count, self.work.progress)
         as_planned(self.work)
         self.work.progress(f"kept snapshots {cut.keep + 1} to {cut.head} as branch {cut.archive.label}")
 

@@ -40,6 +40,11 @@ def wait_for_cleanings(context: Context, count: int, progress: Progress) -> None
     wait_for_readers(context, min(count, _MOST_SNAPSHOTS), "snapshots", progress)
 
 
+def seconds_of_cleanings(context: Context, count: int) -> float:
+    """How long `wait_for_cleanings` waits."""
+    return seconds_of(context, min(count, _MOST_SNAPSHOTS))
+
+
 def cleanings_to_stop(files: Files, root: Root) -> list[str]:
     """The warnings of a plan for which `wait_for_cleanings` may be too short."""
     if len(numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)) <= _MOST_SNAPSHOTS:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.actions.context import Context
 from core.table.layout import TablePath
-from tests.actions.acting import context_on, done
+from tests.actions.acting import applied, context_on, done, planned
 from tests.interop.judge import Judge
 
 
@@ -58,3 +59,22 @@ def test_stock_engines_read_main_after_it_is_taken_back(
     judge.expire(warehouse, "shop.orders")
     judge.clean_orphans(warehouse, "shop.orders")
     assert len(judge.read(warehouse, "shop.orders")) == len(before[5]) + 1
+
+
+def test_a_stock_cleaning_that_did_not_see_the_archive_takes_nothing_of_it(
+    context: Context, warehouse: Path, judge: Judge
+) -> None:
+    """It lists the branches, then the archive is made, then it reads main: main still has all by then."""
+    waiting = replace(context, verify_wait=0.01)
+    before = judge.read(warehouse, "shop.orders")
+    plan = planned(waiting, "rollback", to="v2", truncate=True)
+    with judge.cleaning(warehouse, "shop.orders") as go_on:
+
+        class Lines(list[str]):
+            def append(self, line: str) -> None:
+                if line.startswith("waiting"):
+                    go_on()
+
+        archive = applied(waiting, plan, Lines()).result["archive"]
+    assert judge.read(warehouse, f"shop.orders$branch_{archive}") == before
+    assert judge.read(warehouse, "shop.orders", tag="v2") == judge.read(warehouse, "shop.orders")
