@@ -14,7 +14,7 @@ from pypaimon import CatalogFactory, Schema
 from pypaimon.schema.data_types import AtomicType, DataField, PyarrowFieldParser
 
 from core.spark.writing.committing import commit_rows, write_rows
-from core.spark.writing.write import looked_up
+from core.spark.writing.write import find_target
 
 _EPOCH = datetime(1970, 1, 1)
 
@@ -56,7 +56,7 @@ class Table:
 
     def write(self, rows: Sequence[Sequence[Any]], *, overwrite: bool = False) -> None:
         """Commit rows, with values in the order of the columns."""
-        target = looked_up({"warehouse": str(self.warehouse), "table": self.name}, overwrite)
+        target = find_target({"warehouse": str(self.warehouse), "table": self.name}, overwrite)
         arrays = [
             pa.array([row[index] for row in rows], field.type) for index, field in enumerate(self._schema)
         ]

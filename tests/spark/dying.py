@@ -13,7 +13,7 @@ POINTS = ("before the attempt", "before the snapshot", "before the mark", "befor
 
 def die_at(point: str, replace: Callable[[object, str, object], None], die: Callable[[], None]) -> None:
     """Let the next commit die there. `replace` sets an attribute."""
-    begin, landed, create = commit_attempts.begin, commit_attempts.landed, LocalFiles.create
+    begin, landed, create = commit_attempts.begin, commit_attempts.mark_landed, LocalFiles.create
 
     def begun(*args: Any) -> None:
         if point == "before the attempt":
@@ -36,5 +36,5 @@ def die_at(point: str, replace: Callable[[object, str, object], None], die: Call
 
     replace(commit_attempts, "begin", begun)
     replace(LocalFiles, "create", created)
-    replace(commit_attempts, "landed", marked)
+    replace(commit_attempts, "mark_landed", marked)
     replace(committing, "after_commit", followed)

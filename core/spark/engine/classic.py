@@ -38,7 +38,7 @@ from core.spark.results.results import (
     tell_columns,
     tell_rows,
 )
-from core.spark.writing.insert import insert_rows, target_of
+from core.spark.writing.insert import insert_rows, insert_target
 from core.travel.parse.uses import Statement
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert
@@ -235,7 +235,7 @@ class Classic:
         session.require_writable()
         if not reads:
             raise insert.refused("Rows come of a query or of VALUES", "", insert.query_position)
-        target = target_of(session.warehouse, insert, session.state.database, job.order.inserting)
+        target = insert_target(session.warehouse, insert, session.state.database, job.order.inserting)
         frame = session.views.query(job.text, job.named)
         made = insert_rows(session.spark, session.warehouse, insert, target, frame)
         fact = {"table": made.label, "snapshot_id": made.snapshot, "row_count": made.rows}

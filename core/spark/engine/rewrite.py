@@ -18,7 +18,7 @@ from core.spark.engine.tables import OpenedTable, opened_scan
 from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
 from core.spark.results.sender import SentBatch
 from core.spark.writing.commit import encode_partitions
-from core.spark.writing.committed import committed, receipted
+from core.spark.writing.committed import find_written, with_receipt
 from core.spark.writing.committing import commit_rows, write_rows
 from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import clustered_for
@@ -70,7 +70,7 @@ def write(session: EngineSession, order: Write) -> int | None:
             lock=order.lock,
             next_entry=order.next_entry,
         )
-        target = ends.enter_context(receipted(warehouse.files, target))
+        target = ends.enter_context(with_receipt(warehouse.files, target))
         is_small = _is_small(warehouse.files, order)
         query: Callable[[str], DataFrame] = partial(views.query, named=named)
         if order.common_sql is not None:
@@ -101,7 +101,7 @@ def write(session: EngineSession, order: Write) -> int | None:
             mode = "overwrite" if order.overwrite else "append"
             writer = clustered_for(rows, target).write.format("paimark").mode(mode)
             writer.option("target", target.to_text()).save()
-        made = committed(warehouse.files, target)
+        made = find_written(warehouse.files, target)
     return None if made is None else made.id
 
 

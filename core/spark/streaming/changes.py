@@ -63,7 +63,7 @@ class MicroBatch:
     def splits(self) -> tuple[list[Any], RowForm]:
         """The splits to read, always in the same order, and the form of their rows."""
         if not self._schema.primary_keys:
-            added = (split for each in self._later for split in self._added(each))
+            added = (split for each in self._later for split in self._splits_added_by(each))
             return [*self._whole_splits(), *added], "plain"
         if not self._has_changelog:
             self._require_whole_rows()
@@ -72,7 +72,7 @@ class MicroBatch:
             # Python writers do not record the number of deletes in a file.
             uncounted = self._whole is None and "rowkind.field" in self._schema.options
             return self._merged(), "upserts" if uncounted else "plain"
-        changed = (split for each in self._later for split in self._in_order(self._added(each)))
+        changed = (split for each in self._later for split in self._in_order(self._splits_added_by(each)))
         return [*self._whole_splits(), *changed], "changes"
 
     def _counts(self, snapshot: Snapshot) -> bool:
@@ -91,7 +91,7 @@ class MicroBatch:
         newer = (split.filter_file(lambda file: file.file_name not in self._without) for split in splits)
         return [split for split in newer if split is not None]
 
-    def _added(self, snapshot: Snapshot) -> list[Any]:
+    def _splits_added_by(self, snapshot: Snapshot) -> list[Any]:
         """The splits of the files that a commit added."""
         return self._scanned([(snapshot, False)], snapshot, is_streaming=True)
 
@@ -115,14 +115,14 @@ class MicroBatch:
             lists = scanner.manifest_list_manager
             metas: list[Any] = []
             for each, is_whole in parts:
-                snapshot = _paimons(each)
+                snapshot = _paimon_snapshot(each)
                 if is_whole:
                     metas += lists.read_all(snapshot)
                 elif self._has_changelog:
                     metas += lists.read_changelog(snapshot)
                 else:
                     metas += lists.read_delta(snapshot)
-            return metas, _paimons(state)
+            return metas, _paimon_snapshot(state)
 
         # An overwrite's delta also has removed files, which a streaming scan refuses.
         takes_out = state.commit_kind == "OVERWRITE"
@@ -151,7 +151,7 @@ class MicroBatch:
         if self._whole is None:
             for snapshot in self._later:
                 if self._deletes(snapshot):
-                    raise _cannot_say(f"Snapshot {snapshot.id} of {self._scan.name} deletes rows")
+                    raise _no_upsert(f"Snapshot {snapshot.id} of {self._scan.name} deletes rows")
 
     def _deletes(self, snapshot: Snapshot) -> bool:
         table = self._scan.root.table
@@ -218,10 +218,10 @@ def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) ->
         return
     if rows == "upserts":
         key = scan.table_schema.primary_keys[0]
-        written = [copy(split) for split in splits]
-        for split in written:
+        uncounted = [copy(split) for split in splits]
+        for split in uncounted:
             split.is_streaming = True
-        for batch in _changes(scan, written, key):
+        for batch in _changes(scan, uncounted, key):
             _upserts(batch, scan)
     for batch in read_splits(scan, [], splits):
         yield _inserts(batch) if with_kinds else batch
@@ -241,11 +241,11 @@ def _changes(scan: Scan, splits: list[Any], column: str | None) -> Iterator[pa.R
 def _upserts(batch: pa.RecordBatch, scan: Scan) -> pa.RecordBatch:
     kinds = batch.column(KIND_COLUMN).to_pylist()
     if _DELETE in kinds:
-        raise _cannot_say(f"Rows of {scan.name} were deleted")
+        raise _no_upsert(f"Rows of {scan.name} were deleted")
     return batch.filter(pa.array([kind != _UPDATE_BEFORE for kind in kinds]))
 
 
-def _cannot_say(what: str) -> Refused:
+def _no_upsert(what: str) -> Refused:
     return Refused(
         f"{what}, which an upsert can't say",
         f"The option read.changelog=true adds a column {KIND_COLUMN} that does.",
@@ -261,5 +261,5 @@ def _at(scan: Scan, snapshot: Snapshot) -> Scan:
     return replace(scan, snapshot=snapshot.to_json().decode(), columns=None, limit=None, filters=True)
 
 
-def _paimons(snapshot: Snapshot) -> Any:
+def _paimon_snapshot(snapshot: Snapshot) -> Any:
     return JSON.from_json(snapshot.to_json().decode(), PaimonSnapshot)

@@ -71,12 +71,12 @@ def begin(files: Files, table: TablePath, attempt: Attempt) -> None:
         raise Corrupt(f"{attempt.path(table)} is there already")
 
 
-def failed(files: Files, table: TablePath, attempt: Attempt) -> None:
+def discard(files: Files, table: TablePath, attempt: Attempt) -> None:
     """Delete the attempt's file: another commit took the snapshot's id."""
     files.delete(attempt.path(table))
 
 
-def landed(files: Files, table: TablePath, attempt: Attempt) -> None:
+def mark_landed(files: Files, table: TablePath, attempt: Attempt) -> None:
     """Mark an attempt as landed, after the snapshot's file; delete other attempts up to this batch."""
     files.replace(attempt.path(table), msgspec.structs.replace(attempt, landed=True).to_json())
     for other in attempts(files, table, attempt.query):
@@ -84,7 +84,7 @@ def landed(files: Files, table: TablePath, attempt: Attempt) -> None:
             files.delete(other.path(table))
 
 
-def require_kept(files: Files, table: TablePath, query: str, batch: int) -> None:
+def require_last_batch(files: Files, table: TablePath, query: str, batch: int) -> None:
     """Check that the last landed batch before this one is not lost. Raises `Overwritten` if it is.
 
     Spark has told the source that it is done, so nobody would write it again.
@@ -112,15 +112,15 @@ def require_kept(files: Files, table: TablePath, query: str, batch: int) -> None
 
 def has_landed(files: Files, table: TablePath, query: str, batch: int, planned: str | None) -> bool:
     """Whether the batch is committed. Raises `Refused` if that is unknown, or if another has its number."""
-    known = attempts(files, table, query)
-    if not known:
+    recorded = attempts(files, table, query)
+    if not recorded:
         return any(_has_commit(files, root, query, batch) for root in all_roots(files, table))
-    newest = max(each.batch for each in known)
+    newest = max(each.batch for each in recorded)
     if newest > batch:
         # Spark begins a batch only after the one before has landed, so it repeats only the last one.
         raise _put_back(table, batch, f"comes after its batch {newest}")
-    for each in known:
-        if each.batch == batch and (each.landed or _is_there(files, table, each)):
+    for each in recorded:
+        if each.batch == batch and (each.landed or _was_committed(files, table, each)):
             if planned is not None and each.planned not in (None, planned):
                 raise _put_back(table, batch, "has landed with other rows")
             return True
@@ -135,10 +135,10 @@ def _put_back(table: TablePath, batch: int, what: str) -> Refused:
     )
 
 
-def _is_there(files: Files, table: TablePath, attempt: Attempt) -> bool:
+def _was_committed(files: Files, table: TablePath, attempt: Attempt) -> bool:
     """Whether the snapshot of an attempt that is not marked as landed was committed."""
     expired: list[Root] = []
-    tried = table.root(attempt.branch)
+    attempt_root = table.root(attempt.branch)
     for root in all_roots(files, table):
         lineage = Lineage(files, root)
         if (latest := lineage.latest_id()) is None or latest < attempt.snapshot:
@@ -147,7 +147,7 @@ def _is_there(files: Files, table: TablePath, attempt: Attempt) -> bool:
             expired.append(root)
         elif mark_of(lineage.snapshot(attempt.snapshot)) == attempt.uuid:
             return True
-        elif root == tried and _is_named_since(files, root, attempt):
+        elif root == attempt_root and _is_named_since(files, root, attempt):
             # It was overwritten after another commit had built on it.
             return True
     return bool(expired) and _was_named(files, table, attempt, expired)

@@ -43,22 +43,22 @@ def commit_batch(
     they are deleted.
     """
     files = open_files(target.warehouse, target.options)
-    written = [messages for _, messages in by_task]
-    messages = [message for task in written for message in task if not message.is_empty()]
+    task_messages = [messages for _, messages in by_task]
+    messages = [message for task in task_messages for message in task if not message.is_empty()]
     if not messages:
         return
     table = target.root.table
-    commit_attempts.require_kept(files, table, target.commit_user, batch)
+    commit_attempts.require_last_batch(files, table, target.commit_user, batch)
     # In this order: the commit itself finds a batch that lands after this read of the latest id.
-    known = Lineage(files, target.root).latest_id() or 0
+    newest_id = Lineage(files, target.root).latest_id() or 0
     planned = hashlib.sha256(offsets).hexdigest() if offsets else None
     try:
         has_landed = commit_attempts.has_landed(files, table, target.commit_user, batch, planned)
     except Refused:
-        delete_rows(target, written)
+        delete_rows(target, task_messages)
         raise
     if has_landed:
-        delete_rows(target, written)
+        delete_rows(target, task_messages)
         return
     attempt = partial(
         commit_attempts.Attempt,
@@ -68,27 +68,27 @@ def commit_batch(
         file=_relative(files, messages),
         planned=planned,
     )
-    create = _Recorded(files, target, attempt, watermark_in(offsets))
-    commit = _BatchCommit(files, target, batch, known, create)
+    create = _RecordingSnapshot(files, target, attempt, watermark_in(offsets))
+    commit = _BatchCommit(files, target, batch, newest_id, create)
     # The earliest snapshot from which a task read the buckets' indexes.
-    commit.known = min(wrote.known for wrote, _ in by_task)
-    with deleted_unless_committed(commit, target, written):
-        for wrote, task in by_task:
+    commit.known = min(task_target.known for task_target, _ in by_task)
+    with deleted_unless_committed(commit, target, task_messages):
+        for task_target, task in by_task:
             if task:
-                _require_fitting(files, target, wrote)
+                _require_fitting(files, target, task_target)
         if commit.table.bucket_mode() == BucketMode.HASH_DYNAMIC:
-            _require_one_task_a_partition(target, written)
+            _require_one_task_a_partition(target, task_messages)
         commit.commit(messages, batch)
     after_commit(target)
 
 
 class _BatchCommit(Commit):
     def __init__(
-        self, files: Files, target: WriteTarget, batch: int, known: int, create: CreateSnapshot
+        self, files: Files, target: WriteTarget, batch: int, newest_id: int, create: CreateSnapshot
     ) -> None:
         super().__init__(files, target, open_target(target), create)
         self._batch = batch
-        self._seen = known
+        self._searched_up_to = newest_id
         self._lineage = Lineage(files, target.root)
 
     def _try_commit_once(self, *args: Any, latest_snapshot: Any, **rest: Any) -> Any:
@@ -97,15 +97,15 @@ class _BatchCommit(Commit):
         A commit that lands after this check takes the id of this one, which then fails.
         """
         newest = latest_snapshot.id if latest_snapshot else 0
-        for snapshot_id in range(self._seen + 1, newest + 1):
-            landed = self._lineage.snapshot(snapshot_id)
-            if (landed.commit_user, landed.commit_identifier) == (self.commit_user, self._batch):
+        for snapshot_id in range(self._searched_up_to + 1, newest + 1):
+            snapshot = self._lineage.snapshot(snapshot_id)
+            if (snapshot.commit_user, snapshot.commit_identifier) == (self.commit_user, self._batch):
                 return SuccessResult()
-        self._seen = newest
+        self._searched_up_to = newest
         return super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
 
 
-class _Recorded(CreateSnapshot):
+class _RecordingSnapshot(CreateSnapshot):
     """Creates the snapshot's file, and records that in the attempt's file before and after."""
 
     def __init__(
@@ -123,24 +123,26 @@ class _Recorded(CreateSnapshot):
         # pypaimon copies the watermark of the snapshot before.
         if self._watermark is not None and self._watermark > (snapshot.watermark or 0):
             snapshot.watermark = self._watermark
-        made = Snapshot.from_json(JSON.to_json(snapshot).encode(), "the new snapshot")
-        attempt = self._attempt(snapshot=made.id, uuid=mark_of(made), time=int(time.time() * 1000))
+        new_snapshot = Snapshot.from_json(JSON.to_json(snapshot).encode(), "the new snapshot")
+        attempt = self._attempt(
+            snapshot=new_snapshot.id, uuid=mark_of(new_snapshot), time=int(time.time() * 1000)
+        )
         commit_attempts.begin(self._files, self._root.table, attempt)
         if not super().commit(base_snapshot_uuid, snapshot, statistics):
             if isinstance(self.refused, Overwritten):
                 # Keep the attempt: the next one of the batch searches for its files in later snapshots.
                 return False
-            commit_attempts.failed(self._files, self._root.table, attempt)
+            commit_attempts.discard(self._files, self._root.table, attempt)
             return False
-        commit_attempts.landed(self._files, self._root.table, attempt)
+        commit_attempts.mark_landed(self._files, self._root.table, attempt)
         return True
 
 
-def _require_fitting(files: Files, target: WriteTarget, wrote: WriteTarget) -> None:
+def _require_fitting(files: Files, target: WriteTarget, task_target: WriteTarget) -> None:
     """Raises `Refused` for files that can't be committed to the present root of the target."""
     name, hint = target.name, "Nothing was committed: start the query again."
-    now, then = target.table_schema, wrote.table_schema
-    if wrote.root != target.root and (now.primary_keys or not _knows(files, target, then)):
+    now, then = target.table_schema, task_target.table_schema
+    if task_target.root != target.root and (now.primary_keys or not _has_schema(files, target, then)):
         # The rows' sequence numbers, which order the rows of a key, continue those of the old root.
         raise Refused(f"Another branch of {name} became main while a batch was written", hint)
     if (now.partition_keys, now.primary_keys) != (then.partition_keys, then.primary_keys) or any(
@@ -152,7 +154,7 @@ def _require_fitting(files: Files, target: WriteTarget, wrote: WriteTarget) -> N
         raise Refused(f"Columns of {name} changed while a batch was written", hint)
 
 
-def _knows(files: Files, target: WriteTarget, schema: TableSchema) -> bool:
+def _has_schema(files: Files, target: WriteTarget, schema: TableSchema) -> bool:
     """Whether the root's schema with the id in the files has the same columns."""
     try:
         return Lineage(files, target.root).schema(schema.id).fields == schema.fields
@@ -184,7 +186,7 @@ def watermark_in(offsets: bytes) -> int | None:
     """The event-time watermark in the file that Spark writes before it runs a batch; None without one."""
     _, metadata, *_ = [*offsets.splitlines(), b"", b""]
     try:
-        known = msgspec.json.decode(metadata, type=_BatchMetadata)
+        decoded = msgspec.json.decode(metadata, type=_BatchMetadata)
     except msgspec.DecodeError:
         return None
-    return known.batch_watermark_ms or None
+    return decoded.batch_watermark_ms or None

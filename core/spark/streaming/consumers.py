@@ -32,7 +32,7 @@ _RENEWED_S = 60.0
 class StreamConsumer(Consumer, frozen=True, kw_only=True):
     """A consumer with the exact position, which Paimon's readers ignore."""
 
-    place: StreamPosition | None = msgspec.field(default=None, name="paimarkPlace")
+    position: StreamPosition | None = msgspec.field(default=None, name="paimarkPlace")
 
 
 def consumer_id(options: Mapping[str, str]) -> str | None:
@@ -42,13 +42,13 @@ def consumer_id(options: Mapping[str, str]) -> str | None:
     """
     name = options.get(ID)
     if name is None:
-        if given := [each for each in (MODE, IGNORES) if each in options]:
-            raise UsageError(f"{given[0]} goes with {ID}", f"Give {ID}, or leave it out.")
+        if without_id := [each for each in (MODE, IGNORES) if each in options]:
+            raise UsageError(f"{without_id[0]} goes with {ID}", f"Give {ID}, or leave it out.")
         return None
     if options.get(MODE, "exactly-once").lower() != "exactly-once":
         raise UsageError(
             f"{MODE} is exactly-once, not {options[MODE]}",
-            "A place is written when Spark has committed the batch, and never before.",
+            "The position is written when Spark has committed the batch, and never before.",
         )
     if name.startswith(_OURS) or name.endswith(_WHOLE):
         raise UsageError(f"{ID} can't begin with {_OURS} or end with {_WHOLE}: {name}")
@@ -58,29 +58,29 @@ def consumer_id(options: Mapping[str, str]) -> str | None:
     return name
 
 
-class KeptPlace:
+class ConsumerPosition:
     """The consumer's file of one stream. Without an id there is no file, and methods do nothing."""
 
     def __init__(self, name: str | None) -> None:
         self._name = name
         self._root: Root | None = None
-        self._place: StreamPosition | None = None
+        self._position: StreamPosition | None = None
         # The file, and the content that was written last.
         self._path, self._data = "", b""
         # By the monotonic clock of this process.
         self._written = 0.0
 
-    def place(self, files: Files, root: Root) -> StreamPosition | None:
+    def position(self, files: Files, root: Root) -> StreamPosition | None:
         """The position from which a stream of this id continues, or None. Raises `Corrupt`."""
         if self._name is None:
             return None
         for name in (self._name, self._name + _WHOLE):
             path = root.consumer(name)
             if (data := read_if_there(files, path)) is not None:
-                return _place_in(files, root, StreamConsumer.from_json(data, path))
+                return _position_in(files, root, StreamConsumer.from_json(data, path))
         return None
 
-    def hold(self, files: Files, root: Root, place: StreamPosition, *, is_new: bool) -> None:
+    def hold(self, files: Files, root: Root, position: StreamPosition, *, is_new: bool) -> None:
         """Register the position of a run, which keeps the next snapshots. Later calls renew the file.
 
         If the stream is not new, the file may be a batch behind, until Spark says that this is committed; or
@@ -88,29 +88,30 @@ class KeptPlace:
         """
         if self._name is None:
             return
-        if self._place is None or self._root is None:
-            known = None if is_new else self.place(files, root)
-            self._write(files, root, min(known or place, place, key=_needed))
+        if self._position is None or self._root is None:
+            recorded = None if is_new else self.position(files, root)
+            self._write(files, root, min(recorded or position, position, key=_next_snapshot))
         elif monotonic() - self._written > _RENEWED_S:
-            self._write(files, self._root, self._place)
+            self._write(files, self._root, self._position)
 
-    def advance(self, files: Files, root: Root, place: StreamPosition) -> None:
+    def advance(self, files: Files, root: Root, position: StreamPosition) -> None:
         """Move to a position up to which Spark has committed. Raises `Refused` if another query moved it."""
         if self._name is not None:
-            self._write(files, root, place)
+            self._write(files, root, position)
 
-    def _write(self, files: Files, root: Root, place: StreamPosition) -> None:
+    def _write(self, files: Files, root: Root, position: StreamPosition) -> None:
         whole, plain = (root.consumer(f"{self._name}{end}") for end in (_WHOLE, ""))
-        path, other = (whole, plain) if place.is_full else (plain, whole)
+        path, other = (whole, plain) if position.is_full else (plain, whole)
         self._require_unmoved(files)
-        self._path, self._data = path, StreamConsumer(next_snapshot=_needed(place), place=place).to_json()
+        self._path = path
+        self._data = StreamConsumer(next_snapshot=_next_snapshot(position), position=position).to_json()
         files.replace(path, self._data)
-        if self._place is None or self._place.is_full != place.is_full:
+        if self._position is None or self._position.is_full != position.is_full:
             files.delete(other)
         if self._root is not None and self._root != root:
             for end in ("", _WHOLE):
                 files.delete(self._root.consumer(f"{self._name}{end}"))
-        self._root, self._place, self._written = root, place, monotonic()
+        self._root, self._position, self._written = root, position, monotonic()
 
     def _require_unmoved(self, files: Files) -> None:
         """Raises `Refused` if another query wrote the file: snapshots that this one needs could expire."""
@@ -120,24 +121,24 @@ class KeptPlace:
         moved = StreamConsumer.from_json(data, self._path)
         raise Refused(
             f"Consumer {self._name} was moved to snapshot {moved.next_snapshot} by another query or engine, "
-            "while this stream kept its place there",
+            "while this stream kept its position there",
             f"Give each query a {ID} of its own. If you moved it on purpose, start this query again.",
         )
 
 
-def _needed(place: StreamPosition) -> int:
+def _next_snapshot(position: StreamPosition) -> int:
     """The first snapshot that a stream at this position needs."""
-    return place.snapshot + (not place.is_inside)
+    return position.snapshot + (not position.is_inside)
 
 
-def _place_in(files: Files, root: Root, consumer: StreamConsumer) -> StreamPosition:
+def _position_in(files: Files, root: Root, consumer: StreamConsumer) -> StreamPosition:
     """The exact position if the file has it, else the one before the next snapshot.
 
     Other engines write only the next snapshot, and remove the position or leave it unchanged.
     """
-    place = consumer.place
-    if place is not None and _needed(place) == consumer.next_snapshot:
-        return msgspec.structs.replace(place, branch=root.branch)
+    position = consumer.position
+    if position is not None and _next_snapshot(position) == consumer.next_snapshot:
+        return msgspec.structs.replace(position, branch=root.branch)
     before = max(consumer.next_snapshot - 1, 0)
     live = States(files, root).snapshot(before)
     return StreamPosition(root.branch, before, mark_of(live.snapshot) if live else "")

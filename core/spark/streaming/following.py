@@ -91,14 +91,14 @@ def _readable(files: Files, root: Root, after: int, last: int) -> dict[int, Snap
     if len(by_id) < len(ids):
         states = States(files, root)
         for each in ids:
-            if each not in by_id and (kept := states.that_saved(each).same):
-                by_id[each] = kept[0].snapshot
+            if each not in by_id and (saved := states.that_saved(each).same):
+                by_id[each] = saved[0].snapshot
     return by_id
 
 
 def whole_state(files: Files, root: Root, position: StreamPosition) -> Snapshot:
     """The snapshot of a position, from its file or from a tag that keeps it. Raises `NotFound`."""
-    snapshot = held(files, root, position)
+    snapshot = snapshot_at(files, root, position)
     if snapshot is None:
         raise NotFound(
             f"Snapshot {position.snapshot} of {_named(root)}, where this stream begins, is gone",
@@ -114,26 +114,26 @@ def in_new_main(files: Files, main: Root, position: StreamPosition) -> StreamPos
     """
     if position.snapshot == 0:
         return StreamPosition(main.branch, 0, "", position.is_full)
-    if held(files, main, position) is not None:
+    if snapshot_at(files, main, position) is not None:
         return replace(position, branch=main.branch)
     if position.is_full and position.pieces:
         raise main_moved(main.table, position, main)
     for root in all_roots(files, main.table):
-        if root == main or held(files, root, position) is None:
+        if root == main or snapshot_at(files, root, position) is None:
             continue
         fork = find_fork(Side(files, main), Side(files, root))
         if fork.is_proven and fork.snapshot_id is not None:
             [shared] = changes(files, main, fork.snapshot_id - 1, fork.snapshot_id)
             return position_of(main, shared)
     raise Refused(
-        f"Nothing tells where {_named(main)}, which is main now, parts from what this stream has read: "
+        f"It is unknown where {_named(main)}, which is main now, parts from what this stream has read: "
         f"{position.root(main.table).label} up to snapshot {position.snapshot}",
         "The previous main was dropped. Begin anew with another checkpoint.",
     )
 
 
 def main_moved(table: TablePath, position: StreamPosition, main: Root) -> Refused:
-    was, now = (_root_said(table.root(branch)) for branch in (position.branch, main.branch))
+    was, now = (_describe_root(table.root(branch)) for branch in (position.branch, main.branch))
     hint = "follow-main=fork goes on from where they part; the option branch stays with one of them."
     if position.is_full and position.pieces:
         hint = "Its whole state was read in part: undo that, or begin anew with another checkpoint."
@@ -144,7 +144,7 @@ def main_moved(table: TablePath, position: StreamPosition, main: Root) -> Refuse
     )
 
 
-def _root_said(root: Root) -> str:
+def _describe_root(root: Root) -> str:
     return "the table directory" if root.branch is None else f"branch {root.branch}"
 
 
@@ -159,15 +159,15 @@ def _require_same_commit(files: Files, root: Root, position: StreamPosition) -> 
             raise _went_back(root, position, f"another commit ({mark_of(live.snapshot)})")
     elif position.is_full:
         # After a savepoint of a lineage that was rolled back there are no changes to read.
-        kept = states.that_saved(position.snapshot).same
-        if position.uuid not in [mark_of(state.snapshot) for state in kept]:
+        saved = states.that_saved(position.snapshot).same
+        if position.uuid not in [mark_of(state.snapshot) for state in saved]:
             raise _went_back(root, position, "another commit")
 
 
 def _went_back(root: Root, position: StreamPosition, instead: str) -> Refused:
-    meant = "where this stream begins" if position.is_full else "which this stream has read"
+    role = "where this stream begins" if position.is_full else "which this stream has read"
     return Refused(
-        f"{_named(root)} went back to before snapshot {position.snapshot} ({position.uuid}), {meant}: "
+        f"{_named(root)} went back to before snapshot {position.snapshot} ({position.uuid}), {role}: "
         f"in its place there is {instead}",
         "What was taken back has no changes after it: begin anew with another checkpoint.",
     )
@@ -175,29 +175,29 @@ def _went_back(root: Root, position: StreamPosition, instead: str) -> Refused:
 
 def _expired(states: States, after: int, missing: list[int]) -> Expired:
     first, last = missing[0], missing[-1]
-    gone = f"Snapshot {first}" if first == last else f"Snapshots {first} to {last}"
+    snapshots = f"Snapshot {first}" if first == last else f"Snapshots {first} to {last}"
     has = "has" if first == last else "have"
-    left = states.lineage.earliest_id()
+    earliest = states.lineage.earliest_id()
     anew = "begin anew with another checkpoint and scan.mode latest-full"
     return Expired(
-        f"{gone} of {states.table_name} {has} expired before this stream, which stands behind snapshot "
+        f"{snapshots} of {states.table_name} {has} expired before this stream, which stands behind snapshot "
         f"{after}, read {'it' if first == last else 'them'}: "
-        + ("nothing is left" if left is None else f"snapshot {left} is the earliest left"),
+        + ("nothing is left" if earliest is None else f"snapshot {earliest} is the earliest left"),
         f"{anew.capitalize()}."
-        if left is None or left < last
-        else f"scan.gap=earliest goes on with snapshot {left} and says what is missing; or {anew}.",
+        if earliest is None or earliest < last
+        else f"scan.gap=earliest goes on with snapshot {earliest} and says what is missing; or {anew}.",
         missing,
     )
 
 
-def held(files: Files, root: Root, position: StreamPosition) -> Snapshot | None:
+def snapshot_at(files: Files, root: Root, position: StreamPosition) -> Snapshot | None:
     """The commit of a position, if a snapshot file or a tag of this root still has it."""
     states = States(files, root)
     live = states.snapshot(position.snapshot)
-    held: list[State] = [live] if live is not None else []
+    with_id: list[State] = [live] if live is not None else []
     if live is None or mark_of(live.snapshot) != position.uuid:
-        held = [state for state in states.tag_states if state.snapshot.id == position.snapshot]
-    return next((state.snapshot for state in held if mark_of(state.snapshot) == position.uuid), None)
+        with_id = [state for state in states.tag_states if state.snapshot.id == position.snapshot]
+    return next((state.snapshot for state in with_id if mark_of(state.snapshot) == position.uuid), None)
 
 
 def _named(root: Root) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from core.spark.datasource.scan import Scan
-from core.spark.streaming.following import Expired, held, whole_state
+from core.spark.streaming.following import Expired, snapshot_at, whole_state
 from core.spark.streaming.offsets import Gap, StreamPosition, mark_of, position_of
 from core.storage.files import Files
 from core.table.layout import Root
@@ -21,7 +21,7 @@ from core.table.manifests.files import snapshot_facts
 from core.table.records import Snapshot
 
 
-def said(gap: Gap, name: str) -> str:
+def describe_gap(gap: Gap, name: str) -> str:
     """Describe a gap in one sentence; `name` is the table's."""
     one = gap.first == gap.last
     ids = f"Snapshot {gap.first}" if one else f"Snapshots {gap.first} to {gap.last}"
@@ -40,33 +40,35 @@ def said(gap: Gap, name: str) -> str:
     return f"{begin}: what was changed is missing, and the stream goes on with snapshot {gap.last + 1}"
 
 
-def over_gap(files: Files, scan: Scan, position: StreamPosition, gone: Expired) -> tuple[StreamPosition, Gap]:
-    """The position after a gap, and the gap. Raises `gone` if nothing later is left."""
+def over_gap(
+    files: Files, scan: Scan, position: StreamPosition, expired: Expired
+) -> tuple[StreamPosition, Gap]:
+    """The position after a gap, and the gap. Raises `expired` if nothing later is left."""
     from core.spark.streaming.changes import tells_changes_later
 
     root, schema = scan.root, scan.table_schema
     earliest = Lineage(files, root).oldest()
-    if earliest is None or earliest.id <= gone.missing[0]:
-        raise gone
-    first, last = gone.missing[0], earliest.id - 1
+    if earliest is None or earliest.id <= expired.missing[0]:
+        raise expired
+    first, last = expired.missing[0], earliest.id - 1
     if schema.primary_keys and not tells_changes_later(schema):
         return position_of(root, earliest, is_full=True), Gap(first, last, "state")
-    if not schema.primary_keys and (known := _all_kept_in(files, root, position, earliest)) is not None:
+    if not schema.primary_keys and (last_read := _state_within(files, root, position, earliest)) is not None:
         start = msgspec.structs.replace(
-            position_of(root, earliest, is_full=True), since=known.id, since_uuid=mark_of(known)
+            position_of(root, earliest, is_full=True), since=last_read.id, since_uuid=mark_of(last_read)
         )
         return start, Gap(first, last, "rest")
     return StreamPosition(root.branch, last, ""), Gap(first, last, "nothing")
 
 
-def _all_kept_in(files: Files, root: Root, position: StreamPosition, later: Snapshot) -> Snapshot | None:
+def _state_within(files: Files, root: Root, position: StreamPosition, later: Snapshot) -> Snapshot | None:
     """The state at a position, if it can be read and all its files are in the later state, too; else None.
 
     Then every row in the other files was added later: a compacted file would be missing in the later one.
     """
-    if position.pieces or (known := held(files, root, position)) is None:
+    if position.pieces or (last_read := snapshot_at(files, root, position)) is None:
         return None
-    return known if file_names(files, root, known) <= file_names(files, root, later) else None
+    return last_read if file_names(files, root, last_read) <= file_names(files, root, later) else None
 
 
 def files_before(files: Files, root: Root, position: StreamPosition) -> frozenset[str]:
@@ -76,8 +78,8 @@ def files_before(files: Files, root: Root, position: StreamPosition) -> frozense
     """
     if not position.since:
         return frozenset()
-    known = StreamPosition(position.branch, position.since, position.since_uuid)
-    return file_names(files, root, whole_state(files, root, known))
+    last_read = StreamPosition(position.branch, position.since, position.since_uuid)
+    return file_names(files, root, whole_state(files, root, last_read))
 
 
 def file_names(files: Files, root: Root, snapshot: Snapshot) -> frozenset[str]:

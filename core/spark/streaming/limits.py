@@ -52,13 +52,13 @@ class Limits:
     def __bool__(self) -> bool:
         return self != Limits()
 
-    def hold(self, size: Size) -> bool:
+    def allow(self, size: Size) -> bool:
         pairs = (
             (self.files, size.files),
             (self.size_bytes, size.size_bytes),
             (self.rows, size.rows),
         )
-        return all(most is None or taken <= most for most, taken in pairs)
+        return all(most is None or amount <= most for most, amount in pairs)
 
 
 def read_limits(options: Mapping[str, str]) -> Limits:
@@ -93,8 +93,8 @@ def cut_whole(position: StreamPosition, pieces: Sequence[Any], limits: Limits) -
     Raises `Corrupt` if the pieces are not those that the position counted.
     """
     require_same_pieces(position, pieces)
-    taken, _ = _fitting(pieces[position.pieces :], limits, Size())
-    return _end(position, pieces, position.pieces + taken)
+    count, _ = _fitting(pieces[position.pieces :], limits, Size())
+    return _end(position, pieces, position.pieces + count)
 
 
 def cut_changes(
@@ -107,14 +107,14 @@ def cut_changes(
     end, size = None, Size()
     for snapshot in later:
         pieces = pieces_of(snapshot)
-        taken, total = _fitting(pieces, limits, size)
+        count, total = _fitting(pieces, limits, size)
         at = StreamPosition(position.branch, snapshot.id, mark_of(snapshot))
-        if taken == len(pieces):
-            end, size = _end(at, pieces, taken), total
+        if count == len(pieces):
+            end, size = _end(at, pieces, count), total
         elif size.files:
             break
         else:
-            return _end(at, pieces, taken), total
+            return _end(at, pieces, count), total
     return end, size
 
 
@@ -122,16 +122,16 @@ def _fitting(pieces: Sequence[Any], limits: Limits, size: Size) -> tuple[int, Si
     """The number of pieces that fit in addition to `size`, and the total size with them."""
     for number, piece in enumerate(pieces):
         total = size + size_of([piece])
-        if size.files and not limits.hold(total):
+        if size.files and not limits.allow(total):
             return number, size
         size = total
     return len(pieces), size
 
 
-def _end(position: StreamPosition, pieces: Sequence[Any], taken: int) -> Offset:
-    if taken == len(pieces):
+def _end(position: StreamPosition, pieces: Sequence[Any], count: int) -> Offset:
+    if count == len(pieces):
         return Offset(position.branch, position.snapshot, position.uuid)
-    read = replace(position, pieces=taken, last=_name(pieces[taken - 1]))
+    read = replace(position, pieces=count, last=_name(pieces[count - 1]))
     return Offset(*(getattr(read, name) for name in StreamPosition.__struct_fields__))
 
 

@@ -43,8 +43,8 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     """Parse the options. Raises `UsageError` for invalid or contradictory ones."""
     version, time_ms = options.get("scan.snapshot-id"), _time(options)
     mode = options.get("scan.mode", "").lower() or _implied(version, time_ms)
-    for known in get_args(Mode):
-        if mode == known:
+    for each in get_args(Mode):
+        if mode == each:
             break
     else:
         raise UsageError(f"scan.mode is {', '.join(get_args(Mode))}, not {mode}")
@@ -67,7 +67,7 @@ def read_options(options: Mapping[str, str]) -> ReadOptions:
     if gap not in ("", "stop", "earliest"):
         raise UsageError(f"scan.gap is stop or earliest, not {gap}")
     return ReadOptions(
-        mode=known,
+        mode=each,
         version=None if version is None else as_snapshot(version.strip()),
         time_ms=time_ms,
         follows_main=follow == "fork",
@@ -89,10 +89,10 @@ def _implied(version: str | None, time_ms: int | None) -> str:
 
 
 def _time(options: Mapping[str, str]) -> int | None:
-    given = [name for name in ("scan.timestamp", "scan.timestamp-millis") if name in options]
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} are both given", "Give one of them.")
-    return named_time(given[0], options[given[0]]) if given else None
+    names = [name for name in ("scan.timestamp", "scan.timestamp-millis") if name in options]
+    if len(names) > 1:
+        raise UsageError(f"{' and '.join(names)} are both given", "Give one of them.")
+    return named_time(names[0], options[names[0]]) if names else None
 
 
 def _most(text: str | None) -> int | None:

@@ -41,7 +41,7 @@ class PlannedPieces:
         end, size = cut_changes(
             start,
             _in_steps(files, scan.root, start.snapshot, newest.snapshot),
-            lambda snapshot: self._of(files, scan, None, [snapshot])[0],
+            lambda snapshot: self._cached(files, scan, None, [snapshot])[0],
             limits,
         )
         assert end is not None
@@ -52,11 +52,11 @@ class PlannedPieces:
     ) -> tuple[list[Any], RowForm]:
         """The splits of a batch. Raises `Corrupt` if its pieces are not those that were counted."""
         if first.pieces or last.pieces:
-            return self._of_one(files, scan, first, last)
+            return self._splits_of_part(files, scan, first, last)
         later = changes(files, scan.root, first.snapshot, last.snapshot)
         return self._batch(files, scan, first if first.is_full else None, later).splits()
 
-    def _of_one(
+    def _splits_of_part(
         self, files: Files, scan: Scan, first: StreamPosition, last: Offset
     ) -> tuple[list[Any], RowForm]:
         """The splits of a batch that is a part of one snapshot, perhaps after others that add nothing."""
@@ -69,14 +69,14 @@ class PlannedPieces:
         return pieces[begin : last.pieces or None], rows
 
     def _pieces(
-        self, files: Files, scan: Scan, snapshot: int, place: StreamPosition
+        self, files: Files, scan: Scan, snapshot: int, position: StreamPosition
     ) -> tuple[list[Any], RowForm]:
-        """The pieces of a snapshot's changes, or of its whole state if `place.is_full`."""
-        whole = replace(place, pieces=0, last="") if place.is_full else None
+        """The pieces of a snapshot's changes, or of its whole state if `position.is_full`."""
+        whole = replace(position, pieces=0, last="") if position.is_full else None
         later = [] if whole else changes(files, scan.root, snapshot - 1, snapshot)
-        return self._of(files, scan, whole, later)
+        return self._cached(files, scan, whole, later)
 
-    def _of(
+    def _cached(
         self, files: Files, scan: Scan, whole: StreamPosition | None, later: list[Snapshot]
     ) -> tuple[list[Any], RowForm]:
         from core.spark.streaming.changes import in_pieces

@@ -54,14 +54,14 @@ from core.errors import NotFound, Refused, hints_in_messages
 from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
 from core.spark.datasource.requested_state import asked_by
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.streaming.consumers import KeptPlace
+from core.spark.streaming.consumers import ConsumerPosition
 from core.spark.streaming.following import Expired, in_new_main, main_moved, next_end
-from core.spark.streaming.gaps import over_gap, said
+from core.spark.streaming.gaps import describe_gap, over_gap
 from core.spark.streaming.limits import Size
 from core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, read_offset
 from core.spark.streaming.options import read_options
 from core.spark.streaming.pieces import PlannedPieces
-from core.spark.streaming.starting import beginning
+from core.spark.streaming.starting import start_position
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.catalog import find_table
@@ -95,12 +95,12 @@ class PaimarkStreamReader(DataSourceStreamReader):
         require_known(options, READ_STREAM)
         self._options = dict(options)
         self._schema = schema
-        self._asked = read_options(options)
-        self._seen: dict[str, Any] = NOTHING_READ
-        self._pieces = PlannedPieces(self._asked.with_kinds)
-        self._consumer = KeptPlace(self._asked.consumer)
+        self._read_options = read_options(options)
+        self._last_offset: dict[str, Any] = NOTHING_READ
+        self._pieces = PlannedPieces(self._read_options.with_kinds)
+        self._consumer = ConsumerPosition(self._read_options.consumer)
         # The last snapshot of this run by branch; None if the run has no end.
-        self._ends: dict[str | None, int] | None = {} if self._asked.is_bounded else None
+        self._ends: dict[str | None, int] | None = {} if self._read_options.is_bounded else None
         # When the tasks of the last batch were planned, by the monotonic clock of this process.
         self._planned: float | None = None
 
@@ -118,38 +118,42 @@ class PaimarkStreamReader(DataSourceStreamReader):
     def latestOffset(self, start: dict[str, Any] | None = None, limit: object = None) -> dict[str, Any]:
         """Spark 4.1 passes no `start`: `partitions` gets it. The options limit a batch, not `limit`."""
         if start is not None:
-            self._seen = start
+            self._last_offset = start
         return self._latest()
 
     def _latest(self) -> dict[str, Any]:
         warehouse = self._warehouse()
         files = warehouse.files
         root = self._root(files)
-        seen = read_offset(self._seen)
-        start = self._beginning(files, root) if seen is None else self._standing(warehouse, root, seen)
+        last_offset = read_offset(self._last_offset)
+        if last_offset is None:
+            start = self._start(files, root)
+        else:
+            start = self._continue_from(warehouse, root, last_offset)
         if start is None:
             return NOTHING_READ
-        if seen is None:
+        if last_offset is None:
             self._require_streamable(warehouse, root, start)
         gap = None
         try:
             end = self._end(warehouse, root, start)
-        except Expired as gone:
-            if not self._asked.goes_over_gaps:
+        except Expired as expired:
+            if not self._read_options.goes_over_gaps:
                 raise
-            start, gap = over_gap(files, self._scan(warehouse, root), start, gone)
+            start, gap = over_gap(files, self._scan(warehouse, root), start, expired)
             end = self._end(warehouse, root, start)
-        self._consumer.hold(files, root, start, is_new=seen is None)
-        if end is None and seen is not None and start == seen.position:
-            return self._seen
+        self._consumer.hold(files, root, start, is_new=last_offset is None)
+        if end is None and last_offset is not None and start == last_offset.position:
+            return self._last_offset
         end = end or Offset(start.branch, start.snapshot, start.uuid)
-        if seen is None or start != seen.position:
-            end = structs.replace(end, start=start, left=seen.position if seen else None, gap=gap)
+        if last_offset is None or start != last_offset.position:
+            left = last_offset.position if last_offset else None
+            end = structs.replace(end, start=start, left=left, gap=gap)
         return end.to_dict()
 
     @hints_in_messages()
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        self._seen = end
+        self._last_offset = end
         last = read_offset(end)
         if start == end or last is None:
             return []
@@ -158,7 +162,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         first = _first(read_offset(start), last, root)
         self._planned = monotonic()
         if last.gap is not None:
-            _log.warning("%s.", said(last.gap, root.table.full_name))
+            _log.warning("%s.", describe_gap(last.gap, root.table.full_name))
         scan = self._scan(warehouse, root)
         splits, rows = self._pieces.splits(warehouse.files, scan, first, last)
         from core.spark.streaming.changes import tasks
@@ -174,34 +178,34 @@ class PaimarkStreamReader(DataSourceStreamReader):
             return
         scan, schema = Scan.from_text(partition.scan), to_arrow_schema(self._schema)
         with hints_in_messages():
-            for batch in read_task(scan, partition.splits, partition.rows, self._asked.with_kinds):
+            for batch in read_task(scan, partition.splits, partition.rows, self._read_options.with_kinds):
                 yield fit_batch(batch, schema)
 
     @hints_in_messages()
     def commit(self, end: dict[str, Any]) -> None:
-        self._seen = end
+        self._last_offset = end
         if (last := read_offset(end)) is not None:
             files = self._warehouse().files
             root = find_table(files, self._options["table"]).root(last.branch)
             self._consumer.advance(files, root, last.position)
 
-    def _beginning(self, files: Files, root: Root) -> StreamPosition | None:
-        known = None if self._asked.ignores_progress else self._consumer.place(files, root)
-        return known or beginning(files, root, self._asked, self._bound(files, root))
+    def _start(self, files: Files, root: Root) -> StreamPosition | None:
+        recorded = None if self._read_options.ignores_progress else self._consumer.position(files, root)
+        return recorded or start_position(files, root, self._read_options, self._bound(files, root))
 
     def _end(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> Offset | None:
         """The end of the next batch; None if there is none, or not yet. Raises `Expired`."""
-        asked, files = self._asked, warehouse.files
+        options, files = self._read_options, warehouse.files
         until = self._bound(files, root)
-        end = next_end(files, root, start, asked.most, up_to_gap=asked.goes_over_gaps, until=until)
-        if end is None or not (asked.limits or start.pieces):
+        end = next_end(files, root, start, options.most, up_to_gap=options.goes_over_gaps, until=until)
+        if end is None or not (options.limits or start.pieces):
             return end
-        end, size = self._pieces.end(files, self._scan(warehouse, root), start, end, asked.limits)
+        end, size = self._pieces.end(files, self._scan(warehouse, root), start, end, options.limits)
         return None if size is not None and self._waits_for_more(size) else end
 
     def _waits_for_more(self, size: Size) -> bool:
         """Whether to wait for more rows. The first batch of a run never waits, nor a run that has an end."""
-        limits = self._asked.limits
+        limits = self._read_options.limits
         if (
             self._ends is not None
             or self._planned is None
@@ -224,19 +228,19 @@ class PaimarkStreamReader(DataSourceStreamReader):
         uri, options = self._options["warehouse"], self._store_options
         return WarehouseAccess(open_files(uri, options), uri, options)
 
-    def _standing(self, warehouse: WarehouseAccess, root: Root, seen: Offset) -> StreamPosition:
+    def _continue_from(self, warehouse: WarehouseAccess, root: Root, last_offset: Offset) -> StreamPosition:
         """The position to continue from. Raises `Refused` if main was replaced, unless the stream follows."""
-        if seen.branch == root.branch:
-            return seen.position
+        if last_offset.branch == root.branch:
+            return last_offset.position
         if self._options.get("branch", MAIN) != MAIN:
             raise Refused(
-                f"The checkpoint is of {seen.position.root(root.table).label} of {root.table.full_name}, "
-                f"and the option branch names {root.branch}",
+                f"The checkpoint is of {last_offset.position.root(root.table).label} of "
+                f"{root.table.full_name}, and the option branch names {root.branch}",
                 "Give each query a checkpoint of its own.",
             )
-        if not self._asked.follows_main:
-            raise main_moved(root.table, seen.position, root)
-        return in_new_main(warehouse.files, root, seen.position)
+        if not self._read_options.follows_main:
+            raise main_moved(root.table, last_offset.position, root)
+        return in_new_main(warehouse.files, root, last_offset.position)
 
     def _require_streamable(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> None:
         from core.spark.streaming.changes import require_streamable
@@ -251,7 +255,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         scan = make_scan(warehouse, root, None, pinned=False, asked=asked_by(self._options))
         now = {field.name: field.dataType for field in spark_columns(scan)}
         for field in self._schema:
-            if field == KIND_FIELD and self._asked.with_kinds:
+            if field == KIND_FIELD and self._read_options.with_kinds:
                 continue
             if now.get(field.name) != field.dataType:
                 raise Refused(

@@ -16,8 +16,8 @@ from core.travel.version import Resolved, resolve_time, resolve_version
 _SNAPSHOT = re.compile(r"(?:snapshot\.)?([0-9]{1,18})", re.IGNORECASE)
 
 
-def beginning(
-    files: Files, root: Root, asked: ReadOptions, until: int | None = None
+def start_position(
+    files: Files, root: Root, options: ReadOptions, until: int | None = None
 ) -> StreamPosition | None:
     """The first position, at snapshot `until` at the latest; None while the table has nothing to begin with.
 
@@ -29,24 +29,24 @@ def beginning(
         last = states.snapshot(until)
         # If that snapshot has expired, the newest contains its rows.
         latest = last.snapshot if last else (latest if until else None)
-    match asked.mode:
+    match options.mode:
         case "latest-full":
             return None if latest is None else position_of(root, latest, is_full=True)
         case "latest":
             return _before_all(root) if latest is None else position_of(root, latest)
         case "from-timestamp":
-            assert asked.time_ms is not None
-            return _since(states, latest, asked.time_ms)
-    assert asked.version is not None
-    if (waiting := _to_come(root, latest, asked.version)) is not None:
-        return waiting if asked.mode == "from-snapshot" else None
+            assert options.time_ms is not None
+            return _since(states, latest, options.time_ms)
+    assert options.version is not None
+    if (waiting := _to_come(root, latest, options.version)) is not None:
+        return waiting if options.mode == "from-snapshot" else None
     try:
-        resolved = resolve_version(files, root, asked.version)
+        resolved = resolve_version(files, root, options.version)
     except NotFound:
-        if not asked.goes_over_gaps or (saved := _saved_before(states, asked.version)) is None:
+        if not options.goes_over_gaps or (saved := _saved_before(states, options.version)) is None:
             raise
         return position_of(root, saved, is_full=True)
-    if asked.mode == "from-snapshot-full" or not _is_live(states, resolved):
+    if options.mode == "from-snapshot-full" or not _is_live(states, resolved):
         return position_of(root, resolved.snapshot, is_full=True)
     return _before(states, resolved.snapshot.id)
 

@@ -30,7 +30,7 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_in_messages
 from core.spark.datasource.options import catalog_options
 from core.spark.writing.target import WriteTarget
-from core.spark.writing.write import Written, aborted, looked_up
+from core.spark.writing.write import TaskMessage, delete_uncommitted, find_target
 from core.storage.files import read_if_there
 from core.storage.open import open_files
 
@@ -43,7 +43,7 @@ _QUERY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _MOST_ROWS = 1 << 26
 
 
-class StreamWritten(Written):
+class StreamTaskMessage(TaskMessage):
     """The files that a task wrote, and the target that it wrote for."""
 
     def __init__(self, target: str, messages: list[Any]) -> None:
@@ -59,7 +59,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         self.checkpoint = checkpoint
 
     @hints_in_messages()
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamWritten:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamTaskMessage:
         from pyspark import TaskContext
 
         from core.spark.writing.committing import write_rows
@@ -67,14 +67,14 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
         behind = task * _MOST_ROWS if self.target.table_schema.primary_keys else 0
-        return StreamWritten(self.target.to_text(), write_rows(self.target, _counted(iterator), behind))
+        return StreamTaskMessage(self.target.to_text(), write_rows(self.target, _counted(iterator), behind))
 
     @hints_in_messages()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         from core.spark.streaming.committing import commit_batch
 
-        written = [each for each in messages if isinstance(each, StreamWritten)]
-        by_task = [(WriteTarget.from_text(each.target), each.messages) for each in written]
+        from_tasks = [each for each in messages if isinstance(each, StreamTaskMessage)]
+        by_task = [(WriteTarget.from_text(each.target), each.messages) for each in from_tasks]
         commit_batch(self.target, batchId, by_task, self._offsets(batchId))
 
     def _offsets(self, batch: int) -> bytes:
@@ -85,7 +85,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         return read_if_there(files, f"offsets/{batch}") or b""
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        aborted(self.target, messages)
+        delete_uncommitted(self.target, messages)
 
 
 @hints_in_messages()
@@ -98,7 +98,7 @@ def stream_writer(options: Mapping[str, str], columns: StructType, overwrite: bo
             "A stream can't be written in the output mode complete: each batch would replace the table",
             "Use outputMode append, or foreachBatch with a batch write.",
         )
-    target = msgspec.structs.replace(looked_up(options, False), commit_user=_query_id(options))
+    target = msgspec.structs.replace(find_target(options, False), commit_user=_query_id(options))
     check_columns(target, columns)
     return PaimarkStreamWriter(
         target, options.get("checkpointLocation") if "query-id" not in options else None
@@ -107,10 +107,10 @@ def stream_writer(options: Mapping[str, str], columns: StructType, overwrite: bo
 
 def _query_id(options: Mapping[str, str]) -> str:
     """The query's id, which restarts do not change. Raises `UsageError`."""
-    if (given := options.get("query-id")) is not None:
-        if not _QUERY.fullmatch(given):
-            raise UsageError(f"query-id is letters, digits, '.', '_' and '-', not {given!r}")
-        return given
+    if (query_id := options.get("query-id")) is not None:
+        if not _QUERY.fullmatch(query_id):
+            raise UsageError(f"query-id is letters, digits, '.', '_' and '-', not {query_id!r}")
+        return query_id
     location = options.get("checkpointLocation")
     if not location:
         raise UsageError(

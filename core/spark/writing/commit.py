@@ -18,8 +18,8 @@ from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCom
 
 from core.cancelling import check_cancelled
 from core.errors import Refused
-from core.spark.writing.late_commit import Brought, came_too_late
-from core.spark.writing.target import WriteTarget, require_as_begun, require_head, require_held
+from core.spark.writing.late_commit import FileChanges, came_too_late
+from core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
 from core.storage.files import Files
 from core.storage.open import require_conditions
 from core.table.layout import Root
@@ -40,7 +40,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
     def __init__(
         self, files: Files, target: WriteTarget, table: Any, create: CreateSnapshot | None = None
     ) -> None:
-        create = create or CreateSnapshot(files, target.root, partial(require_held, files, target))
+        create = create or CreateSnapshot(files, target.root, partial(require_lock, files, target))
         super().__init__(create, table, target.commit_user)
         self._files = files
         self._target = target
@@ -54,13 +54,13 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         check_cancelled()
         require_conditions(self._files)
         # At each try, because a commit that lost a race is tried again on the winner's snapshot.
-        require_as_begun(self._files, self._target)
+        require_unchanged(self._files, self._target)
         require_head(self._target, _record(latest_snapshot))
         if latest_snapshot is not None and self._has_rescaled and not self._target.overwrite:
             self._require_same_buckets(latest_snapshot, rest["commit_entries"])
         if self.table.bucket_mode() == BucketMode.HASH_DYNAMIC:
             self._require_same_index(latest_snapshot, rest["index_adds"])
-        self.snapshot_commit.brought = Brought.of(rest["commit_entries"])
+        self.snapshot_commit.file_changes = FileChanges.of(rest["commit_entries"])
         result = super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
         if isinstance(result, CommitFailRetryResult) and not self.may_have_landed:
             self._delete_manifests(latest_snapshot, self.snapshot_commit.last)
@@ -73,9 +73,9 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         return bool(self.snapshot_commit.may_have_landed)
 
     @property
-    def made(self) -> bytes | None:
+    def snapshot_json(self) -> bytes | None:
         """The content of the snapshot's file; None if there was nothing to commit."""
-        data: bytes | None = self.snapshot_commit.made
+        data: bytes | None = self.snapshot_commit.snapshot_json
         return data
 
     def _delete_manifests(self, before: Any, refused: Any) -> None:
@@ -147,9 +147,9 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         replaced = builder.or_predicates([_is_partition(builder, each) for each in partitions])
         # An overwrite may name only some partition columns: it replaces all partitions with these values.
         named = [self.table.partition_keys.index(name) for name in partitions[0]]
-        wanted = {tuple(each.values()) for each in partitions}
-        given = {tuple(message.partition[index] for index in named) for message in commit_messages}
-        if strays := given - wanted:
+        replaced_values = {tuple(each.values()) for each in partitions}
+        written_values = {tuple(message.partition[index] for index in named) for message in commit_messages}
+        if strays := written_values - replaced_values:
             raise Refused(f"Rows came for partitions that are not replaced: {sorted(map(str, strays))[:3]}")
         return replaced
 
@@ -157,7 +157,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
 class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
     """Creates a snapshot's file: the store guarantees that it is complete, and that only one writer succeeds.
 
-    `brought` are the files that the next snapshot adds and deletes.
+    `file_changes` are the files that the next snapshot adds and deletes.
     """
 
     def __init__(self, files: Files, root: Root, require: Callable[[], None] = lambda: None) -> None:
@@ -169,8 +169,8 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         # Kept here, because pypaimon would try again after any error.
         self.refused: Refused | None = None
         self.last: Any = None
-        self.made: bytes | None = None
-        self.brought = Brought()
+        self.snapshot_json: bytes | None = None
+        self.file_changes = FileChanges()
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
         self.last = snapshot
@@ -187,7 +187,7 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
             # Nothing was written.
             self.may_have_landed, self.refused = was_unsure, error
             return False
-        if is_created and came_too_late(self._files, self._root, snapshot.id, self.brought):
+        if is_created and came_too_late(self._files, self._root, snapshot.id, self.file_changes):
             self._files.delete_own(path, lambda there: there == data)
             is_created = False
         if not is_created:
@@ -198,7 +198,7 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         except Overwritten as error:
             self.refused = error
             return False
-        self.made = data
+        self.snapshot_json = data
         return True
 
     def _newest_id(self) -> int:

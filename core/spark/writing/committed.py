@@ -23,7 +23,7 @@ from core.table.records import Snapshot
 
 
 @contextmanager
-def receipted(files: Files, target: WriteTarget) -> Iterator[WriteTarget]:
+def with_receipt(files: Files, target: WriteTarget) -> Iterator[WriteTarget]:
     """The target with a path for its receipt. Raises `Overwritten` for the last commit of this process.
 
     Raises `Refused` if the store ignores conditions of writes, before anything is written.
@@ -34,15 +34,15 @@ def receipted(files: Files, target: WriteTarget) -> Iterator[WriteTarget]:
         yield msgspec.structs.replace(target, receipt=f"{directory}/snapshot")
 
 
-def leave_receipt(files: Files, target: WriteTarget, made: bytes) -> None:
+def leave_receipt(files: Files, target: WriteTarget, snapshot_json: bytes) -> None:
     """Record the commit, for the process that waits for the write, and for this process's next commit."""
-    note_last(files, target.root, Snapshot.from_json(made, "the commit").id, made)
+    note_last(files, target.root, Snapshot.from_json(snapshot_json, "the commit").id, snapshot_json)
     if target.receipt is not None:
         with suppress(OSError):
-            Path(target.receipt).write_bytes(made)
+            Path(target.receipt).write_bytes(snapshot_json)
 
 
-def committed(files: Files, target: WriteTarget) -> Snapshot | None:
+def find_written(files: Files, target: WriteTarget) -> Snapshot | None:
     """The snapshot of the write; None if there was nothing to commit.
 
     Raises `NotFound` if it has expired already, and `Overwritten`.
@@ -51,10 +51,10 @@ def committed(files: Files, target: WriteTarget) -> Snapshot | None:
     receipt = Path(target.receipt) if target.receipt is not None else None
     if receipt is not None and receipt.exists():
         data = receipt.read_bytes()
-        made = Snapshot.from_json(data, "the receipt")
-        if fate.landed is Landed.NO or made.id in fate.overwritten:
-            raise overwritten(target.root, made.id)
-        note_last(files, target.root, made.id, data)
+        written = Snapshot.from_json(data, "the receipt")
+        if fate.landed is Landed.NO or written.id in fate.overwritten:
+            raise overwritten(target.root, written.id)
+        note_last(files, target.root, written.id, data)
     if fate.overwritten:
         raise overwritten(target.root, fate.overwritten[0])
     if fate.landed is Landed.UNKNOWN:

@@ -21,8 +21,8 @@ from core.spark.writing.after_commit import after_commit
 from core.spark.writing.avro_lists import require_no_null_elements
 from core.spark.writing.commit import Commit
 from core.spark.writing.committed import leave_receipt
-from core.spark.writing.fitting import fitted, require_lengths, require_types
-from core.spark.writing.target import WriteTarget, require_as_begun, require_writable
+from core.spark.writing.fitting import convert_batch, require_lengths, require_types
+from core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from core.storage.files import Unanswered
 from core.storage.open import open_files
 from core.table.definition.column_types import ColumnType
@@ -40,11 +40,11 @@ def open_target(target: WriteTarget) -> Any:
     table = open_table(target.scan)
     # For writing it must read sequence numbers and bucket indexes of the newest snapshot.
     del table._read_snapshot
-    given = {"dynamic-partition-overwrite": str(target.dynamic).lower()}
+    dynamic_options = {"dynamic-partition-overwrite": str(target.dynamic).lower()}
     # Stock Paimon accepts these in any case, pypaimon only in lower case.
     options = target.table_schema.options
-    given |= {name: options[name].lower() for name in _FORMATS if name in options}
-    return table.copy_without_time_travel(given)
+    dynamic_options |= {name: options[name].lower() for name in _FORMATS if name in options}
+    return table.copy_without_time_travel(dynamic_options)
 
 
 def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: int = 0) -> list[Any]:
@@ -57,19 +57,21 @@ def write_rows(target: WriteTarget, batches: Iterable[pa.RecordBatch], behind: i
     require_no_links(files, target.root.table)
     writer = BatchTableWrite(table, target.commit_user, {} if target.overwrite else None)
     if behind:
-        known = writer.file_store_write._load_seq_number_stats
-        writer.file_store_write._load_seq_number_stats = lambda partition: _Behind(known(partition), behind)
+        load_numbers = writer.file_store_write._load_seq_number_stats
+        writer.file_store_write._load_seq_number_stats = lambda partition: _ShiftedNumbers(
+            load_numbers(partition), behind
+        )
     try:
         for batch in batches:
             check_cancelled()
-            taken = fitted(batch, writer.table_pyarrow_schema)
+            converted = convert_batch(batch, writer.table_pyarrow_schema)
             if not target.rewrites:
-                require_lengths(target.table_schema, taken)
-            _require_place(table, taken)
-            _require_kinds(table, taken)
-            require_no_null_elements(target.name, table, taken)
-            if taken.num_rows:
-                writer.write_arrow_batch(taken)
+                require_lengths(target.table_schema, converted)
+            _require_hashable_keys(table, converted)
+            _require_kinds(table, converted)
+            require_no_null_elements(target.name, table, converted)
+            if converted.num_rows:
+                writer.write_arrow_batch(converted)
         messages: list[Any] = writer.prepare_commit()
     except BaseException:
         writer.abort()
@@ -91,7 +93,7 @@ def buckets_of(target: WriteTarget, batches: Iterable[pa.RecordBatch]) -> Iterat
     extractor = table.create_row_key_extractor()
     arrow = {field.name: field for field in _arrow_schema(table)}
     for batch in batches:
-        typed = fitted(batch, pa.schema([arrow[name] for name in batch.schema.names]))
+        typed = convert_batch(batch, pa.schema([arrow[name] for name in batch.schema.names]))
         buckets = pa.array(extractor.extract_partition_bucket_batch(typed)[1], pa.int32())
         yield batch.append_column(pa.field(BUCKET_COLUMN, pa.int32()), buckets)
 
@@ -110,14 +112,14 @@ def commit_rows(target: WriteTarget, by_task: Sequence[Sequence[Any]]) -> None:
     with deleted_unless_committed(commit, target, by_task):
         if table.is_primary_key_table:
             _require_one_task_a_bucket(target, by_task)
-        require_as_begun(files, target)
+        require_unchanged(files, target)
         require_last_commit(files, target.root)
         if target.overwrite:
             commit.overwrite({}, messages, BATCH_COMMIT_IDENTIFIER)
         else:
             commit.commit(messages, BATCH_COMMIT_IDENTIFIER)
-    if commit.made is not None:
-        leave_receipt(files, target, commit.made)
+    if commit.snapshot_json is not None:
+        leave_receipt(files, target, commit.snapshot_json)
     after_commit(target)
 
 
@@ -162,11 +164,11 @@ def delete_rows(target: WriteTarget, by_task: Iterable[Sequence[Any]]) -> None:
     commit.abort([message for task in by_task for message in task])
 
 
-class _Behind(dict[int, int]):
+class _ShiftedNumbers(dict[int, int]):
     """The last sequence number of each bucket, increased by a distance."""
 
-    def __init__(self, known: Mapping[int, int], distance: int) -> None:
-        super().__init__(known)
+    def __init__(self, numbers: Mapping[int, int], distance: int) -> None:
+        super().__init__(numbers)
         self._distance = distance
 
     def get(self, bucket: int, default: int = -1) -> int:  # type: ignore[override]  # all that is asked
@@ -179,7 +181,7 @@ def _arrow_schema(table: Any) -> pa.Schema:
     return PyarrowFieldParser.from_paimon_schema(table.table_schema.fields)
 
 
-def _require_place(table: Any, batch: pa.RecordBatch) -> None:
+def _require_hashable_keys(table: Any, batch: pa.RecordBatch) -> None:
     """Raises `Refused` for nulls in wide key columns.
 
     The bytes of keys determine the bucket, and for these nulls pypaimon's differ from stock Paimon's.
@@ -205,9 +207,9 @@ def _require_kinds(table: Any, batch: pa.RecordBatch) -> None:
     column = batch.column(batch.schema.get_field_index(name))
     strange = column.filter(pc.invert(pc.is_in(column, value_set=pa.array(_KINDS, column.type))))
     if len(strange):
-        given = "a null" if strange[0].as_py() is None else repr(strange[0].as_py())
+        value = "a null" if strange[0].as_py() is None else repr(strange[0].as_py())
         raise Refused(
-            f"Column {name} says which rows are deletes, and {given} is none of {', '.join(_KINDS)}",
+            f"Column {name} says which rows are deletes, and {value} is none of {', '.join(_KINDS)}",
             "Give every row one of these.",
         )
 
@@ -235,15 +237,15 @@ def check_columns(target: WriteTarget, columns: StructType) -> None:
 
     A column with a default may not be left out: it would have to be filled in. Rewritten rows may lack it.
     """
-    name, given = target.name, columns.fieldNames()
+    name, names = target.name, columns.fieldNames()
     fields = {field.name: field for field in _arrow_schema(open_target(target))}
-    if unknown := [each for each in given if each not in fields and each != BUCKET_COLUMN]:
+    if unknown := [each for each in names if each not in fields and each != BUCKET_COLUMN]:
         raise Refused(f"{name} has no column {unknown[0]}", f"It has {', '.join(fields)}.")
-    missing = [each for each, field in fields.items() if each not in given and not field.nullable]
+    missing = [each for each, field in fields.items() if each not in names and not field.nullable]
     if missing:
         raise Refused(f"The rows lack column {missing[0]}, which may not be null", "Add it.")
     for each in target.table_schema.fields:
-        if each.default_value is not None and each.name not in given and not target.rewrites:
+        if each.default_value is not None and each.name not in names and not target.rewrites:
             raise Refused(
                 f"The rows lack column {each.name}, whose default this does not fill in",
                 f"Add it with {each.default_value}, or write by INSERT, which fills it in.",

@@ -43,11 +43,11 @@ _FLOATING = (FloatType, DoubleType)
 _NUMBERS = (*_WHOLE, *_FLOATING, DecimalType)
 
 
-def require_types(name: str, given: StructType, columns: StructType) -> None:
+def require_types(name: str, row_columns: StructType, columns: StructType) -> None:
     """Raises `Refused` if the type of a row's column can't be written to the table's column of that name."""
-    wanted = {each.name: each.dataType for each in columns}
-    for each in given:
-        kind = wanted.get(each.name)
+    types = {each.name: each.dataType for each in columns}
+    for each in row_columns:
+        kind = types.get(each.name)
         if kind is not None and not _may_become(each.dataType, kind):
             raise Refused(
                 f"Column {each.name} of {name} is {kind.simpleString()}, and the rows have "
@@ -56,35 +56,35 @@ def require_types(name: str, given: StructType, columns: StructType) -> None:
             )
 
 
-def _may_become(given: DataType, wanted: DataType, *, is_nested: bool = False) -> bool:
+def _may_become(source: DataType, target: DataType, *, is_nested: bool = False) -> bool:
     """Whether a conversion keeps every value, or a loss is detected: only top-level values are checked."""
-    if given == wanted or isinstance(given, NullType):
+    if source == target or isinstance(source, NullType):
         return True
-    match given, wanted:
+    match source, target:
         case ArrayType(), ArrayType():
-            return _may_become(given.elementType, wanted.elementType, is_nested=True)
+            return _may_become(source.elementType, target.elementType, is_nested=True)
         case MapType(), MapType():
-            return _may_become(given.keyType, wanted.keyType, is_nested=True) and _may_become(
-                given.valueType, wanted.valueType, is_nested=True
+            return _may_become(source.keyType, target.keyType, is_nested=True) and _may_become(
+                source.valueType, target.valueType, is_nested=True
             )
         case StructType(), StructType():
-            kinds = {each.name: each.dataType for each in wanted}
+            kinds = {each.name: each.dataType for each in target}
             return all(
                 each.name in kinds and _may_become(each.dataType, kinds[each.name], is_nested=True)
-                for each in given
+                for each in source
             )
-    if isinstance(wanted, StringType):
-        is_plain = isinstance(given, (*_WHOLE, DecimalType, BooleanType, DateType)) and not is_nested
-        return is_plain or isinstance(given, _TEXTS)
-    if isinstance(given, _NUMBERS) and isinstance(wanted, _NUMBERS):
-        loses = isinstance(given, _FLOATING) and isinstance(wanted, FloatType | DecimalType)
+    if isinstance(target, StringType):
+        is_plain = isinstance(source, (*_WHOLE, DecimalType, BooleanType, DateType)) and not is_nested
+        return is_plain or isinstance(source, _TEXTS)
+    if isinstance(source, _NUMBERS) and isinstance(target, _NUMBERS):
+        loses = isinstance(source, _FLOATING) and isinstance(target, FloatType | DecimalType)
         return not (loses and is_nested)
-    if isinstance(given, DateType) and isinstance(wanted, TimestampNTZType):
+    if isinstance(source, DateType) and isinstance(target, TimestampNTZType):
         return True
-    return isinstance(given, TimeType) and isinstance(wanted, TimeType)
+    return isinstance(source, TimeType) and isinstance(target, TimeType)
 
 
-def fitted(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def convert_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """The columns in the table's order and types, without others; a missing column is null.
 
     Raises `Refused` for a value that would have to be rounded or cut.
@@ -109,18 +109,18 @@ def _converted(field: pa.Field, column: pa.Array) -> pa.Array:
         return column
     try:
         # Arrow refuses to cast to a nested type without nulls, whatever the values are: `_holds_null` checks.
-        made = column.cast(_with_nulls(field.type))
+        converted = column.cast(_with_nulls(field.type))
     except pa.ArrowException as error:
         raise Refused(f"Column {field.name} holds what {field.type} can't: {error}") from error
     lost = None
     if pa.types.is_floating(column.type) and pa.types.is_decimal(field.type):
-        lost = pc.not_equal(made.cast(column.type), column)
+        lost = pc.not_equal(converted.cast(column.type), column)
     elif pa.types.is_float64(column.type) and pa.types.is_float32(field.type):
         # It may lose digits, as usual with floats, but not its magnitude.
-        lost = pc.and_(pc.is_inf(made), pc.invert(pc.is_inf(column)))
+        lost = pc.and_(pc.is_inf(converted), pc.invert(pc.is_inf(column)))
     if lost is not None and pc.any(lost).as_py():
         raise _can_not_hold(field.name, column.filter(lost)[0])
-    return made if made.type == field.type else pa.array(_Retyped(made, field.type))
+    return converted if converted.type == field.type else pa.array(_Retyped(converted, field.type))
 
 
 class _Retyped:

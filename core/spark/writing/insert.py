@@ -11,9 +11,9 @@ from core.errors import Refused, failing_at
 from core.spark.datasource.scan import WarehouseAccess
 from core.spark.protocol import Inserting
 from core.spark.session_conf import OVERWRITE_MODE, SessionConf
-from core.spark.writing.assigning import Assigned
+from core.spark.writing.assigning import ColumnAssignment
 from core.spark.writing.commit import encode_partitions
-from core.spark.writing.committed import committed, receipted
+from core.spark.writing.committed import find_written, with_receipt
 from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import clustered_for
 from core.table.catalog import find_table
@@ -37,7 +37,7 @@ class Inserted:
     rows: int
 
 
-def target_of(
+def insert_target(
     warehouse: WarehouseAccess, insert: Insert, database: str | None, order: Inserting
 ) -> WriteTarget:
     """The target in its present state. Raises `StatementFailed` at the table's name, `Refused`."""
@@ -68,15 +68,15 @@ def insert_rows(
 ) -> Inserted:
     """Write the rows. Raises `StatementFailed` for columns that don't fit, and `Refused` like a commit."""
     _require_mode(session, insert, target)
-    columns = Assigned(session, frame, target, insert)
-    made = columns.rows
+    columns = ColumnAssignment(session, frame, target, insert)
+    query_rows = columns.rows
     if insert.overwrite and insert.static:
         target = msgspec.structs.replace(target, partitions=encode_partitions(columns.partition.toArrow()))
     mode = "overwrite" if insert.overwrite else "append"
-    with receipted(warehouse.files, target) as target:
-        rows = clustered_for(made, target).write.format("paimark").mode(mode)
+    with with_receipt(warehouse.files, target) as target:
+        rows = clustered_for(query_rows, target).write.format("paimark").mode(mode)
         rows.option("target", target.to_text()).save()
-        snapshot = committed(warehouse.files, target)
+        snapshot = find_written(warehouse.files, target)
     label = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
     if snapshot is None:
         return Inserted(label, None, 0)

@@ -19,7 +19,7 @@ from core.table.manifests.manifests import read_facts
 from core.table.records import Snapshot
 
 
-class Brought(NamedTuple):
+class FileChanges(NamedTuple):
     """The names of the data files that a commit adds and deletes."""
 
     added: frozenset[str] = frozenset()
@@ -35,7 +35,7 @@ class Brought(NamedTuple):
         )
 
 
-def came_too_late(files: Files, root: Root, snapshot_id: int, brought: Brought) -> bool:
+def came_too_late(files: Files, root: Root, snapshot_id: int, changes: FileChanges) -> bool:
     """Whether the snapshot that was just created came too late. Raises `Unanswered` if that is unknown."""
     lineage = Lineage(files, root)
     # The oldest expire first: while the one before exists, no snapshot with this id has expired.
@@ -46,11 +46,11 @@ def came_too_late(files: Files, root: Root, snapshot_id: int, brought: Brought) 
         return False
     path = root.snapshot(snapshot_id + 1)
     if (data := read_if_there(files, path)) is not None:
-        return not _is_built_on(files, root, Snapshot.from_json(data, path), brought)
+        return not _is_built_on(files, root, Snapshot.from_json(data, path), changes)
     if lineage.has_snapshot(snapshot_id):
         # The expiry of the next one would have deleted this one first, so it was created later.
         return True
-    if any(_names(files, root, each, brought.added) for each in states_since(lineage, snapshot_id)):
+    if any(_names(files, root, each, changes.added) for each in states_since(lineage, snapshot_id)):
         return False
     raise Unanswered(
         f"Snapshot {snapshot_id} of {root.table.full_name} expired as soon as it was created",
@@ -58,12 +58,12 @@ def came_too_late(files: Files, root: Root, snapshot_id: int, brought: Brought) 
     )
 
 
-def _is_built_on(files: Files, root: Root, following: Snapshot, brought: Brought) -> bool:
+def _is_built_on(files: Files, root: Root, following: Snapshot, changes: FileChanges) -> bool:
     """Whether the next snapshot builds on the commit: it names added files, or lacks the deleted ones."""
-    if brought.added:
-        return _names(files, root, following, brought.added)
+    if changes.added:
+        return _names(files, root, following, changes.added)
     live = snapshot_facts(files, root.table, following)
-    return not any(each.name in brought.deleted for each in live)
+    return not any(each.name in changes.deleted for each in live)
 
 
 def _names(files: Files, root: Root, snapshot: Snapshot, names: frozenset[str]) -> bool:

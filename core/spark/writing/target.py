@@ -62,7 +62,7 @@ def require_writable(target: WriteTarget) -> None:
         raise Refused(f"{target.name} {reasons[0]}", kinds.HINT)
 
 
-def require_as_begun(files: Files, target: WriteTarget) -> None:
+def require_unchanged(files: Files, target: WriteTarget) -> None:
     """Check right before the commit that main and the table's schema have not changed.
 
     Raises `Refused`.
@@ -71,12 +71,12 @@ def require_as_begun(files: Files, target: WriteTarget) -> None:
     hint = "Nothing was committed: start again."
     if target.follows_main and main_root(files, root.table) != root:
         raise Refused(f"Another branch of {name} became main while its rows were written", hint)
-    began_with = target.table_schema
+    expected = target.table_schema
     newest = Lineage(files, root).latest_schema()
-    if newest is None or newest.as_written() != began_with.as_written():
+    if newest is None or newest.as_written() != expected.as_written():
         raise Refused(
             f"The definition of {name} changed while its rows were written "
-            f"(schema {began_with.id}, now {newest.id if newest else 'none'})",
+            f"(schema {expected.id}, now {newest.id if newest else 'none'})",
             hint,
         )
 
@@ -85,7 +85,7 @@ class _Lock(msgspec.Struct):
     token: str
 
 
-def require_held(files: Files, target: WriteTarget) -> None:
+def require_lock(files: Files, target: WriteTarget) -> None:
     """Check right before the commit that no other process recovers its change. Raises `Refused`.
     The process that began it may be dead without this one knowing.
     """

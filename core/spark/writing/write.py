@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-class Written(WriterCommitMessage):
+class TaskMessage(WriterCommitMessage):
     """pypaimon's commit messages of one task."""
 
     def __init__(self, messages: list[Any]) -> None:
@@ -50,22 +50,22 @@ class PaimarkWriter(DataSourceArrowWriter):
         self.target = target
 
     @hints_in_messages()
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskMessage:
         from core.spark.writing.committing import write_rows
 
-        return Written(write_rows(self.target, iterator))
+        return TaskMessage(write_rows(self.target, iterator))
 
     @hints_in_messages()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         from core.spark.writing.committing import commit_rows
 
-        commit_rows(self.target, [each.messages for each in messages if isinstance(each, Written)])
+        commit_rows(self.target, [each.messages for each in messages if isinstance(each, TaskMessage)])
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        aborted(self.target, messages)
+        delete_uncommitted(self.target, messages)
 
 
-def aborted(target: WriteTarget, messages: list[WriterCommitMessage | None]) -> None:
+def delete_uncommitted(target: WriteTarget, messages: list[WriterCommitMessage | None]) -> None:
     """Delete the tasks' files if no commit was tried.
 
     Spark also calls this after a failed commit, which may have landed all the same. No commit was tried only
@@ -75,22 +75,22 @@ def aborted(target: WriteTarget, messages: list[WriterCommitMessage | None]) -> 
         return
     from core.spark.writing.committing import delete_rows
 
-    delete_rows(target, [each.messages for each in messages if isinstance(each, Written)])
+    delete_rows(target, [each.messages for each in messages if isinstance(each, TaskMessage)])
 
 
 def writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> PaimarkWriter:
     """Make the writer for the options. Raises `Refused` for columns that the table does not have."""
     from core.spark.writing.committing import check_columns
 
-    given = options.get("target")
-    target = WriteTarget.from_text(given) if given else looked_up(options, overwrite)
+    target_text = options.get("target")
+    target = WriteTarget.from_text(target_text) if target_text else find_target(options, overwrite)
     check_columns(target, columns)
     return PaimarkWriter(target)
 
 
 def clustered(frame: DataFrame, *, warehouse: str, table: str, **options: str) -> DataFrame:
     """The same rows, with each bucket's in one partition of the frame; `options` as for writing."""
-    return clustered_for(frame, looked_up({**options, "warehouse": warehouse, "table": table}, False))
+    return clustered_for(frame, find_target({**options, "warehouse": warehouse, "table": table}, False))
 
 
 def clustered_for(frame: DataFrame, target: WriteTarget) -> DataFrame:
@@ -126,7 +126,7 @@ def _with_buckets(
         )
 
 
-def looked_up(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
+def find_target(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
     """The target that the options name, with its newest schema. Raises `UsageError` and `NotFound`."""
     own = catalog_options(options)
     files = open_files(options["warehouse"], own)

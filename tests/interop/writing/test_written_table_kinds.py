@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.errors import Refused
-from core.spark.writing.write import clustered_for, looked_up
+from core.spark.writing.write import clustered_for, find_target
 from core.table.definition.kinds import FUNCTIONS
 from tests.interop.judge import Judge
 from tests.interop.written import Table, as_judged
@@ -198,7 +198,7 @@ def test_what_is_refused_is_refused_before_any_file(
             table.write(FIRST, overwrite=overwrite)
     assert table.files() == there
     with pytest.raises(Refused, match=words):
-        clustered_for(None, looked_up({"warehouse": str(tmp_path), "table": "d.t"}, False))  # type: ignore[arg-type]  # not reached
+        clustered_for(None, find_target({"warehouse": str(tmp_path), "table": "d.t"}, False))  # type: ignore[arg-type]  # not reached
 
 
 def test_no_option_of_stock_paimon_was_overlooked(judge: Judge) -> None:

@@ -20,8 +20,8 @@ from core.actions.merge import sql as merge_sql
 from core.errors import PaimarkError, Refused
 from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write
 from core.spark.writing.commit import CreateSnapshot
-from core.spark.writing.late_commit import Brought
-from core.spark.writing.target import WriteTarget, require_as_begun, require_head, require_held
+from core.spark.writing.late_commit import FileChanges
+from core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
 from core.table.lineage.commits import Overwritten
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
@@ -102,7 +102,7 @@ class StandInEngine:
         schema = json.loads(write.schema)
         new = [Entry(ADD, self._writer.data_file(changes, schema))] if changes else []
         for _ in range(_ATTEMPTS):
-            require_as_begun(self._files, target)
+            require_unchanged(self._files, target)
             require_head(target, Lineage(self._files, target.root).latest())
             gone = [Entry(DELETE, each) for each in self._writer.live(head)] if write.overwrite else []
             kind = "OVERWRITE" if write.overwrite else "APPEND"
@@ -113,8 +113,8 @@ class StandInEngine:
             after = written if write.overwrite else sorted([*self._world.commits[parent].rows, *written])
             self._register(write, prepared, tuple(after), parent)
             snapshot = JSON.from_json(prepared.data.decode(), PaimonSnapshot)
-            create = CreateSnapshot(self._files, target.root, partial(require_held, self._files, target))
-            create.brought = Brought(
+            create = CreateSnapshot(self._files, target.root, partial(require_lock, self._files, target))
+            create.brought = FileChanges(
                 *(frozenset(each.file.name for each in entries) for entries in (new, gone))
             )
             is_made = create.commit(None, snapshot, None)

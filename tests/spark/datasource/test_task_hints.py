@@ -11,7 +11,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from core.errors import PaimarkError
 from core.spark.engine.failures import sentences
 from core.spark.source import PaimarkSource
-from core.spark.writing.write import PaimarkWriter, looked_up
+from core.spark.writing.write import PaimarkWriter, find_target
 from tests.paimon import commit, create_table
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False)])
@@ -45,5 +45,5 @@ def test_of_a_task_that_reads(options: dict[str, str], tmp_path: Path) -> None:
 def test_of_a_task_that_writes(options: dict[str, str]) -> None:
     nulls = pa.RecordBatch.from_pydict({"id": pa.array([None], pa.int64())})
     with pytest.raises(PaimarkError) as raised:
-        PaimarkWriter(looked_up(options, False)).write(iter([nulls]))
+        PaimarkWriter(find_target(options, False)).write(iter([nulls]))
     assert told(raised.value) == ("Column id may not be null", "Give every row a value.")

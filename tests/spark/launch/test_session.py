@@ -68,6 +68,10 @@ def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> 
         ("SET spark.paimark.reuse=no", "on or off, not no"),
         ("SET spark.paimark.idle-timeout=1 h", "when the engine starts.*--spark-conf"),
         ("RESET spark.paimark.scann", "no setting"),
+        ("SET spark.paimark.scann", f"no setting spark.paimark.scann.*Did you mean {SCAN}"),
+        ("SET spark.paimon.scan.tag-name;", "scan.tag-name is of stock Paimon's"),
+        # Spark would take it for another setting.
+        ("SET Spark.Paimark.scan = python", f"no setting Spark.Paimark.scan.*Did you mean {SCAN}"),
         # Stock Paimon's connector reads that snapshot from then on.
         ("SET `spark.paimon.scan.snapshot-id`=1", "scan.snapshot-id is of stock Paimon's.*VERSION AS OF"),
     ],

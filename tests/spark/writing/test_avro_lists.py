@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import Refused
 from core.spark.writing.committing import write_rows
-from core.spark.writing.write import looked_up
+from core.spark.writing.write import find_target
 from tests.paimon import create_table
 
 WHOLE = pa.list_(pa.int32())
@@ -45,5 +45,5 @@ def write(warehouse: Path, file_format: str, kind: pa.DataType, values: list[Any
     options = {"file.format": file_format, "bucket": "-1"}
     name = "d.t" if file_format == "avro" else "d.other"
     create_table(warehouse, name, schema, options=options)
-    target = looked_up({"warehouse": str(warehouse), "table": name}, False)
+    target = find_target({"warehouse": str(warehouse), "table": name}, False)
     return write_rows(target, [pa.record_batch([pa.array(values, kind)], schema=schema)])

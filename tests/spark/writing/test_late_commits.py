@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import Refused
 from core.spark.writing.committing import commit_rows
-from core.spark.writing.late_commit import Brought, came_too_late
+from core.spark.writing.late_commit import FileChanges, came_too_late
 from core.storage.files import Unanswered
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
@@ -124,4 +124,4 @@ def test_one_of_which_nothing_is_left_is_neither_there_nor_not(table: Table) -> 
     others(table, 3)
     own = lineage(table)
     with pytest.raises(Unanswered, match=r"Snapshot 2 of d\.t expired as soon as it was created"):
-        came_too_late(own.files, own.root, 2, Brought(frozenset({"data-of-nobody"})))
+        came_too_late(own.files, own.root, 2, FileChanges(frozenset({"data-of-nobody"})))

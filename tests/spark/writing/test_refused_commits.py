@@ -16,7 +16,7 @@ from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled, Refused, Unavailable
 from core.spark.writing.committing import commit_rows, write_rows
 from core.spark.writing.target import WriteTarget
-from core.spark.writing.write import looked_up
+from core.spark.writing.write import find_target
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
@@ -42,7 +42,7 @@ def begun(
     table: Table, *, overwrite: bool = False, pinned: bool = False
 ) -> tuple[WriteTarget, list[list[Any]]]:
     """Rows that are written and wait for their commit; `pinned` to the newest snapshot."""
-    target = looked_up({"warehouse": str(table.warehouse), "table": table.name}, overwrite)
+    target = find_target({"warehouse": str(table.warehouse), "table": table.name}, overwrite)
     if pinned:
         newest = lineage(table).latest()
         assert newest is not None

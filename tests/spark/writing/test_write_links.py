@@ -10,7 +10,7 @@ import pytest
 
 from core.errors import Refused
 from core.spark.writing.committing import write_rows
-from core.spark.writing.write import looked_up
+from core.spark.writing.write import find_target
 from tests.actions.acting import contents
 from tests.conftest import EVENTS
 
@@ -21,7 +21,7 @@ def test_a_link_in_a_directorys_place_refuses_the_write(warehouse: Path, tmp_pat
     shutil.move(linked, tmp_path / "elsewhere")
     linked.symlink_to(tmp_path / "elsewhere")
     before = contents(tmp_path / "elsewhere")
-    target = looked_up({"warehouse": str(warehouse), "table": "shop.events"}, False)
+    target = find_target({"warehouse": str(warehouse), "table": "shop.events"}, False)
     rows = pa.table({"day": ["2026-05-01"], "kind": ["new"]}, schema=EVENTS)
     with pytest.raises(Refused, match=f"shop.db/events/{place} is a link: nothing is changed through it"):
         write_rows(target, rows.to_batches())
