@@ -48,7 +48,7 @@ class SentCells:
         self._erases = erases
         self._links = links
         self._lines: dict[int, Line] = {}
-        # By line, the starts of pieces of uncertain width, which makes the cells behind them uncertain.
+        # By line, the columns of pieces of uncertain width: the terminal may show other cells there.
         self._odd: dict[int, set[int]] = {}
         self._size = (0, 0)
 
@@ -82,8 +82,8 @@ class SentCells:
                 continue
             odd = self._odd.setdefault(y, set())
             is_odd = _ODD.search(strip.text) is not None
-            spans = [(0, len(cells))] if is_odd or odd else _changes(old, cells)
-            (odd.add if is_odd else odd.discard)(x)
+            spans = [(0, len(cells))] if is_odd or odd or y in unsure else _changes(old, cells)
+            (odd.update if is_odd else odd.difference_update)(range(x, x + len(cells)))
             for start, end in spans:
                 pen.write(x + start, y, cells[start:end])
         return min(pen.text, self._scrolled(before, unsure) or pen.text, key=len)
@@ -160,7 +160,17 @@ class _Pen:
         return "".join([*self._parts, _change(self._ink, _PLAIN)] if self._ink != _PLAIN else self._parts)
 
     def write(self, x: int, y: int, cells: Sequence[ScreenCell]) -> None:
-        self._parts.append(f"\x1b[{y + 1};{x + 1}H")
+        """Write cells; those behind odd ones are placed anew, wherever the terminal's cursor is then."""
+        for start, end in _runs(cells):
+            run = cells[start:end]
+            self._parts.append(f"\x1b[{y + 1};{x + start + 1}H")
+            if any(_is_unsure(text) for text, _ in run):
+                # If the terminal shows them in fewer cells, the others would keep what was there.
+                self._put([(" ", ink) for _, ink in run])
+                self._parts.append(f"\x1b[{y + 1};{x + start + 1}H")
+            self._put(run)
+
+    def _put(self, cells: Sequence[ScreenCell]) -> None:
         start = 0
         while start < len(cells):
             blanks = _blanks(cells, start) if self._erases else 0
@@ -182,6 +192,20 @@ class _Pen:
         if ink != self._ink:
             self._parts.append(_change(self._ink, ink))
             self._ink = ink
+
+
+def _runs(cells: Sequence[ScreenCell]) -> list[tuple[int, int]]:
+    """The ranges (start, end) of cells that are odd, or not."""
+    if "".join(text for text, _ in cells).isascii():
+        return [(0, len(cells))]
+    odd = [not text or _ODD.search(text) is not None for text, _ in cells]
+    starts = [0, *(place for place in range(1, len(cells)) if odd[place] != odd[place - 1])]
+    return [*zip(starts, [*starts[1:], len(cells)], strict=True)]
+
+
+def _is_unsure(text: str) -> bool:
+    """Whether terminals differ in how many cells they show it: emoji, and characters that are joined."""
+    return len(text) > 1 or text > "\uffff"
 
 
 def _blanks(cells: Sequence[ScreenCell], start: int) -> int:
@@ -252,8 +276,7 @@ def _cells_of(strip: Strip, system: ColorSystem | None, links: bool) -> list[Scr
         if text.isascii():
             cells += [blank if character == " " else (character, ink) for character in text]
             continue
-        for character in text:
-            width = cell_len(character)
+        for character, width in _characters(text):
             if character == " ":
                 cells.append(blank)
             elif width == 0 and cells:
@@ -261,6 +284,23 @@ def _cells_of(strip: Strip, system: ColorSystem | None, links: bool) -> list[Scr
             else:
                 cells += [(character, ink), *[("", ink)] * (width - 1)]
     return cells
+
+
+def _characters(text: str) -> list[tuple[str, int]]:
+    """The characters and their widths, together those that are joined into one, as some emoji are."""
+    widths = [cell_len(character) for character in text]
+    if sum(widths) == cell_len(text):
+        return [*zip(text, widths, strict=True)]
+    whole: list[tuple[str, int]] = []
+    before = 0
+    for end, (character, alone) in enumerate(zip(text, widths, strict=True), 1):
+        width, before = cell_len(text[:end]) - before, cell_len(text[:end])
+        if whole and width != alone:
+            last, last_width = whole[-1]
+            whole[-1] = (last + character, last_width + width)
+        else:
+            whole.append((character, width))
+    return whole
 
 
 @lru_cache(maxsize=4096)

@@ -117,6 +117,45 @@ def one_line(*pieces: tuple[str, int]) -> LayoutUpdate:
     return LayoutUpdate([[strip]], Region(0, 0, WIDTH, 1))
 
 
+def test_an_emoji_of_several_characters_takes_no_cell_of_what_is_beside_it() -> None:
+    """A flag is two characters and a joiner, in two cells: to count three would shift all behind it."""
+    sent = SentCells()
+    flag = "\N{GRINNING FACE}\N{WAVING WHITE FLAG}\ufe0f\u200d\N{RAINBOW}"
+
+    def bytes_of(x: int, text: str) -> str:
+        return sent.reduced(painted(x, 0, [Strip([Segment(text, STYLES[1])])]), (WIDTH, 1)).render_segments(
+            CONSOLE
+        )
+
+    bytes_of(10, "beside")
+    bytes_of(0, f"{flag} name ")
+    assert "\x1b[1;11H" in bytes_of(10, " eside")
+    assert bytes_of(10, " eside") == ""
+
+
+def test_text_behind_an_emoji_is_in_its_column_however_wide_the_terminal_shows_that() -> None:
+    sent = SentCells()
+    update = one_line(("ab\N{RAINBOW}cd", 1), (" ef", 2))
+    written = sent.reduced(update, (WIDTH, HEIGHT)).render_segments(CONSOLE)
+    bare = re.sub("\x1b\\[[0-9;]*m", "", written)
+    # The cells of the emoji are blank before, in case the terminal takes fewer for it.
+    assert "\x1b[1;1Hab\x1b[1;3H  \x1b[1;3H\N{RAINBOW}\x1b[1;5Hcd" in bare
+
+
+def test_a_line_with_an_emoji_is_sent_whole_under_a_dialog_that_begins_where_it_began() -> None:
+    sent = SentCells(erases=True)
+
+    def bytes_of(*pieces: tuple[int, str]) -> str:
+        strips = [Strip([Segment(text, STYLES[1])]) for _, text in pieces]
+        width = sum(strip.cell_length for strip in strips)
+        update = LayoutUpdate([strips], Region(pieces[0][0], 0, width, 1))
+        return sent.reduced(update, (WIDTH, 1)).render_segments(CONSOLE)
+
+    bytes_of((0, f"\N{RAINBOW} price{' ' * 15}"))
+    over = bytes_of((0, "| "), (2, f"{' ' * 19} "))
+    assert re.search("\x1b\\[1;3H(\x1b\\[[0-9;]*m)?\x1b\\[20X", over)
+
+
 def test_blanks_are_erased_where_the_terminal_can() -> None:
     def bytes_of(erases: bool) -> str:
         sent = SentCells(erases=erases)
