@@ -13,7 +13,7 @@ import pyarrow as pa
 from pypaimon import CatalogFactory, Schema
 from pypaimon.schema.data_types import AtomicType, DataField, PyarrowFieldParser
 
-from core.spark.writing.committing import commit_rows, write_rows
+from core.spark.writing.row_files import commit_rows, write_rows
 from core.spark.writing.write import find_target
 
 _EPOCH = datetime(1970, 1, 1)

@@ -17,7 +17,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from core.spark.source import PaimarkSource
-from core.spark.streaming import committing
+from core.spark.streaming import batch_commit
 
 ROWS = 2
 COLUMNS = StructType([StructField("id", LongType()), StructField("said", StringType())])
@@ -33,7 +33,7 @@ class Micro:
         self.source = PaimarkSource(CaseInsensitiveDict(options))  # type: ignore[arg-type]  # as Spark does
 
     def run(self) -> None:
-        assert committing
+        assert batch_commit
         batch = self.newest("offsets")
         if batch < 0 or batch == self.newest("commits"):
             batch += 1

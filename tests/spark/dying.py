@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.spark.streaming import commit_attempts, committing
+from core.spark.streaming import batch_commit, commit_attempts
 from core.storage.local import LocalFiles
 
 POINTS = ("before the attempt", "before the snapshot", "before the mark", "before the checkpoint")
@@ -37,4 +37,4 @@ def die_at(point: str, replace: Callable[[object, str, object], None], die: Call
     replace(commit_attempts, "begin", begun)
     replace(LocalFiles, "create", created)
     replace(commit_attempts, "mark_landed", marked)
-    replace(committing, "after_commit", followed)
+    replace(batch_commit, "after_commit", followed)

@@ -18,8 +18,8 @@ from core.spark.engine.tables import OpenedTable, opened_scan
 from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
 from core.spark.results.sender import SentBatch
 from core.spark.writing.commit import encode_partitions
-from core.spark.writing.committed import find_written, with_receipt
-from core.spark.writing.committing import commit_rows, write_rows
+from core.spark.writing.receipt import find_written, with_receipt
+from core.spark.writing.row_files import commit_rows, write_rows
 from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import clustered_for
 from core.storage.files import Files

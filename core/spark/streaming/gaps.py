@@ -12,7 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from core.spark.datasource.scan import Scan
-from core.spark.streaming.following import Expired, snapshot_at, whole_state
+from core.spark.streaming.next_changes import Expired, snapshot_at, whole_state
 from core.spark.streaming.offsets import Gap, StreamPosition, mark_of, position_of
 from core.storage.files import Files
 from core.table.layout import Root

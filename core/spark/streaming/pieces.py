@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from core.spark.streaming.following import changes, whole_state
 from core.spark.streaming.gaps import files_before
 from core.spark.streaming.limits import Limits, Size, cut_changes, cut_whole, require_same_pieces
+from core.spark.streaming.next_changes import changes, whole_state
 from core.spark.streaming.offsets import Offset, StreamPosition, position_of
 from core.storage.files import Files
 from core.table.layout import Root

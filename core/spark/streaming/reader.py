@@ -55,13 +55,13 @@ from core.spark.datasource.options import READ_STREAM, catalog_options, require_
 from core.spark.datasource.requested_state import asked_by
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.streaming.consumers import ConsumerPosition
-from core.spark.streaming.following import Expired, in_new_main, main_moved, next_end
 from core.spark.streaming.gaps import describe_gap, over_gap
 from core.spark.streaming.limits import Size
+from core.spark.streaming.next_changes import Expired, in_new_main, main_moved, next_end
 from core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, read_offset
 from core.spark.streaming.options import read_options
 from core.spark.streaming.pieces import PlannedPieces
-from core.spark.streaming.starting import start_position
+from core.spark.streaming.start import start_position
 from core.storage.files import Files
 from core.storage.open import open_files
 from core.table.catalog import find_table

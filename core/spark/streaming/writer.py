@@ -62,7 +62,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamTaskMessage:
         from pyspark import TaskContext
 
-        from core.spark.writing.committing import write_rows
+        from core.spark.writing.row_files import write_rows
 
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
@@ -71,7 +71,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 
     @hints_in_messages()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        from core.spark.streaming.committing import commit_batch
+        from core.spark.streaming.batch_commit import commit_batch
 
         from_tasks = [each for each in messages if isinstance(each, StreamTaskMessage)]
         by_task = [(WriteTarget.from_text(each.target), each.messages) for each in from_tasks]
@@ -91,7 +91,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 @hints_in_messages()
 def stream_writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> PaimarkStreamWriter:
     """Make the writer for the options. Raises `UsageError` and `Refused` for rows that can't be written."""
-    from core.spark.writing.committing import check_columns
+    from core.spark.writing.row_files import check_columns
 
     if overwrite:
         raise UsageError(

@@ -11,9 +11,9 @@ from core.errors import Refused, failing_at
 from core.spark.datasource.scan import WarehouseAccess
 from core.spark.protocol import Inserting
 from core.spark.session_conf import OVERWRITE_MODE, SessionConf
-from core.spark.writing.assigning import ColumnAssignment
+from core.spark.writing.column_assignment import ColumnAssignment
 from core.spark.writing.commit import encode_partitions
-from core.spark.writing.committed import find_written, with_receipt
+from core.spark.writing.receipt import find_written, with_receipt
 from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import clustered_for
 from core.table.catalog import find_table

@@ -17,7 +17,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 from core.errors import PaimarkError, Refused, UsageError
 from core.spark.source import PaimarkSource
 from core.spark.streaming import commit_attempts
-from core.spark.streaming.committing import watermark_in
+from core.spark.streaming.batch_commit import watermark_in
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.travel.version import resolve_version

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import Refused
-from core.spark.writing.committing import commit_rows
 from core.spark.writing.late_commit import FileChanges, came_too_late
+from core.spark.writing.row_files import commit_rows
 from core.storage.files import Unanswered
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath

@@ -8,8 +8,8 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.spark.streaming.committing import commit_batch
-from core.spark.writing.committing import commit_rows, write_rows
+from core.spark.streaming.batch_commit import commit_batch
+from core.spark.writing.row_files import commit_rows, write_rows
 from core.storage.local import LocalFiles
 from core.table.lineage.commits import Overwritten
 from tests.interop.written import Table

@@ -14,7 +14,7 @@ import pytest
 
 from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled, Refused, Unavailable
-from core.spark.writing.committing import commit_rows, write_rows
+from core.spark.writing.row_files import commit_rows, write_rows
 from core.spark.writing.target import WriteTarget
 from core.spark.writing.write import find_target
 from core.storage.local import LocalFiles

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from core.errors import Refused
-from core.spark.writing.committing import write_rows
+from core.spark.writing.row_files import write_rows
 from core.spark.writing.write import find_target
 from tests.actions.acting import contents
 from tests.conftest import EVENTS

@@ -20,8 +20,8 @@ from core.spark.datasource.types import spark_columns
 from core.spark.writing.after_commit import after_commit
 from core.spark.writing.avro_lists import require_no_null_elements
 from core.spark.writing.commit import Commit
-from core.spark.writing.committed import leave_receipt
-from core.spark.writing.fitting import convert_batch, require_lengths, require_types
+from core.spark.writing.conversion import convert_batch, require_lengths, require_types
+from core.spark.writing.receipt import leave_receipt
 from core.spark.writing.target import WriteTarget, require_unchanged, require_writable
 from core.storage.files import Unanswered
 from core.storage.open import open_files

@@ -18,7 +18,7 @@ from core.spark.streaming import commit_attempts
 from core.spark.streaming.offsets import mark_of
 from core.spark.writing.after_commit import after_commit
 from core.spark.writing.commit import Commit, CreateSnapshot
-from core.spark.writing.committing import delete_rows, deleted_unless_committed, open_target, overlap
+from core.spark.writing.row_files import delete_rows, deleted_unless_committed, open_target, overlap
 from core.spark.writing.target import WriteTarget
 from core.storage.files import Files
 from core.storage.open import open_files

@@ -1,6 +1,6 @@
 """Convert rows that a program writes through the data source to the table's types, without loss.
 
-INSERT converts in the query (`core.spark.writing.assigning`). The data source gets a frame's columns
+INSERT converts in the query (`core.spark.writing.column_assignment`). The data source gets a frame's columns
 unconverted, and Arrow's casts round numbers, make them infinite, cut times to dates, drop fields of structs,
 and treat a time without a zone as UTC. So only conversions that keep every value are made; for those that may
 not, the values are compared.
