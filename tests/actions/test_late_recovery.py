@@ -71,6 +71,32 @@ def test_a_replaced_main_that_expired_before_recovery_keeps_no_broken_snapshots(
     assert planned(context, "recover").empty
 
 
+def test_a_replaced_branch_that_expired_before_recovery_leaves_no_broken_copies(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Main was a branch already, so nothing is archived; but the new main has copies of its past."""
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    for number in (101, 102):
+        add(context, "shop.orders$branch_fix", number)
+    done(context, "create-tag", name="kept", snapshot=3)
+    done(context, "create-tag", name="fork", snapshot=4)
+    branched(context, "second", tag="fork", order_id=103)
+    died(warehouse, r"branch/MAIN-BRANCH$", "replace-main-branch", name="second")
+    second = Lineage(context.files, ORDERS.root("second"))
+    assert second.snapshot_ids() == [1, 2, 3, 4, 5] and second.has_tag("kept")
+    (orders / "manifest" / second.snapshot(3).delta_manifest_list).unlink()
+    for number in (1, 2, 3):
+        (orders / f"branch/branch-fix/snapshot/snapshot-{number}").unlink()
+    for root in ("", "branch/branch-fix/"):
+        (orders / f"{root}tag/tag-kept").unlink()
+    done(context, "recover")
+    assert main_root(context.files, ORDERS).label == "second"
+    assert second.snapshot_ids() == [4, 5] and second.tag_names() == ["fork", "v2"]
+    assert verify(context, ORDERS).problems == ()
+    assert planned(context, "recover").empty
+
+
 @pytest.mark.parametrize(("by", "given"), [("delete-branch", {"name": "fix"}), ("undo", {})])
 @pytest.mark.parametrize(("name", "asked"), [("create-tag", {"name": "late"}), ("create-savepoint", {})])
 def test_nothing_is_kept_on_a_branch_whose_deletion_died(

@@ -176,7 +176,7 @@ def take_back(
 
 
 def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] | None = None) -> None:
-    """Remove from a copy of main's snapshots those that expired in the table directory: their files are gone.
+    """Remove from a copy of main's snapshots those that expired in main since: their files are gone.
 
     `copied` are the ids of copies; all when None.
     """

@@ -142,16 +142,17 @@ class ReplaceMain(Change[Replacement]):
             merge_history.hand_on(files, between.main, between.branch, self.state.shared)
             if between.archive is not None:
                 merge_history.hand_on(files, between.main, between.archive)
-            if _CLEARING not in hold.steps and between.archive is not None:
+            if between.archive is None:
+                self._drop_lost(between)
+            elif _CLEARING not in hold.steps:
                 # Until the barrier is there, other engines take this directory for main, and expire there.
                 put_barrier(files, table, between.branch.label)
                 # A process that listed the snapshots before does not know the archive.
                 count = len(numbered(files.names(between.main.snapshots), SNAPSHOT_PREFIX))
                 wait_for_cleanings(self.work.context, count, progress)
                 drop_expired(files, between.main, between.archive)
-                drop_expired(files, between.main, between.branch, self.state.older)
                 follow_tags(files, between, between.archive, self.state.main_tags)
-                drop_lost_copies(files, between.main, between.branch, self.state)
+                self._drop_lost(between)
                 hold.note(_CLEARING)
             clear_table_directory(files, table, between.branch, between.archive)
             hold.note(_CLEARED)
@@ -165,6 +166,11 @@ class ReplaceMain(Change[Replacement]):
                 progress(Remark(f"the previous main stays as branch {self.state.archive}: {self._late}"))
             else:
                 drop_root(self.work.context, hold, between.archive, progress)
+
+    def _drop_lost(self, between: Sides) -> None:
+        """Remove the branch's copies of what main has lost since they were made. Idempotent."""
+        drop_expired(self.work.files, between.main, between.branch, self.state.older)
+        drop_lost_copies(self.work.files, between.main, between.branch, self.state)
 
     def take_back(self, hold: Hold) -> None:
         work = self.work
