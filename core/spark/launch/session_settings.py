@@ -49,7 +49,10 @@ def resets_all(sql: str) -> bool:
 
 
 def check_setting(statement: Statement) -> None:
-    """Raises `StatementFailed` for a SET or RESET of a setting that would have no effect."""
+    """Raises `StatementFailed` for a SET or RESET of a setting that would have no effect.
+
+    Also for a SET without a value: Spark would show such a setting as undefined.
+    """
     tokens = statement.tokens
     if len(tokens) < 2 or tokens[0].upper not in ("SET", "RESET"):
         return
@@ -57,8 +60,7 @@ def check_setting(statement: Statement) -> None:
     text, is_given, value = statement.sql[start:].rstrip("; \t\r\n").partition("=")
     name = text.strip().strip("`")
     value = value.strip().strip("`'\"")
-    # A SET without a value only shows the setting.
-    fault = _fault(name, value if is_given else None) if is_given or tokens[0].upper == "RESET" else None
+    fault = _fault(name, value if is_given else None)
     if is_given and fault is None and name in _OF_THE_START:
         fault = (
             f"{name} is settled when the engine starts",
@@ -77,9 +79,10 @@ def require_obeyed(settings: Mapping[str, str]) -> None:
 
 def _fault(name: str, value: str | None) -> tuple[str, str] | None:
     """The reason why a setting would have no effect, and a hint; with the value None by its name only."""
-    if name.startswith(_STOCK_PREFIX):
+    # Spark's names depend on case, and it accepts any.
+    if name.lower().startswith(_STOCK_PREFIX):
         return f"{name} is of stock Paimon's connector, and not obeyed here", _STOCK_HINT
-    if not name.startswith(_PREFIX):
+    if not name.lower().startswith(_PREFIX):
         return None
     known = (*_WORDS, *_NUMBERS, *_OF_THE_START)
     if name not in known:

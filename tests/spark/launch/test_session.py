@@ -98,7 +98,3 @@ def test_a_setting_of_paimons_that_would_do_nothing_is_refused(sql: str, words: 
 )
 def test_other_settings_are_sparks_affair(sql: str) -> None:
     check_setting(read_statement(sql))
-
-
-def test_the_engine_refuses_them_too(engine: Engine) -> None:
-    assert "spark.paimark.scann" in ask(engine, "SET spark.paimark.scann = python").failure.message
