@@ -16,6 +16,7 @@ from core.actions.registry import Action, must_be_agreed_to
 from core.errors import PaimarkError, Refused
 from core.spark.arrow import cells_batch
 from core.spark.client.client import Engine
+from core.spark.launch.session_settings import check_setting
 from core.spark.launch.start_zone import start_zone
 from core.spark.protocol import Columns, Event, Failed, Finished
 from core.statements.call import ActionCall, action_of_call
@@ -26,7 +27,8 @@ from core.table.catalog import find_table
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
 from core.travel.resolving import require_versions
-from core.travel.statements.refused import not_done
+from core.travel.statements.refused import not_done, require_query_explained
+from core.travel.statements.unsupported import require_supported
 
 if TYPE_CHECKING:
     from core.statements.insert import Inserts
@@ -70,6 +72,7 @@ def run_statement(
     """
     try:
         statement = sql if isinstance(sql, Statement) else read_statement(sql)
+        _require_supported(statement)
     except PaimarkError as error:
         yield Failed.of(error)
         return
@@ -95,6 +98,19 @@ def run_statement(
                 yield Failed.of(error)
                 return
         yield from engine.run(statement.sql, database=database, limit=limit)
+
+
+def _require_supported(statement: Statement) -> None:
+    """Raises `StatementFailed` for a statement with a part that would have no effect, or would end Spark.
+
+    The engine does not check that again.
+    """
+    if statement.kind == "empty" or is_unsupported(statement):
+        return
+    if statement.kind == "explain":
+        require_query_explained(statement)
+    require_supported(statement)
+    check_setting(statement)
 
 
 def _answer_without_spark(

@@ -25,7 +25,6 @@ from core.table.catalog import require_database
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
 from core.travel.statements.shows import only_shows
-from core.travel.statements.unsupported import require_supported
 
 _IN_ONE_STATEMENT = (
     "--database chooses a database, --spark-conf spark.sql.session.timeZone=UTC sets something for it, and "
@@ -83,9 +82,7 @@ def _agree(options: GlobalOptions, narrator: Narrator, action: Action, plan: Pla
 
 def _read(text: str) -> Statement:
     try:
-        statement = read_statement(text)
-        require_supported(statement)
-        return statement
+        return read_statement(text)
     except StatementFailed as error:
         if error.position is not None:
             Narrator().point(text, error.position)

@@ -25,7 +25,7 @@ from core.spark.engine.views import empty_frame
 from core.spark.idle_work.warm_up import WarmUp
 from core.spark.job_tag import bearing
 from core.spark.launch.session import Spark
-from core.spark.launch.session_settings import WARM_UP, check_setting
+from core.spark.launch.session_settings import WARM_UP
 from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Ask, Run, Start, Told, Write
 from core.spark.results.progress import ProgressWatch
@@ -206,7 +206,6 @@ class Classic:
 
     def _command(self, job: Job, statement: Statement) -> tuple[int, bool]:
         session, views = self.session, self.session.views
-        check_setting(statement)
         require_nothing_kept(statement, views.is_temporary)
         views.register(job.named)
         is_made = False

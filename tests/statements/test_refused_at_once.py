@@ -1,0 +1,41 @@
+"""What no Spark is needed for is refused before one starts, in the console as in the command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from core.config import Settings
+from core.spark.client.client import Engine
+from core.spark.protocol import Failed
+from core.statements.run import run_statement
+
+
+@pytest.fixture
+def stopped(warehouse: Path, tmp_path: Path) -> Iterator[Engine]:
+    """An engine that no statement has started."""
+    with closing(Engine(Settings(str(warehouse)), tmp_path / "engine.log")) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("DESCRIBE ^EXTENDED shop.orders", "DESCRIBE EXTENDED is not supported here"),
+        ("SELECT ^java_method('java.lang.System', 'exit', 0)", "java_method can't call exit"),
+        ("SELECT * FROM shop.orders WHERE price > ^?", "? is a parameter"),
+        ("INSERT INTO shop.orders SELECT ^?", "? is a parameter"),
+        ("EXPLAIN ^DELETE FROM shop.orders", "EXPLAIN shows how a query is read, and DELETE is none"),
+        ("SET ^spark.paimark.scann", "There is no setting spark.paimark.scann"),
+        ("SET ^spark.paimark.scan = nativ", "spark.paimark.scan is auto, python or pypaimon, not nativ"),
+    ],
+)
+def test_no_engine_starts_for_a_refusal(stopped: Engine, sql: str, message: str) -> None:
+    [end] = run_statement(stopped, sql.replace("^", ""))
+    assert isinstance(end, Failed) and end.cause == "statement"
+    assert end.message.startswith(message)
+    assert stopped.state == "stopped"
+    assert end.position == sql.index("^")
