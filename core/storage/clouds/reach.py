@@ -6,18 +6,16 @@ gcsfs asks a server six times, with growing pauses; ossfs without an endpoint fa
 from __future__ import annotations
 
 import os
-import socket
-import threading
 from collections.abc import Mapping
 from functools import cache
 from urllib.parse import urlsplit
 
 from core.errors import Unavailable, UsageError
 from core.storage.clouds.google_options import ENDPOINT
+from core.storage.network.listening import reason, require_listening
 
 _GOOGLE = "https://storage.googleapis.com"
 _EMULATOR = "STORAGE_EMULATOR_HOST"
-_SECONDS = 5.0
 _PORTS = {"https": 443, "http": 80}
 
 
@@ -51,43 +49,29 @@ def _is_opened_by(scheme: str, package: str) -> bool:
 
 def require_reachable(endpoint: str, shown: str) -> None:
     """Raises `Unavailable` if nothing accepts a connection at the URL `endpoint`."""
-    parts = urlsplit(endpoint)
-    host = parts.hostname or ""
-    if (reason := _reason(host, parts.port or _PORTS.get(parts.scheme, 443))) is not None:
-        raise Unavailable(
-            f"{shown} can't be reached: {host}: {reason}",
-            f"Check the network; the option {ENDPOINT} names another server.",
-        )
-
-
-def _reason(host: str, port: int) -> str | None:
+    host, port = _address(endpoint)
     try:
-        _connected(host, port)
+        _require_listening(host, port)
     except OSError as error:
-        return error.strerror or str(error)
-    return None
+        raise Unavailable(
+            f"{shown} can't be reached: {host}: {reason(error)}",
+            f"Check the network; the option {ENDPOINT} names another server.",
+        ) from error
+
+
+def _address(endpoint: str) -> tuple[str, int]:
+    """Raises `UsageError` for a URL with an impossible port."""
+    try:
+        parts = urlsplit(endpoint)
+        return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
+    except ValueError as error:
+        raise UsageError(f"{endpoint} is no address of a server", f"Check the option {ENDPOINT}.") from error
 
 
 @cache
-def _connected(host: str, port: int) -> None:
-    """Connect once in a process. Raises `OSError`, also if there is no answer within a few seconds."""
-    outcome: list[OSError | None] = []
-
-    def connect() -> None:
-        try:
-            socket.create_connection((host, port), timeout=_SECONDS).close()
-            outcome.append(None)
-        except OSError as error:
-            outcome.append(error)
-
-    # In a thread, because nothing else bounds how long the search for an address takes.
-    thread = threading.Thread(target=connect, name="reach", daemon=True)
-    thread.start()
-    thread.join(_SECONDS)
-    if not outcome:
-        raise TimeoutError(f"no answer within {_SECONDS:.0f} s")
-    if outcome[0] is not None:
-        raise outcome[0]
+def _require_listening(host: str, port: int) -> None:
+    """Connect once in a process."""
+    require_listening(host, port)
 
 
 def _default_endpoint() -> str:

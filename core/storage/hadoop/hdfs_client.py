@@ -5,7 +5,6 @@ The NameNode carries out each rename atomically: one fails if the name is taken,
 
 from __future__ import annotations
 
-import socket
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -21,8 +20,8 @@ from hdfs_native import Client, FileStatus, WriteOptions
 from core.figures import size
 from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 from core.storage.limits import require_small
+from core.storage.network.listening import require_listening
 
-_CONNECT_SECONDS = 5.0
 # Unreachable NameNodes of a name service are given up in about ten seconds.
 _PATIENCE = {"dfs.client.failover.max.attempts": "4", "dfs.client.failover.sleep.base.millis": "300"}
 _DEFAULT_PORT = 8020
@@ -59,7 +58,7 @@ class HdfsClient:
         # The library would try for minutes if no server answers.
         host, _, port = self._host.rpartition(":")
         if port.isdigit():
-            socket.create_connection((host.strip("[]"), int(port)), timeout=_CONNECT_SECONDS).close()
+            require_listening(host, int(port))
         return self._unused
 
     def ls(self, path: str, *, detail: bool) -> list[dict[str, Any]]:

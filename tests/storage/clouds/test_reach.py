@@ -27,7 +27,7 @@ def test_a_server_that_can_not_be_reached_is_named_at_once(endpoint: str) -> Non
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.storage.clouds.reach._SECONDS", 0.2)
+    monkeypatch.setattr("core.storage.network.listening._CONNECT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server, ExitStack() as waiting:
         # The system accepts no further connection once these wait.
         for _ in range(4):
@@ -53,3 +53,8 @@ def test_oss_without_an_endpoint_names_the_option(monkeypatch: pytest.MonkeyPatc
         open_files("oss://lake/w")
     assert "fs.oss.endpoint" in refused.value.hint
     require_endpoint("oss://lake/w", {"endpoint": "oss-here.aliyuncs.com"})
+
+
+def test_an_impossible_port_of_an_endpoint_is_no_crash() -> None:
+    with pytest.raises(UsageError, match="http://here:x is no address of a server"):
+        require_reachable("http://here:x", "gs://lake/w")

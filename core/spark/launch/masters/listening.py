@@ -1,10 +1,8 @@
-"""Check that a process listens at a port."""
+"""Check that one of several masters listens."""
 
 from __future__ import annotations
 
-import socket
-
-_CONNECT_SECONDS = 5.0
+from core.storage.network.listening import reason, require_listening
 
 
 def refusal_of(*places: str) -> str:
@@ -12,9 +10,12 @@ def refusal_of(*places: str) -> str:
     refused = ""
     for each in places:
         host, _, port = each.rpartition(":")
+        if not port.isdecimal():
+            refused = f"{port} is no port"
+            continue
         try:
-            socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
+            require_listening(host, int(port))
             return ""
-        except (OSError, ValueError) as error:
-            refused = str(error)
+        except OSError as error:
+            refused = reason(error)
     return refused

@@ -1,0 +1,1 @@
+"""Whether a server listens."""
