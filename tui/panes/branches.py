@@ -73,6 +73,7 @@ class BranchesPane(RecordPane[BranchRows]):
 
     TITLE = "Branches"
     ONE_ROOT: ClassVar[bool] = False
+    SAME_FOR_BRANCHES: ClassVar[bool] = True
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = (
         GridColumn("branch", style="accent"),
         GridColumn("", style="warn"),

@@ -53,6 +53,8 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     TITLE: ClassVar[str] = ""
     # Whether all rows are of the root that is opened.
     ONE_ROOT: ClassVar[bool] = True
+    # Whether the rows are the same for every branch of a table.
+    SAME_FOR_BRANCHES: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "choose", "query", tooltip="prepare the query that reads it", id="pane.query")
     ]
@@ -144,9 +146,17 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     def load_if_stale(self) -> None:
         if self._ready and self.display and self.target is not None and self._requested != self.target:
+            if self._will_show_same(self.target):
+                self.grid.say("")
+            else:
+                self.grid.clear("")
             self.loaded = self.problem = None
-            self.grid.clear("")
             self.load()
+
+    def _will_show_same(self, target: Target) -> bool:
+        """Whether the rows of a target are those shown: then the cursor stays, and filter and order."""
+        shown = None if self.loaded is None else self.loaded.opened.target.table
+        return self.SAME_FOR_BRANCHES and shown == target.table
 
     def load(self) -> None:
         """Read again; the old rows stay until the new ones arrive."""

@@ -38,6 +38,15 @@ _WITH_ROWS_OF_VERSIONS = tuple(tab for tab in _WITH_VERSIONS if tab is not Tab.S
 # Actions on the table, independent of the row under the cursor.
 OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
+# The argument that names the object of an action, and a sentence for a row without such an object.
+_OBJECTS = {
+    "delete-savepoint": ("id", "Go to a savepoint: there is none here to delete"),
+    "delete-tag": ("name", "Go to a tag: there is none here to delete"),
+    "rename-tag": ("name", "Go to a tag: there is none here to rename"),
+    "delete-branch": ("name", "Go to a branch: main can't be deleted"),
+    "merge-branch": ("name", "Go to a branch: main is what a branch is merged into"),
+    "replace-main-branch": ("name", "Go to a branch: main is main already"),
+}
 
 
 def tabs_of(action: str, parameters: Sequence[object]) -> Collection[Tab]:
@@ -113,6 +122,15 @@ def arguments_from(
     if name == "rollback" and row.version is not None and not is_of_other:
         return {"to": row.version}
     return {}
+
+
+def why_no_object(name: str, arguments: Mapping[str, object]) -> str:
+    """Why the key of an action does nothing on a row without an object for it; empty if it has one.
+
+    A dialog with an empty name would take the next key, meant for the row, for the name.
+    """
+    argument, reason = _OBJECTS.get(name, ("", ""))
+    return "" if argument in arguments else reason
 
 
 def protection_of(branch: str | None) -> dict[str, object]:

@@ -10,7 +10,15 @@ from textual.app import App
 from core.table.layout import MAIN
 from tui.messages import Say
 from tui.panes.record_pane import RecordPane
-from tui.records.row_actions import DELETE, OF_THE_TABLE, PROTECTING, RowAction, arguments_from, protection_of
+from tui.records.row_actions import (
+    DELETE,
+    OF_THE_TABLE,
+    PROTECTING,
+    RowAction,
+    arguments_from,
+    protection_of,
+    why_no_object,
+)
 from tui.screens.many_rows import several
 from tui.screens.open_tabs import OpenTabs
 from tui.screens.selected_rows import SelectedRows
@@ -39,8 +47,11 @@ class RowDialogs:
 
     # Plans
 
-    async def open_action(self, name: str) -> None:
-        """Open the dialog of an action, filled in from the row under the cursor."""
+    async def open_action(self, name: str, *, by_name: bool = False) -> None:
+        """Open the dialog of an action, filled in from the row under the cursor.
+
+        `by_name`: it was chosen by its name, not by a key for the row. Then the dialog asks for the object.
+        """
         target = self._tabs.target
         if target is None or await self._act_on_several(name, target):
             return
@@ -50,7 +61,11 @@ class RowDialogs:
             return
         pane = self._tabs.pane
         newest = pane.acts_on_newest(name) if isinstance(pane, RecordPane) else name == "create-savepoint"
-        await self._plan(name, target, arguments_from(name, target, self._version, newest=newest))
+        arguments = arguments_from(name, target, self._version, newest=newest)
+        if not by_name and (reason := why_no_object(name, arguments)):
+            self._say(reason, "warn")
+        else:
+            await self._plan(name, target, arguments)
 
     async def open_protection(self) -> None:
         """Open the dialog that protects the branch under the cursor from stock expiry."""

@@ -83,7 +83,7 @@ async def test_the_phrase_to_type_follows_the_name_that_is_typed(warehouse: Path
     async with at_orders(warehouse, (100, 30)) as console:
         await console.press("3")
         await console.sees("branch main")
-        await console.press("x")
+        await console.press("colon", *"delete-branch", "enter")
         await console.sees("Fill in: name.", "type shop.orders to confirm")
         await console.type("fix")
         await console.sees("Delete branch fix", "type fix to confirm")

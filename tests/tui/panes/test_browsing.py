@@ -265,6 +265,48 @@ async def test_the_keys_of_a_tab_work_from_the_tables_beside_it(warehouse: Path)
         await console.sees(" @ x")
 
 
+async def test_the_cursor_stays_on_a_branch_that_is_viewed(warehouse: Path) -> None:
+    """Also with a filter, and back on main: the branches are the same for every branch in view."""
+    for name in ("fix", "later"):
+        create_branch(warehouse, "shop.orders", name, "v2")
+    async with at_orders(warehouse) as console:
+        await console.press("3")
+        await console.sees("branch main")
+        await console.press("j", "j")
+        await console.sees("branch later", "3 of 3")
+        await console.press("v")
+        await console.sees("orders › later", "[1 Snap")
+        await console.press("3")
+        await console.sees("[3 Branch", "branch later", "3 of 3")
+        await console.press("left_square_bracket", "left_square_bracket")
+        await console.sees("orders › main", "[3 Branch", "branch later", "3 of 3")
+
+
+@pytest.mark.parametrize(
+    ("tab", "key", "reason"),
+    [
+        ("2", "x", "Go to a savepoint: there is none here to delete"),
+        ("3", "R", "Go to a branch: main is main already"),
+        ("3", "m", "Go to a branch: main is what a branch is merged into"),
+        ("3", "x", "Go to a branch: main can't be deleted"),
+        ("7", "R", "Go to a branch: main is main already"),
+        ("7", "T", "Go to a tag: there is none here to rename"),
+        ("8", "m", "Go to a branch: main is what a branch is merged into"),
+    ],
+)
+async def test_a_key_pressed_twice_on_a_row_without_its_object_opens_no_empty_dialog(
+    warehouse: Path, tab: str, key: str, reason: str
+) -> None:
+    """The second press would be the name of a branch or tag."""
+    async with at_orders(warehouse, (100, 24)) as console:
+        await console.press(tab)
+        pane = console.app.browse.pane
+        await console.until(lambda: not pane.keys_wait_for and pane.is_of(console.app.browse.target))
+        await console.press(key, key)
+        await console.sees(reason)
+        assert console.app.screen is console.app.browse
+
+
 async def test_what_is_unreadable_from_the_start_is_in_the_log(warehouse: Path) -> None:
     """Also where it was read before there was a screen."""
     (warehouse / "shop.db/events/snapshot/snapshot-1").write_text("{")

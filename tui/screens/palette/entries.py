@@ -39,8 +39,9 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
         for change in browse.session.changes
     ]
     if browse.target is not None:
+        open_action = partial(browse.dialogs.open_action, by_name=True)
         offered += [
-            PaletteEntry(name, action.summary, ACTION_KEYS.get(name, ""), partial(browse.action_act, name))
+            PaletteEntry(name, action.summary, ACTION_KEYS.get(name, ""), partial(open_action, name))
             for name, action in ACTIONS.items()
         ]
     offered += [PaletteEntry(tab.name.lower(), "pane", tab.key, partial(browse.open_tab, tab)) for tab in Tab]
