@@ -35,6 +35,7 @@ PROTECTED_ON = _WITH_BRANCHES
 CHARTED = (Tab.SNAPSHOTS, Tab.TIMELINE, Tab.SPACE, Tab.QUERY)
 _WITH_VERSIONS = tuple(tab for tab in Tab if tab is not Tab.QUERY)
 _WITH_ROWS_OF_VERSIONS = tuple(tab for tab in _WITH_VERSIONS if tab is not Tab.SCHEMA)
+_WITH_SNAPSHOTS = tuple(tab for tab in _WITH_ROWS_OF_VERSIONS if tab is not Tab.BRANCHES)
 # Actions on the table, independent of the row under the cursor.
 OF_THE_TABLE = ("undo", "redo")
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
@@ -62,8 +63,10 @@ def tabs_of(action: str, parameters: Sequence[object]) -> Collection[Tab]:
             return PROTECTED_ON
         case "diff":
             return _WITH_VERSIONS
-        case "mark" | "mark_range" | "changes":
+        case "mark" | "mark_range":
             return _WITH_ROWS_OF_VERSIONS
+        case "changes":
+            return _WITH_SNAPSHOTS
     return tuple(Tab)
 
 

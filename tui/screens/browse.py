@@ -68,7 +68,7 @@ class BrowseScreen(Screen[None]):
         self.snapshots = SnapshotsPane(session, self)
         self.detail = DetailStrip()
         self.breadcrumb = Breadcrumb(Location(session.name, read_only=session.read_only))
-        self.key_bar = KeyBar(self._first_keys)
+        self.key_bar = KeyBar(self._first_keys, lambda: self.rows.keys_without_effect)
         self._tab_bar = TabBar([(tab.title, tab.short_title) for tab in Tab])
         self._right = Vertical(id="right")
         self.tabs = OpenTabs(session, self, self.snapshots, self._tab_bar, self._right)

@@ -43,6 +43,8 @@ FIRST_ON: Mapping[Tab, Sequence[str]] = {
     Tab.BRANCHES: ("act.merge", "act.replace", "act.delete"),
     Tab.TAGS: ("act.branch", "act.delete", "act.rename"),
 }
+# Keys that compare rows: two marked ones, or that under the cursor with another.
+COMPARING = ("browse.diff", "browse.diff_before")
 # The most tabs that the message for a key without effect on this tab names.
 _MOST_NAMED = 5
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from tui.messages import Say
 from tui.named_keys import key, unmark_key
 from tui.panes.record_pane import RecordPane
 from tui.records.marks import Mark, marked_words, toggled, why_not_one
+from tui.screens.browse_keys import COMPARING
 from tui.screens.open_tabs import OpenTabs
 
 # The actions refuse more rows, too.
@@ -40,6 +41,13 @@ class SelectedRows:
         pane = self._tabs.pane_in_use
         return None if pane is None else pane.current_mark
 
+    @property
+    def keys_without_effect(self) -> Sequence[str]:
+        """The ids of the keys that compare rows, if no row has the focus and no two are marked."""
+        if self._tabs.pane_in_use is not None:
+            return ()
+        return COMPARING if len(self.marks) != 2 else COMPARING[1:]
+
     def name(self) -> str:
         """The text to copy of the row; if the cursor is on no row: empty, with a message."""
         text = self._tabs.pane.copy_text()
@@ -61,7 +69,7 @@ class SelectedRows:
         mark = self.under_cursor
         self._range = None
         if mark is None:
-            self.says_no_row()
+            self._says_unmarkable()
         else:
             self._mark(toggled(self.marks, mark))
             self._say(marked_words(self.marks))
@@ -73,7 +81,7 @@ class SelectedRows:
             self._range = None
             self._say(marked_words(self.marks))
         elif pane is None or pane.grid.index is None or pane.current_mark is None:
-            self.says_no_row()
+            self._says_unmarkable()
         else:
             self._range = _Range(pane, pane.grid.source.key(pane.grid.index), tuple(self.marks))
             self.cursor_moved()
@@ -108,6 +116,10 @@ class SelectedRows:
         """Whether the focused pane has its cursor on no row; shows a message then."""
         pane = self._tabs.pane_in_use
         return pane is not None and pane.says_no_row()
+
+    def _says_unmarkable(self) -> None:
+        if not self.says_no_row():
+            self._say("Go to a snapshot, savepoint, branch or tag: only such rows can be marked", "warn")
 
     def says_not_one(self) -> bool:
         """Whether it is unclear which row is meant; shows a message then.

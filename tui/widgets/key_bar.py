@@ -71,10 +71,15 @@ class KeyBar(Lines):
     _message_time = 0.0
     _timer: Timer | None = None
 
-    def __init__(self, first: Callable[[], Sequence[str]] = tuple) -> None:
-        """`first` returns the ids of bindings that come before all but those of the pane itself."""
+    def __init__(
+        self,
+        first: Callable[[], Sequence[str]] = tuple,
+        without: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        """`first` returns the ids of bindings that come before all but those of the pane itself; `without`
+        those that have no effect where the focus is."""
         super().__init__()
-        self._first = first
+        self._first, self._without = first, without
         # The columns that each shown key covers.
         self._shown: list[tuple[range, str]] = []
 
@@ -134,9 +139,9 @@ class KeyBar(Lines):
             self._shown = []
             return self._message_lines(width)
         shown: dict[str, tuple[int, int, str, str, str]] = {}
-        first = self._first()
+        first, without = self._first(), self._without()
         for _, binding, enabled, _ in self.screen.active_bindings.values():
-            if binding.show and enabled and binding.action not in shown:
+            if binding.show and enabled and binding.action not in shown and binding.id not in without:
                 key = binding.key_display or written(binding.key)
                 rank, place = _rank(binding.id), len(shown)
                 if binding.id in first:

@@ -307,6 +307,28 @@ async def test_a_key_pressed_twice_on_a_row_without_its_object_opens_no_empty_di
         assert console.app.screen is console.app.browse
 
 
+async def test_the_key_bar_offers_no_comparison_where_no_row_is(warehouse: Path) -> None:
+    def bar(console: Sitting) -> str:
+        return console.text.splitlines()[-1]
+
+    async with at_events(warehouse, (120, 24)) as console:
+        await console.until(lambda: "s savepoint" in bar(console))
+        assert "D diff" not in bar(console) and "= changes" not in bar(console)
+        await console.press("space")
+        await console.sees("Go to a snapshot, savepoint, branch or tag")
+        await console.press("j", "enter")
+        await console.until(lambda: "D diff  = changes" in bar(console))
+        await console.press("space", "j", "space", "h", "h")
+        await console.until(lambda: console.app.browse.tables.has_focus_within)
+        console.app.browse.key_bar.hush()
+        await console.until(lambda: "D diff" in bar(console) and "= changes" not in bar(console))
+        await console.press("escape", "3")
+        await console.sees("branch main")
+        assert "= changes" not in bar(console)
+        await console.press("equals_sign")
+        await console.sees("= (changes) works on 1 Snapshots, 2 Savepoints, 4 Tags")
+
+
 async def test_what_is_unreadable_from_the_start_is_in_the_log(warehouse: Path) -> None:
     """Also where it was read before there was a screen."""
     (warehouse / "shop.db/events/snapshot/snapshot-1").write_text("{")
