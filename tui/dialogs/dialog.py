@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
+from textual import on
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -34,6 +35,16 @@ def _lines_of(widget: Widget) -> int:
     return max(1, widget.outer_size.height if cells is None else cells)
 
 
+def _unmarked(title: str) -> str:
+    """Textual parses titles as markup, so brackets are escaped; control characters are removed."""
+    return clean_text(title).replace("[", r"\[")
+
+
+def _hides_rows(grid: RecordGrid) -> bool:
+    """Whether it has a filter that is not on the screen; a line above a grid without focus is the filter."""
+    return grid.can_focus and bool(grid.order.text)
+
+
 class Dialog(ModalScreen[Result]):
     """Escape removes a filter, else closes it. Every screen that can be closed is a dialog."""
 
@@ -61,8 +72,13 @@ class Dialog(ModalScreen[Result]):
         return self._panel
 
     def retitle(self, title: str) -> None:
-        # Textual parses it as markup, so brackets are escaped; control characters are removed.
-        self._panel.border_title = clean_text(title).replace("[", r"\[")
+        self._panel.border_title = _unmarked(title)
+
+    @on(RecordGrid.Moved)
+    def _show_filter(self) -> None:
+        """Show filters in the frame: the rows that are left would look like all."""
+        filtered = [grid.position for grid in self._panel.query(RecordGrid) if _hides_rows(grid)]
+        self._panel.border_subtitle = _unmarked("  ".join(filtered))
 
     def show_text(self, text: ScrollLines, paragraphs: Sequence[Line], *, from_end: bool = False) -> None:
         """Show text, and make its widget as high as it needs, or as the terminal allows."""
