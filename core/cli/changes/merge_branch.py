@@ -120,7 +120,8 @@ def _write_conflicts(
         click.echo(clean_text(f"{counted(count, 'key')} in conflict written to {out}{previous}"))
     if count > decided:
         then = shlex.join(["paimark", "merge-branch", path.full_name, "--name", branch, "--resolve", out])
-        narrator.say(f'Set "choose" of each to "main", "branch" or "base", then: {then}')
+        open_keys = "of the others" if decided else "of each"
+        narrator.say(f'Set "choose" {open_keys} to "main", "branch" or "base", then: {then}')
 
 
 def _waiting(narrator: Narrator) -> Progress:
