@@ -18,6 +18,7 @@ from core.actions.roots.root_files import (
     same_files,
 )
 from core.actions.temp_files import delete_temporaries
+from core.errors import Corrupt
 from core.storage.files import Files, read_if_there
 from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
@@ -133,7 +134,8 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
     late = [
         name
         for name in root_files(files, own)
-        if name not in known and name not in guarded and name.partition("/")[0] != SNAPSHOTS
+        if name not in known and name.partition("/")[0] != SNAPSHOTS
+        if name not in guarded or not _is_of_main(files, main, archive, name)
     ]
     if read_if_there(files, own.schema(0)) == notice(main.label) and _FIRST_SCHEMA in late:
         late.remove(_FIRST_SCHEMA)
@@ -146,6 +148,18 @@ def _keep_late(files: Files, own: Root, main: Root, archive: Root) -> None:
     tags = part_of(late, TAGS)
     there = files.read_many(f"{own.directory}/{name}" for name in tags)
     delete_files(files, archive, [name for name, data in zip(tags, there, strict=True) if data is None])
+
+
+def _is_of_main(files: Files, main: Root, archive: Root, name: str) -> bool:
+    """Whether a tag of the table directory is a guard, maybe an outdated one, and not the previous main's."""
+    if guard_tags.is_guard(files, main, name.removeprefix(f"{TAGS}/{TAG_PREFIX}")):
+        return True
+    path = f"{main.table.directory}/{name}"
+    try:
+        return _is_of_live_snapshot(files, main, path) and not _is_of_live_snapshot(files, archive, path)
+    except Corrupt:
+        # A half-written tag keeps nothing.
+        return True
 
 
 def _append_late(files: Files, own: Root, archive: Root) -> None:

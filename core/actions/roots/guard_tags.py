@@ -57,18 +57,32 @@ def unguard(files: Files, root: Root, tag_name: str, data: bytes) -> None:
 def _put_while_main(files: Files, main: Root, guards: Mapping[str, bytes]) -> None:
     """Write guards of a branch's tags while main may move, and take them back if it has moved.
 
-    They would otherwise be tags of the table directory, which is main again.
+    They would otherwise be tags of the table directory, which is main again. While a change holds the table,
+    another tag of the name stays: it may be the previous main's, which only that change can move.
     """
     table = main.table
     there = dict(zip(guards, files.read_many(guards), strict=True))
     for path, data in guards.items():
-        if files.exists(table.journal) and main_branch_name(files, table) != main.branch:
+        is_held = files.exists(table.journal)
+        if is_held and main_branch_name(files, table) != main.branch:
             return
-        _put(files, path, data)
+        if is_held:
+            files.create(path, data)
+        else:
+            _put(files, path, data)
     if main_branch_name(files, table) != main.branch:
         for path, data in guards.items():
             if there[path] is None and list(files.read_many([path])) == [data]:
                 files.delete(path)
+
+
+def is_guard(files: Files, main: Root, tag_name: str) -> bool:
+    """Whether the table directory's tag of this name is the guard of the tag of `main`, a branch."""
+    guard_data, data = files.read_many([main.table.root().tag(tag_name), main.tag(tag_name)])
+    try:
+        return data is not None and guard_data == without_time_to_live(data, main.tag(tag_name))
+    except Corrupt:
+        return False
 
 
 def reconcile(files: Files, table: TablePath, main: Root) -> None:

@@ -19,10 +19,11 @@ from core.errors import Unavailable
 from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_branch_name
+from core.table.lineage.main_branch import branch_names, main_branch_name
 from core.verify import verify
-from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned
+from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, left_stray
+from tests.actions.test_late_recovery import died
 from tests.storage.wrapped import Wrapped
 
 
@@ -213,3 +214,41 @@ def test_a_tag_that_is_taken_back_leaves_no_guard(replaced: Context, warehouse: 
         done(context_on(warehouse, AnswerLost(replaced.files)), "create-tag", name="late")
     assert not (orders / "tag/tag-late").exists()
     assert not (orders / "branch/branch-fix/tag/tag-late").exists()
+
+
+@pytest.mark.parametrize("by", ["recover", "create-savepoint"])
+def test_a_tag_that_came_to_the_old_main_after_its_archive_outlives_a_new_one_of_its_name(
+    context: Context, warehouse: Path, orders: Path, by: str
+) -> None:
+    """Another engine tagged the old main when the archive was written, and the replacement died."""
+    branched(context)
+    died(warehouse, r"branch/MAIN-BRANCH$", "replace-main-branch", name="fix")
+    old = (orders / "snapshot/snapshot-4").read_bytes()
+    (orders / "tag/tag-late").write_bytes(old)
+    done(context, "create-tag", name="late")
+    new = (orders / "branch/branch-fix/tag/tag-late").read_bytes()
+    assert (orders / "tag/tag-late").read_bytes() == old != new
+    if by != "recover":
+        done(context, by)
+    done(context, "recover")
+    [archive] = [each for each in branch_names(context.files, ORDERS) if each != "fix"]
+    assert (orders / f"branch/branch-{archive}/tag/tag-late").read_bytes() == old
+    assert (orders / "tag/tag-late").read_bytes() == new
+    assert guard_tags.mismatches(context.files, ORDERS) == [] and verify(context, ORDERS).problems == ()
+
+
+def test_a_tag_of_a_main_that_comes_back_outlives_a_new_one_of_its_name(
+    replaced: Context, warehouse: Path, orders: Path
+) -> None:
+    """Somebody tags the branch just when the undo of the replacement has copied the old main's tags back."""
+    [archive] = [each for each in branch_names(replaced.files, ORDERS) if each != "fix"]
+    old = (orders / f"branch/branch-{archive}/snapshot/snapshot-4").read_bytes()
+    (orders / f"branch/branch-{archive}/tag/tag-late").write_bytes(old)
+
+    def tag() -> None:
+        done(replaced, "create-tag", name="late")
+
+    undoing = context_on(warehouse, Meanwhile(replaced.files, "orders/tag/tag-late", tag))
+    done(undoing, "undo", replacement=True)
+    assert main_branch_name(replaced.files, ORDERS) is None
+    assert (orders / "tag/tag-late").read_bytes() == old and verify(replaced, ORDERS).problems == ()
