@@ -13,7 +13,7 @@ from core.table.layout import MAIN, TablePath
 # The halves of surrogate pairs stand for bytes of a name that are not UTF-8.
 _HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
-_BRANCH_PART = "branch_"
+BRANCH_PART = "branch_"
 # The characters between a table and its branch or version, in places and in SQL.
 _BEHIND = str.maketrans(":$", "@@")
 # The number of names in a hint.
@@ -30,7 +30,7 @@ class SystemName(NamedTuple):
     @property
     def suffix(self) -> str:
         """The text after the table's own name."""
-        parts = (None if self.branch is None else f"{_BRANCH_PART}{self.branch}", self.system)
+        parts = (None if self.branch is None else f"{BRANCH_PART}{self.branch}", self.system)
         return "".join(f"${part}" for part in parts if part is not None)
 
 
@@ -88,8 +88,8 @@ def split_system_name(name: str) -> SystemName:
     """A table's name with the parts that Paimon writes after `$`. Raises `UsageError` for further parts."""
     table, *rest = name.split("$")
     branch: str | None = None
-    if rest and rest[0].startswith(_BRANCH_PART):
-        branch = rest.pop(0).removeprefix(_BRANCH_PART)
+    if rest and rest[0].startswith(BRANCH_PART):
+        branch = rest.pop(0).removeprefix(BRANCH_PART)
         checked_name(branch, "branch")
     if len(rest) > 1 or "" in (table, *rest):
         raise UsageError(

@@ -18,7 +18,7 @@ from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.branches import branch_rows
 from core.table.lineage.lineage import Lineage
-from core.table.names import near_names
+from core.table.names import BRANCH_PART, near_names
 from core.table.operations import Operation, read_operations
 from core.table.records import Snapshot
 from core.table.savepoints import SavepointManager
@@ -62,8 +62,15 @@ def system_table(name: str) -> SystemTable:
     try:
         return SYSTEM_TABLES[name]
     except KeyError as error:
-        hint = near_names(name, SYSTEM_TABLES) or f"There are {', '.join(SYSTEM_TABLES)}."
-        raise NotFound(f"There is no system table {name}", hint) from error
+        raise NotFound(f"There is no system table {name}", _near(name)) from error
+
+
+def _near(name: str) -> str:
+    """A hint for a name that is not in `SYSTEM_TABLES`."""
+    if name.lower().startswith(BRANCH_PART):
+        return f"Did you mean {BRANCH_PART}{name[len(BRANCH_PART) :]}?"
+    there_are = f"There are {', '.join(SYSTEM_TABLES)}, and {BRANCH_PART}NAME for a branch."
+    return near_names(name, SYSTEM_TABLES) or there_are
 
 
 snapshot_row = attrgetter(

@@ -24,6 +24,8 @@ _KEEPING = {
     "CACHE": "Keep the rows of a query: CACHE TABLE kept AS SELECT * FROM {name}.",
     "UNCACHE": "Leave it out.",
 }
+_END = "The statement ends with the table's name."
+_SOME = f"{_END} SELECT DISTINCT day FROM db.t WHERE day > '2026-05-01' lists some of the values of a column."
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +118,8 @@ def _table(cursor: TokenCursor, kind: ShowKind) -> Show:
     elif kind == "properties" and cursor.takes("("):
         key = _key(cursor)
     if cursor.index < len(cursor.tokens):
-        cursor.refuse(
-            f"{cursor.text(cursor.index)} can't follow here", "The statement ends with the table's name."
-        )
+        is_some = kind == "partitions" and cursor.upper(cursor.index) == "PARTITION"
+        cursor.refuse(f"{cursor.text(cursor.index)} can't follow here", _SOME if is_some else _END)
     return Show(kind, parts, position, key)
 
 
