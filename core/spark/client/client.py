@@ -21,12 +21,14 @@ from core.errors import Unavailable
 from core.spark.client.child import EngineProcess
 from core.spark.client.idle import Idle, idle_seconds
 from core.spark.launch.session_settings import resets_all, sets_session
-from core.spark.protocol import Cancel, Cause, Event, Failed, Finished, Prefetch, Run, Start, Task
+from core.spark.protocol import CANCELLED, Cancel, Cause, Event, Failed, Finished, Prefetch, Run, Start, Task
 
 EngineState = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
 
 # If a cancelled statement has not ended after this time, its engine is killed.
 GRACE_SECONDS = 5.0
+# How soon a statement that waits for the end of a cancelled one notices that it was cancelled, too.
+_LOOK_AGAIN_SECONDS = 0.2
 
 
 class _Sent(NamedTuple):
@@ -52,6 +54,8 @@ class Engine:
         # The thread that asked for the running statement.
         self._caller = 0
         self._cancelled = False
+        # The threads that wait for the end of a statement that was cancelled.
+        self._waiting: set[int] = set()
         self._killed = False
         self._may_kill = True
         self._sent: _Sent | None = None
@@ -112,8 +116,8 @@ class Engine:
 
     def do(self, task: Task) -> Generator[Event]:
         """As `run`, for any task. Replaces its number."""
-        if not self._busy.acquire(blocking=False):
-            yield Failed("Another statement is still running", "Cancel it, or wait for its end.")
+        if failed := self._take_turn():
+            yield failed
             return
         end: Event | None = None
         try:
@@ -129,6 +133,20 @@ class Engine:
         if end is not None:
             yield end
 
+    def _take_turn(self) -> Failed | None:
+        """Take `_busy`; return why not, if a statement runs. One that was cancelled is waited for."""
+        caller = threading.get_ident()
+        self._waiting.add(caller)
+        try:
+            while not self._busy.acquire(timeout=_LOOK_AGAIN_SECONDS if self._cancelled else 0):
+                if caller not in self._waiting:
+                    return CANCELLED
+                if not self._cancelled:
+                    return Failed("Another statement is still running", "Cancel it, or wait for its end.")
+            return None
+        finally:
+            self._waiting.discard(caller)
+
     def prefetch(self, sql: str) -> None:
         """Announce a query that may come next: a running engine prefetches its tables when it is idle.
 
@@ -142,9 +160,11 @@ class Engine:
         """Stop the running statement, if there is one: its events end with `Failed`.
 
         If that takes long, the engine is killed, unless `may_kill` is False: then the caller may call `kill`.
-        `of` is a thread's ident: the statement is only stopped if that thread runs it.
+        `of` is a thread's ident: the statement is only stopped if that thread runs it, or waits to run it.
         """
         with self._lock:
+            if of is not None:
+                self._waiting.discard(of)
             if not self._runs(of) or self._cancelled:
                 return
             self._cancelled, self._may_kill = True, may_kill

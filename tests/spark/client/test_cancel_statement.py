@@ -11,7 +11,7 @@ import pytest
 
 from core.config import Settings
 from core.spark.client.client import Engine
-from core.spark.protocol import Event, Failed
+from core.spark.protocol import CANCELLED, Event, Failed
 from tests.spark.client.test_cancel_engine_work import stuck
 from tests.spark.engine_fixture import rows
 from tui.work.engine_room import EngineRoom
@@ -48,6 +48,36 @@ def test_a_statement_is_cancelled_at_once_while_spark_starts_and_the_start_goes_
     assert starting.state == "starting"
     assert rows(starting, "SELECT 2 AS a") == [{"a": 2}]
     assert starting._process is process
+
+
+def test_a_statement_waits_for_the_end_of_one_that_was_cancelled(starting: Engine) -> None:
+    """The console closes the rows of a difference, and opens others at once."""
+    thread, ended = begun(starting)
+    starting.cancel(may_kill=False)
+    assert rows(starting, "SELECT 2 AS a") == [{"a": 2}]
+    thread.join()
+    end = ended[-1]
+    assert isinstance(end, Failed) and end.cause == "cancelled"
+
+
+def test_a_statement_that_waits_for_a_cancelled_one_can_be_cancelled_too(
+    starting: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, _ = begun(starting)
+    with monkeypatch.context() as patched:
+        # The cancelled one does not stop.
+        patched.setattr(Engine, "_stop", lambda engine, sent: None)
+        starting.cancel(may_kill=False)
+        ended: list[Event] = []
+        second = threading.Thread(target=lambda: ended.extend(starting.run("SELECT 2 AS a")))
+        second.start()
+        time.sleep(0.3)
+        assert second.is_alive() and not ended
+        starting.cancel(of=second.ident)
+        second.join(5)
+        assert ended == [CANCELLED] and first.is_alive()
+    starting.close()
+    first.join()
 
 
 def test_a_cancel_of_one_thread_leaves_the_statement_of_another(starting: Engine) -> None:
