@@ -204,15 +204,16 @@ class Console(TakesMouse, SparingApp):
         self.note(event.text, event.ink)
 
     def on_status_shown(self, event: StatusShown) -> None:
-        self.say(event.text, event.ink)
+        if event.is_logged:
+            self._key_bar.say(event.text, event.ink, is_logged=True)
+        else:
+            self.say(event.text, event.ink)
 
     def on_ended(self, event: Ended) -> None:
         change = event.change
         self.browse.read_again()
         if self._tour is not None:
             self._tour.saw(change)
-        if change.watcher is not None:
-            self.note(*change.end)
 
     def _ended_unwatched(self, job: Job) -> None:
         from tui.screens.jobs import BELL_SECONDS
@@ -239,7 +240,7 @@ class Console(TakesMouse, SparingApp):
     def say(self, text: str, ink: str = "") -> None:
         """Show a sentence on the bottom line of the active screen, and add it to the log."""
         self.note(text, ink)
-        self._key_bar.say(text, ink)
+        self._key_bar.say(text, ink, is_logged=True)
 
     @property
     def _key_bar(self) -> KeyBar:

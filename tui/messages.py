@@ -35,7 +35,11 @@ class LogLineAdded(ToTheApp):
 
 
 class StatusShown(LogLineAdded):
-    """A sentence for the bottom line, and for the log."""
+    """A sentence for the bottom line, and for the log, unless that has it already (`is_logged`)."""
+
+    def __init__(self, text: str, ink: str = "", *, is_logged: bool = False) -> None:
+        self.is_logged = is_logged
+        super().__init__(text, ink)
 
 
 class Copied(ToTheApp):

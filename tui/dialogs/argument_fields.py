@@ -106,8 +106,8 @@ class ArgumentFields:
     @property
     def problem(self) -> str:
         """The reason why the values do not allow a plan; empty if they do."""
-        if (missing := self.first_missing) is not None:
-            return f"Fill in: {missing.argument}."
+        if missing := self.missing:
+            return f"Fill in: {', '.join(each.argument for each in missing)}."
         flags = [each.name for each in self._arguments if each.kind == "flag"]
         words = ((name, self.values.get(name, False)) for name in flags)
         return next(

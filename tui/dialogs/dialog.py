@@ -100,6 +100,11 @@ class Dialog(ModalScreen[Result]):
         inside = text.size.width or min(_WIDEST, width * _SHARE // 100) - _SIDES
         text.styles.height = min(max(_LEAST, text.needed(inside)), room)
 
+    def on_key_bar_height_changed(self) -> None:
+        for text in self.query(ScrollLines):
+            self._fit(text)
+            text.update_lines()
+
     def dismiss(self, result: Result | None = None) -> AwaitComplete:
         """Close it. Idempotent: the first result counts.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 
 from core.table.layout import MAIN
-from tui.messages import Say
+from tui.messages import Say, StatusShown
 from tui.panes.record_pane import RecordPane
 from tui.records.row_actions import (
     DELETE,
@@ -148,7 +148,7 @@ class RowDialogs:
                 # The change was for the marked rows.
                 self._rows.unmark()
             if outcome is not None:
-                self._say(outcome.message, "good")
+                self._app.post_message(StatusShown(outcome.message, "good", is_logged=True))
 
         await self._app.push_screen(dialog, closed)
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from rich.text import Text
+from textual.strip import Strip
 from textual.widgets import Input
 
+from core.cells import cut
 from core.text import clean_text
 
 
@@ -17,3 +19,12 @@ class CleanInput(Input):
 
     def validate_placeholder(self, placeholder: str) -> str:
         return clean_text(placeholder)
+
+    def render_line(self, y: int) -> Strip:
+        """Mark a placeholder as cut: Textual's own method wraps it, and shows the first line."""
+        whole = self.placeholder
+        self.set_reactive(Input.placeholder, cut(whole, self.scrollable_content_region.width))
+        try:
+            return super().render_line(y)
+        finally:
+            self.set_reactive(Input.placeholder, whole)

@@ -6,11 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 
 from textual import events
+from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 
-from core.cells import width_of, wrap
+from core.cells import cut, width_of, wrap
 from core.text import clean_text
+from tui.named_keys import key
 from tui.theme import Line, Piece
 from tui.widgets.lines import Lines, line_width
 
@@ -67,7 +69,11 @@ _BEFORE_THE_REST = _FIRST.index("browse.diff")
 class KeyBar(Lines):
     """Shows keys in the order of their bindings, most specific first; `?` always fits."""
 
+    class HeightChanged(Message):
+        """It is higher now, because of a message, or as low as before."""
+
     _message: Piece | None = None
+    _is_logged = False
     _message_time = 0.0
     _timer: Timer | None = None
 
@@ -89,12 +95,12 @@ class KeyBar(Lines):
     def _bindings_changed(self, screen: Screen[object]) -> None:
         self.update_lines()
 
-    def say(self, text: str, ink: str = "", *, stays: bool = False) -> None:
+    def say(self, text: str, ink: str = "", *, stays: bool = False, is_logged: bool = False) -> None:
         """Show a message in place of the keys, until the next one or `hush`, and for a few seconds at most.
 
-        `stays` shows it without that limit.
+        `stays` shows it without that limit. Of a message that is too long and `is_logged`, the end says so.
         """
-        self._message_time = time.monotonic()
+        self._message_time, self._is_logged = time.monotonic(), is_logged
         self._message = (f" {_SIGNS[ink]}{clean_text(text)}", ink)
         if self._timer is not None:
             self._timer.stop()
@@ -110,20 +116,30 @@ class KeyBar(Lines):
         self._fit()
 
     def _fit(self) -> None:
-        """Make the bar as high as the message: its end is the hint. In a dialog the bar stays one line."""
-        message, high = self._message_lines(self.size.width), self.styles.height
-        lines = 1 if self.screen.is_modal else max(1, min(len(message), self.app.size.height // _SHARE))
+        """Make the bar as high as the message: its end is the hint."""
+        high = self.styles.height
+        lines = max(1, len(self._message_lines(self.size.width)))
         if high is None or high.value != lines:
             self.styles.height = lines
+            self.post_message(self.HeightChanged())
         self.update_lines()
 
     def _message_lines(self, width: int) -> Sequence[Line]:
         if self._message is None:
             return ()
         text, ink = self._message
-        if self.screen.is_modal or width_of(text) <= width:
+        if width_of(text) <= width:
             return [[self._message]]
-        return [[(f" {line}", ink)] for line in wrap(text.strip(), max(1, width - 1))]
+        inside, most = max(1, width - 1), max(1, self.app.size.height // _SHARE)
+        lines = wrap(text.strip(), inside)
+        if len(lines) > most:
+            lines = [*lines[: most - 1], self._cut(" ".join(lines[most - 1 :]), inside)]
+        return [[(f" {line}", ink)] for line in lines]
+
+    def _cut(self, text: str, width: int) -> str:
+        """Cut the last line of a message; say where the whole message is."""
+        where = f" {key('browse.log', 'L')}: all of it" if self._is_logged else ""
+        return cut(text, max(1, width - len(where))) + where
 
     def key_pressed(self) -> None:
         """Hide a message after a key press, unless it is so new that it may be about this very key."""
@@ -132,7 +148,7 @@ class KeyBar(Lines):
 
     def key_at(self, x: int) -> str:
         """The key that is shown at a column, by Textual's name; empty if none is."""
-        return next((key for columns, key in self._shown if x in columns), "")
+        return next((shown for columns, shown in self._shown if x in columns), "")
 
     def lines(self, width: int) -> Sequence[Line]:
         if self._message is not None:
@@ -142,17 +158,17 @@ class KeyBar(Lines):
         first, without = self._first(), self._without()
         for _, binding, enabled, _ in self.screen.active_bindings.values():
             if binding.show and enabled and binding.action not in shown and binding.id not in without:
-                key = binding.key_display or written(binding.key)
+                pressed = binding.key_display or written(binding.key)
                 rank, place = _rank(binding.id), len(shown)
                 if binding.id in first:
                     rank, place = _BEFORE_THE_REST, first.index(binding.id) - len(first)
-                shown[binding.action] = (rank, place, key, binding.description, binding.key)
+                shown[binding.action] = (rank, place, pressed, binding.description, binding.key)
         helping = shown.pop("help", None)
         help_: list[Piece] = [] if helping is None else [(helping[2], "title"), (" keys", "quiet")]
         line: list[Piece] = [(" ", "")]
         self._shown = []
-        for _, _, key, description, pressed in sorted(shown.values()):
-            piece, start = _key(key, description), line_width(line)
+        for _, _, name, description, pressed in sorted(shown.values()):
+            piece, start = _key(name, description), line_width(line)
             if start + line_width(piece) + line_width(help_) > width:
                 continue
             line += piece
@@ -168,8 +184,8 @@ def written(key: str) -> str:
     return f"{modifiers}{plus}{_WRITTEN.get(last, last)}"
 
 
-def _key(key: str, description: str) -> list[Piece]:
-    return [(key, "title"), (f" {description}  ", "quiet")]
+def _key(name: str, description: str) -> list[Piece]:
+    return [(name, "title"), (f" {description}  ", "quiet")]
 
 
 def _rank(id_: str | None) -> int:

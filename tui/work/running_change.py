@@ -221,6 +221,9 @@ class RunningChange:
     def _end(self, outcome: Outcome | None, error: PaimarkError | None) -> None:
         self.outcome, self.error = outcome, error
         self._changes.remove(self)
+        if self.watcher is not None:
+            # The end of a job that nobody watches is shown, and logged with that.
+            self._app.post_message(LogLineAdded(*self.end))
         self._jobs.end(self._job, *self.end)
         self._look()
         self._app.post_message(Ended(self))

@@ -22,6 +22,7 @@ from tui.dialogs.confirm import ConfirmScreen
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
 from tui.session import Session
 from tui.widgets.grid.scroll_lines import ScrollLines
+from tui.widgets.key_bar import KeyBar
 
 
 async def test_s_shows_the_plan_and_enter_cancels_it(warehouse: Path) -> None:
@@ -43,8 +44,36 @@ async def test_a_savepoint_is_made_and_shows(warehouse: Path) -> None:
         assert saved["savedSnapshotId"] == 5
         await console.press("enter", "2")
         await console.sees("savepoint 1", "[2 Savepoints", "of snapshot 5")
+        ends = [line for line in console.app.log_lines if line.text.startswith("Savepoint 1 of")]
+        assert len(ends) == 1, "it is logged when it ends, and shown once more when the dialog closes"
         await console.press("1")
         await console.sees("kept by savepoint.1", "◆")
+
+
+async def test_a_long_message_is_shown_whole_in_a_dialog_and_a_cut_one_says_where_it_is(
+    warehouse: Path,
+) -> None:
+    words = "This sentence is much too long for one line of a dialog, and its end is the hint: do that"
+    async with at_orders(warehouse) as console:
+        await console.press("s")
+        await console.sees("[ Apply ]", "a apply")
+        before = console.text
+        console.app.say(words, "warn")
+        await console.sees("! This sentence", "the hint: do that", "▸[ Cancel ]", "╰──")
+        console.app.screen.query_one(KeyBar).hush()
+        await console.until(lambda: console.text == before, "the dialog is as before")
+        await console.press("escape")
+        await console.loses("[ Apply ]")
+        console.app.say(4 * words)
+        await console.sees("… L: all of it")
+        await console.pilot.resize_terminal(40, 10)
+        await console.sees("… L: all of it")
+
+
+async def test_a_placeholder_that_is_cut_says_so(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        await console.press("B")
+        await console.sees("rollback · shop.orders", "Let main end there: what came later becomes… │")
 
 
 async def test_an_older_snapshot_is_saved_by_its_number_with_a_comment(warehouse: Path) -> None:
@@ -86,7 +115,7 @@ async def test_what_a_name_may_be_is_told_while_its_field_is_empty(warehouse: Pa
     create_branch(warehouse, "shop.orders", "fix", "v2")
     async with at_orders(warehouse) as console:
         await console.press("3", "j", "b")
-        await console.sees("create-branch", "Fill in: name.", "tag is one of: savepoint.1, v2")
+        await console.sees("create-branch", "Fill in: name, tag.", "tag is one of: savepoint.1, v2")
         await console.type("next")
         await console.press("enter")
         await console.sees("Fill in: tag.", "tag is one of: savepoint.1, v2")
