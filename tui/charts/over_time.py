@@ -10,7 +10,7 @@ from core.space.over_time import OverTime, State
 from tui.charts.chart import AxisKind, Chart, clock_seconds
 from tui.named_keys import key
 
-_TOO_FEW = "Fewer than two snapshots tell that: a chart needs two."
+_TOO_FEW = "A chart over time needs two snapshots"
 
 
 def charts_over_time(told: OverTime) -> list[Chart]:
@@ -40,10 +40,16 @@ def _chart(
     of_all = f"{shown:,} of {every}" if shown < told.total else every
     caption = f"{name} over time: {of_all}"
     if untold or shown < 2:
-        return Chart(name, caption, instead=untold or _TOO_FEW)
+        return Chart(name, caption, instead=untold or _too_few(name, shown, told.total))
     first, last = points[0][1], points[-1][1]
     ends = f", {_worded(first, kind)} to {_worded(last, kind)}"
     return Chart(name, caption + ends, [x for x, _ in points], [y for _, y in points], "time", kind)
+
+
+def _too_few(name: str, shown: int, total: int) -> str:
+    if total < 2:
+        return f"{_TOO_FEW}, and this branch has {'one' if total else 'none'}."
+    return f"{_TOO_FEW}: of {total:,}, {shown or 'none'} has a time and a number of {name}."
 
 
 def _worded(value: float, kind: AxisKind) -> str:

@@ -91,7 +91,10 @@ def test_what_is_not_told_and_impossible_times_are_left_out(warehouse: Path) -> 
     assert "rows over time: 4 of 5 snapshots" in rows.caption and len(rows.xs) == 4
     assert size.instead.startswith("5.0 MB of manifests would have to be read")
     [one, *_] = charts_over_time(told._replace(states=told.states[:1]))
-    assert one.instead == "Fewer than two snapshots tell that: a chart needs two."
+    assert one.instead == "A chart over time needs two snapshots: of 5, 1 has a time and a number of rows."
+    for states, number in ((told.states[:1], "one"), ([], "none")):
+        [few, *_] = charts_over_time(told._replace(states=states, total=len(states)))
+        assert few.instead == f"A chart over time needs two snapshots, and this branch has {number}."
 
 
 def test_histograms_are_of_numbers_and_times_over_the_rows_that_were_read() -> None:
