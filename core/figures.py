@@ -61,9 +61,14 @@ def moment(epoch_ms: int) -> str:
     return _calendar(epoch_ms, "seconds")
 
 
+def exact_moment(epoch_ms: int) -> str:
+    """`2026-05-01 12:03:11.042+02:00`."""
+    return _calendar(epoch_ms, "milliseconds")
+
+
 def exact_time(epoch_ms: int, now_ms: int) -> str:
     """`2026-05-01 12:03:11.042+02:00, 2 h ago`."""
-    return f"{_calendar(epoch_ms, 'milliseconds')}, {age(epoch_ms, now_ms)}"
+    return f"{exact_moment(epoch_ms)}, {age(epoch_ms, now_ms)}"
 
 
 def age(epoch_ms: int, now_ms: int) -> str:

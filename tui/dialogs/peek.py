@@ -17,6 +17,7 @@ from tui.messages import Copied
 from tui.query.arrow_rows import ArrowRows, arrow_columns
 from tui.query.peeking import PEEKED, Peeking
 from tui.terminal.key_order import ROWS
+from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.columns import ColumnLayout
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
@@ -92,16 +93,18 @@ class PeekScreen(Dialog[None]):
         values = zip(self._grid.columns, self._grid.source.row(index), strict=True)
         return [(column.title, "null" if value is None else whole_text(value)) for column, value in values]
 
+    def _detail(self, index: int) -> Detail:
+        return Detail(f"row {index + 1}", tuple(self._row()), values=tuple(self._grid.source.row(index)))
+
     def action_copy(self) -> None:
         if row := self._row():
             self.app.post_message(Copied("\t".join(value for _, value in row)))
 
     async def action_record(self) -> None:
         from tui.dialogs.record import RecordScreen
-        from tui.widgets.detail_strip import Detail
 
-        if row := self._row():
-            await self.app.push_screen(RecordScreen(Detail(f"row {(self._grid.index or 0) + 1}", tuple(row))))
+        if (index := self._grid.index) is not None:
+            await self.app.push_screen(RecordScreen(self._detail(index)))
 
     async def action_cell(self) -> None:
         from tui.dialogs.record import cell_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -93,9 +92,11 @@ class RecordScreen(Dialog[None]):
 
 def as_json(detail: Detail) -> str:
     """The fields as JSON. Of two columns with the same name the later one gets a number."""
+    from core.export.json_rows import json_text, plain
+
     names = distinct([name for name, _ in detail.facts])
-    values = [value for _, value in detail.facts]
-    return json.dumps(dict(zip(names, values, strict=True)), indent=2, ensure_ascii=False)
+    values = detail.values or [value for _, value in detail.facts]
+    return json_text(dict(zip(names, map(plain, values), strict=True)), indent=2)
 
 
 def cell_of(grid: RecordGrid) -> RecordScreen | None:

@@ -21,12 +21,12 @@ from tui.named_keys import key
 from tui.panes.branch_heads import BranchHeads
 from tui.panes.pane import Desk
 from tui.panes.record_pane import PaneRows, RecordPane
-from tui.panes.snapshots import snapshot_facts
+from tui.panes.snapshots import snapshot_facts, snapshot_values
 from tui.records.record_key import RecordKey
 from tui.records.row_actions import PROTECTING, RowAction, RowActions
 from tui.records.sources import GridColumn, Records
 from tui.session import RowVersion, Session, Target
-from tui.widgets.detail_strip import Detail
+from tui.widgets.detail_strip import Detail, with_values
 from tui.work.background import ThreadReport
 
 
@@ -131,7 +131,9 @@ class BranchesPane(RecordPane[BranchRows]):
                 *([("made from", known.created_from)] if known.created_from else []),
                 *snapshot_facts(row.newest, int(time.time() * 1000)),
             ]
-        return Detail(title, (*facts, ("directory", row.root.directory)))
+        facts.append(("directory", row.root.directory))
+        values = {} if row.newest is None else snapshot_values(row.newest)
+        return Detail(title, tuple(facts), values=with_values(facts, values))
 
     def _why_gone(self, lost: RecordKey) -> str:
         opened = None if self.loaded is None else self.loaded.opened

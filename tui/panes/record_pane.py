@@ -273,7 +273,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         if index is None:
             return Detail(self.no_row, position=self.position)
         detail = self.detail(index)
-        return Detail(detail.title, detail.facts, self.position, self.grid.source.key(index))
+        return msgspec.structs.replace(detail, position=self.position, key=self.grid.source.key(index))
 
     @property
     def no_row(self) -> str:

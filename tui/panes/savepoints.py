@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from core.errors import PaimarkError
-from core.figures import age, duration, exact_time
+from core.figures import age, duration, exact_moment, exact_time
 from core.storage.files import Files
 from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
 from core.table.lineage.branches import branch_rows
@@ -21,7 +21,7 @@ from tui.panes.record_pane import PaneRows, RecordPane
 from tui.records.record_key import RecordKey, commit_of
 from tui.records.sources import GridColumn, Records
 from tui.session import RowVersion, Target
-from tui.widgets.detail_strip import Detail
+from tui.widgets.detail_strip import Detail, with_values
 from tui.work.background import ThreadReport
 
 _OK, _FOREIGN, _UNFINISHED = "ok", "foreign tag", "unfinished"
@@ -141,7 +141,8 @@ class SavepointsPane(RecordPane[SavepointRows]):
         elif line.tag is not None:
             facts.append(("snapshot committed", exact_time(line.tag.time_millis, now_ms)))
         title = f"savepoint {line.id}" if line.savepoint is not None else f"tag {savepoint_tag(line.id)}"
-        return Detail(title, tuple(fact for fact in facts if fact[1]))
+        facts = [fact for fact in facts if fact[1]]
+        return Detail(title, tuple(facts), values=with_values(facts, _json_values(line)))
 
     def version(self, index: int) -> RowVersion | None:
         line = self.rows.records[index]
@@ -215,6 +216,19 @@ def _savepoint_facts(
         ("manifest list", savepoint.full_manifest_list),
         *((name, str(value)) for name, value in savepoint.unknown.items()),
     ]
+
+
+def _json_values(line: SavepointLine) -> Mapping[str, object]:
+    """The values of the facts that are no text as JSON has them, by name."""
+    values: dict[str, object] = {"of snapshot": line.snapshot_id}
+    if (saved := line.savepoint) is None:
+        return values
+    values |= {**saved.unknown, "schema": saved.schema_id, "rows": saved.record_count}
+    values |= {
+        "saved": exact_moment(saved.save_time),
+        "snapshot committed": exact_moment(saved.snapshot_time),
+    }
+    return values if saved.verified_at is None else {**values, "verified": exact_moment(saved.verified_at)}
 
 
 def _values(line: SavepointLine) -> Sequence[object]:

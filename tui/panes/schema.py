@@ -19,7 +19,7 @@ from tui.panes.record_pane import PaneRows, RecordPane
 from tui.records.record_key import RecordKey
 from tui.records.sources import GridColumn, Records
 from tui.session import Opened, RowVersion, Session, Target
-from tui.widgets.detail_strip import Detail
+from tui.widgets.detail_strip import Detail, with_values
 from tui.work.background import ThreadReport
 
 
@@ -113,7 +113,9 @@ class SchemaPane(RecordPane[SchemaRows]):
             facts.insert(0, ("made", exact_time(schema.time_millis, int(time.time() * 1000))))
         first, last = rows.versions[0], rows.versions[-1]
         title = f"schema {schema.id}, " + (f"of {first} to {last}" if first < last else "the only one")
-        return Detail(title, tuple(fact for fact in facts if fact[1]))
+        facts = [fact for fact in facts if fact[1]]
+        values = {"columns": len(schema.fields), "options": len(schema.options), "field id": line.field_id}
+        return Detail(title, tuple(facts), values=with_values(facts, values))
 
     @property
     def count_text(self) -> str:

@@ -12,7 +12,7 @@ from textual import events
 from textual.timer import Timer
 
 from core.errors import PaimarkError
-from core.figures import exact_time
+from core.figures import exact_moment, exact_time
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, number_in
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
@@ -26,7 +26,7 @@ from tui.panes.record_pane import PaneRows, RecordPane
 from tui.records.record_key import CommitKey, RecordKey, commit_of, commit_of_row, has_moved, snapshot_key
 from tui.records.sources import GridColumn, Records
 from tui.session import Opened, RowVersion, Session, Target
-from tui.widgets.detail_strip import Detail
+from tui.widgets.detail_strip import Detail, with_values
 from tui.work.background import Slot, ThreadReport
 
 # Rows read at a time when all are read: small enough to show progress, and to stop soon if unwanted.
@@ -204,15 +204,18 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     def detail(self, index: int) -> Detail:
         row = self.rows.records[index]
         now_ms = int(time.time() * 1000)
+        values: Mapping[str, object] = {"committed": exact_moment(row.commit_time)}
         if self._whole is not None and self._whole[0] == self.rows.key(index):
             facts = snapshot_facts(self._whole[1], now_ms, self.rows.kept_by(index))
+            values = snapshot_values(self._whole[1])
         else:
             facts = [
                 ("committed", exact_time(row.commit_time, now_ms)),
                 ("kind", row.commit_kind),
                 ("user", row.commit_user),
             ]
-        return Detail(f"snapshot {row.snapshot_id}", tuple(facts))
+        title = f"snapshot {row.snapshot_id}"
+        return Detail(title, tuple(facts), values=with_values(facts, values))
 
     def version(self, index: int) -> RowVersion | None:
         row = self.rows.records[index]
@@ -349,6 +352,19 @@ def snapshot_facts(snapshot: Snapshot, now_ms: int, kept_by: str = "") -> list[t
         if field.name not in listed and value is not None:
             facts.append((field.name.replace("_", " "), _plain(value)))
     return [*facts, *((name, _plain(value)) for name, value in snapshot.unknown.items())]
+
+
+def snapshot_values(snapshot: Snapshot) -> Mapping[str, object]:
+    """The values of `snapshot_facts` as JSON has them, by name."""
+    fields = [field.name for field in msgspec.structs.fields(snapshot) if field.name != "unknown"]
+    return {
+        **snapshot.unknown,
+        **{name.replace("_", " "): getattr(snapshot, name) for name in fields},
+        "committed": exact_moment(snapshot.time_millis),
+        "rows": snapshot.total_record_count,
+        "change": snapshot.delta_record_count,
+        "schema": snapshot.schema_id,
+    }
 
 
 def _plain(value: object) -> str:

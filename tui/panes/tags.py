@@ -7,18 +7,18 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import ClassVar
 
-from core.figures import exact_time
+from core.figures import exact_moment, exact_time
 from core.table.layout import Root
 from core.table.read_tags import is_of_read, is_read_tag
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
 from tui.named_keys import key
 from tui.panes.record_pane import PaneRows, RecordPane
-from tui.panes.snapshots import snapshot_facts, tags_fingerprint
+from tui.panes.snapshots import snapshot_facts, snapshot_values, tags_fingerprint
 from tui.records.record_key import RecordKey, commit_of
 from tui.records.sources import GridColumn, Records
 from tui.session import RowVersion, Target
-from tui.widgets.detail_strip import Detail
+from tui.widgets.detail_strip import Detail, with_values
 from tui.work.background import ThreadReport
 
 NamedTag = tuple[str, Tag]
@@ -59,10 +59,12 @@ class TagsPane(RecordPane[TagRows]):
         name, tag = self.rows.records[index]
         now_ms = int(time.time() * 1000)
         facts = [("snapshot", str(tag.id)), *snapshot_facts(tag, now_ms)]
+        values = {**snapshot_values(tag), "snapshot": tag.id}
         until = kept_until_ms(tag)
         if until is not None:
             facts.insert(1, ("kept until", exact_time(until, now_ms)))
-        return Detail(f"tag {name}", tuple(facts))
+            values["kept until"] = exact_moment(until)
+        return Detail(f"tag {name}", tuple(facts), values=with_values(facts, values))
 
     def version(self, index: int) -> RowVersion | None:
         name, tag = self.rows.records[index]

@@ -31,7 +31,8 @@ def row_detail(grid: RecordGrid, result: QueryResult | None) -> Detail:
     index, column = grid.index, grid.column
     if index is None or result is None or not len(result.rows):
         return Detail()
-    values = zip(result.names, result.rows.row(index), strict=True)
-    facts = tuple((name, "null" if value is None else whole_text(value)) for name, value in values)
+    values = tuple(result.rows.row(index))
+    named = zip(result.names, values, strict=True)
+    facts = tuple((name, "null" if value is None else whole_text(value)) for name, value in named)
     title = "" if column is None else f", column {grid.columns[column].title}"
-    return Detail(f"row {index + 1}", facts, f"{grid.position}{title}")
+    return Detail(f"row {index + 1}", facts, f"{grid.position}{title}", values=values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
@@ -23,13 +23,20 @@ _LONGEST = 2000
 class Detail(msgspec.Struct, frozen=True):
     """`title` names the record, `facts` are its fields as (name, value), `position` is its row number.
 
-    `key` identifies the record, so that facts read later are never added to another record.
+    `key` identifies the record, so that facts read later are never added to another record. `values` are
+    those of the facts as JSON has them, in their order; without them the texts are copied.
     """
 
     title: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     position: str = ""
     key: Hashable = None
+    values: tuple[object, ...] = ()
+
+
+def with_values(facts: Facts, values: Mapping[str, object]) -> tuple[object, ...]:
+    """The values of facts, by name; the text of a fact that has none."""
+    return tuple(values.get(name, text) for name, text in facts)
 
 
 class DetailStrip(Lines):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 
-from tests.tui.driving import sitting
+from tests.table.branches import create_branch
+from tests.tui.conftest import act
+from tests.tui.driving import at_orders, sitting
 from tui.dialogs.data.fields import is_foldable, paragraphs, unfolded
 from tui.dialogs.record import RecordScreen, as_json, cell_of
 from tui.records.sources import GridColumn
+from tui.tabs import Tab
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
 
@@ -89,3 +95,29 @@ def test_a_cell_is_its_value_and_two_columns_of_one_name_are_copied_both() -> No
     grid = RecordGrid([GridColumn("id"), GridColumn("doc")], cells=True)
     assert cell_of(grid) is None
     assert '"id_2": "2"' in as_json(Detail("row 1", (("id", "1"), ("id", "2"))))
+
+
+def test_a_record_is_copied_with_values_and_not_with_their_texts() -> None:
+    """A null is no text, and a number is one, as in the JSON of the command."""
+    facts = (("id", "1"), ("name", "null"), ("price", "0.5"), ("blob", "61"), ("word", "null"))
+    copied = as_json(Detail("row 1", facts, values=(1, None, Decimal("0.5"), b"a", "null")))
+    assert json.loads(copied) == {"id": 1, "name": None, "price": "0.5", "blob": "YQ==", "word": "null"}
+
+
+async def test_copied_records_of_metadata_have_numbers_and_plain_times(warehouse: Path) -> None:
+    act(warehouse, "create-savepoint", snapshot=4)
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    async with at_orders(warehouse, (100, 30)) as console:
+        await console.sees("base manifest list")
+        copied = {}
+        for tab in Tab:
+            if tab not in (Tab.QUERY, Tab.SPACE):
+                pane = await console.app.browse.open_tab(tab)
+                await console.until(lambda pane=pane: bool(pane.current_detail.facts), tab.title)
+                copied[tab] = json.loads(as_json(pane.current_detail))
+        snapshot = copied[Tab.SNAPSHOTS]
+        assert (snapshot["rows"], snapshot["schema"], snapshot["version"]) == (20, 0, 3)
+        assert datetime.fromisoformat(snapshot["committed"]).microsecond >= 0
+        assert [copied[tab]["rows"] for tab in (Tab.SAVEPOINTS, Tab.BRANCHES, Tab.TIMELINE)] == [16, 20, 20]
+        assert (copied[Tab.TAGS]["snapshot"], copied[Tab.SAVEPOINTS]["of snapshot"]) == (4, 4)
+        assert copied[Tab.SCHEMA]["columns"] == 3

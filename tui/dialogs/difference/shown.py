@@ -105,21 +105,19 @@ def position_line(choice: Choice, start: int, shown: int, *, by_most: bool, has_
 def facts_of(difference: Difference, row: DiffRow) -> Detail:
     """All values of a row by name: the differing ones of both sides, then the equal ones."""
     old, new = difference.old.label, difference.new.label
-    facts = [("change", row.change), *((name, _text(value)) for name, value in row.key.items())]
+    values: list[tuple[str, object]] = [("change", row.change), *row.key.items()]
     if row.old is not None and row.new is not None:
         for name in row.changed:
-            facts += [
-                (f"{name} in {old}", _text(row.old.get(name))),
-                (f"{name} in {new}", _text(row.new.get(name))),
-            ]
+            values += [(f"{name} in {old}", row.old.get(name)), (f"{name} in {new}", row.new.get(name))]
         same = {name: value for name, value in {**row.old, **row.new}.items() if name not in row.changed}
     else:
         same = {**(row.new or row.old or {})}
     if row.times > 1:
-        facts.append(("times", f"{row.times:,}"))
-    facts += [(name, _text(value)) for name, value in same.items()]
+        values.append(("times", row.times))
+    values += same.items()
+    facts = tuple((name, _text(value)) for name, value in values)
     title = " ".join(_text(value) for value in row.key.values())
-    return Detail(f"{row.change} row {title}".strip(), tuple(facts))
+    return Detail(f"{row.change} row {title}".strip(), facts, values=tuple(value for _, value in values))
 
 
 def copied(row: DiffRow) -> str:

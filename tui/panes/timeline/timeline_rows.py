@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
-from core.figures import counted, distance, exact_time
+from core.figures import counted, distance, exact_moment, exact_time
 from core.table.layout import MAIN
 from core.table.timeline.drawing import FOLDED
 from core.table.timeline.lanes import Lane, Opened, Place
@@ -18,7 +18,7 @@ from tui.named_keys import key
 from tui.records.record_key import CommitKey, RecordKey, commit_of_row, snapshot_key
 from tui.records.sources import GridColumn, Records, ShortText
 from tui.session import RowVersion
-from tui.widgets.detail_strip import Detail
+from tui.widgets.detail_strip import Detail, with_values
 
 COLUMNS = (
     GridColumn("", style="accent", most=24),
@@ -183,7 +183,11 @@ def detail_of(row: Row | None, now_ms: int) -> Detail:
         facts.append(("expired", "its snapshot file is gone: the tag keeps its rows"))
     facts += [("history", words) for words in row.lane.notes.get(run.newest, ())]
     title = f"{counted(run.length, 'commit')}" if run.is_folded else f"snapshot {run.newest}"
-    return Detail(title, tuple(facts))
+    values: dict[str, object] = {} if row.change is None else {"change": row.change}
+    if newest is not None and not run.is_folded:
+        values |= {"rows": newest.total_record_count, "schema": newest.schema_id}
+        values |= {"committed": exact_moment(newest.commit_time)}
+    return Detail(title, tuple(facts), values=with_values(facts, values))
 
 
 def bar(change: int | None, largest: int) -> str | None:
