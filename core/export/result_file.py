@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import stat
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
@@ -36,6 +37,9 @@ class ResultFile:
             self._out = self._temporary.open("xb")
         except OSError as error:
             raise Unavailable(f"{path} can't be written: {error.strerror}") from error
+        with suppress(OSError):
+            # A file that nobody else may read stays so.
+            self._temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         try:
             self._writer = _WRITERS[path.suffix.lower()](self._out, schema)
         except pa.ArrowException as error:

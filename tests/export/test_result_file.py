@@ -128,3 +128,10 @@ def test_a_disk_that_is_full_is_one_sentence_and_leaves_nothing(tmp_path: Path, 
         finally:
             sink.abandon()
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_nobody_else_may_read_stays_so(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.touch(0o600)
+    export(path, ROWS)
+    assert path.stat().st_mode & 0o777 == 0o600

@@ -13,6 +13,7 @@ from core.cli.query.narrator import Narrator
 from core.config import Settings, state_directory
 from core.errors import PaimarkError, UsageError
 from core.export import FORMATS
+from core.export.target_file import target_file
 from core.figures import counted, seconds
 from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
@@ -60,8 +61,7 @@ def show_events(events: Iterable[Event], text: str, result: RowSink, narrator: N
                     result.explain(event.text)
                 case Finished():
                     narrator.clear()
-                    result.finish()
-                    _say_end(event, narrator)
+                    _finish(result, event, narrator)
                     truncated = event.truncated
                 case Failed():
                     narrator.clear()
@@ -71,6 +71,17 @@ def show_events(events: Iterable[Event], text: str, result: RowSink, narrator: N
     finally:
         result.abandon()
     return truncated
+
+
+def _finish(result: RowSink, end: Finished, narrator: Narrator) -> None:
+    try:
+        result.finish()
+    except PaimarkError:
+        # What an action did is done, also if its row can't be written.
+        if end.message:
+            narrator.say(end.message)
+        raise
+    _say_end(end, narrator)
 
 
 def _say_end(end: Finished, narrator: Narrator) -> None:
@@ -86,7 +97,7 @@ def failure(event: Failed) -> PaimarkError | KeyboardInterrupt:
 
 
 def result_path(out: str | None) -> Path | None:
-    """Raises `UsageError` if the file extension names no format."""
+    """Raises `UsageError` if the file extension names no format, or the file can't be written."""
     if out is None:
         return None
     path = Path(out)
@@ -94,7 +105,7 @@ def result_path(out: str | None) -> Path | None:
         raise UsageError(
             f"{out} does not say which format to write", f"End it with one of {', '.join(FORMATS)}."
         )
-    return path
+    return target_file(path)
 
 
 @contextmanager

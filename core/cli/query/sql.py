@@ -58,6 +58,8 @@ def sql(
     text = _text(statement, file)
     settings = options.settings()
     read = _read(text)
+    if path is not None and read.kind == "explain":
+        raise UsageError("EXPLAIN has no rows to write to a file", "Leave -o out, or redirect stdout.")
     _check(read, options, settings)
     if database is not None:
         require_database(open_files(settings.warehouse, settings.options), database)

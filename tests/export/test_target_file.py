@@ -1,0 +1,58 @@
+"""A result file that can't be written is refused before anything runs for it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from core.errors import UsageError
+from core.export.target_file import target_file
+
+
+def test_a_new_file_and_an_old_one_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    assert target_file(path) == path
+    path.write_text("old")
+    assert target_file(path) == path
+    assert path.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_link_leads_to_the_file_that_is_written(tmp_path: Path) -> None:
+    (tmp_path / "link.csv").symlink_to(tmp_path / "file.csv")
+    assert target_file(tmp_path / "link.csv") == tmp_path / "file.csv"
+
+
+def test_what_is_no_file_is_not_written_over(tmp_path: Path) -> None:
+    (tmp_path / "directory.csv").mkdir()
+    os.mkfifo(tmp_path / "pipe.csv")
+    (tmp_path / "device.csv").symlink_to("/dev/null")
+    (tmp_path / "nowhere.csv").symlink_to(tmp_path / "missing" / "file.csv")
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    before = sorted(tmp_path.iterdir())
+    for name, words in {
+        "directory.csv": "is a directory",
+        "pipe.csv": "is no regular file",
+        "device.csv": "is no regular file",
+        "nowhere.csv": "No such file or directory",
+        "missing/out.csv": "No such file or directory",
+        "pipe.csv/out.csv": "Not a directory",
+        "loop.csv": "Too many levels of symbolic links",
+        f"{'n' * 300}.csv": "File name too long",
+    }.items():
+        with pytest.raises(UsageError, match=words) as refused:
+            target_file(tmp_path / name)
+        assert name in refused.value.message
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_what_may_only_be_read_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").touch(0o400)
+    with pytest.raises(UsageError, match="may not be changed"):
+        target_file(tmp_path / "old.csv")
+    tmp_path.chmod(0o500)
+    with pytest.raises(UsageError, match="Permission denied"):
+        target_file(tmp_path / "new.csv")
