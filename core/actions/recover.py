@@ -178,7 +178,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     for root, name in findings.reads:
         stale_read_tags.remove(context, root, name, progress)
     done = (findings.interrupted is not None) + len(findings.claims) + len(findings.untagged)
-    of_many = told_of(context, table, None) if findings.interrupted else ""
+    is_of_many = findings.interrupted and findings.interrupted.journal.planned().group
+    of_many = told_of(context, table, None) if is_of_many else ""
     outcome = _outcome(plan, done, f"{plan.table} is whole again" + (f". {of_many}" if of_many else ""))
     interrupted = [findings.interrupted.journal.action] if findings.interrupted else []
     interrupted += [f"savepoint {claim.id}" for claim in findings.claims]
@@ -251,7 +252,9 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
 
 def _description(state: Standing) -> str:
     if state == "running":
-        return "is still running: left alone"
+        # Only that process knows whether its change goes on or has failed: it writes nothing any more then.
+        then = "If it has failed there, run recover there, or quit that process"
+        return f"is held by a living process: left alone. {then}"
     return "may still be running on its machine"
 
 
