@@ -47,7 +47,7 @@ def label(value: float, kind: AxisKind, span: float = 0.0) -> str:
 def _time_label(value: float, span: float) -> str:
     moment = clock_moment(value)
     if span > _LONG:
-        return f"{moment:%Y-%m-%d}"
+        return moment.date().isoformat()
     if span > _DAY:
         return f"{moment:%m-%d %H:%M}"
     if span < _SHORT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 from typing import Literal
 
 _EPOCH = datetime(1970, 1, 1)
@@ -39,3 +39,11 @@ def clock_seconds(moment: datetime) -> float:
 def clock_moment(seconds: float) -> datetime:
     """The inverse of `clock_seconds`."""
     return _EPOCH + timedelta(seconds=seconds)
+
+
+def moment_text(seconds: float) -> str:
+    """The day and time of a place on an axis, as exact as it is; only the day at midnight."""
+    moment = clock_moment(seconds)
+    if moment.time() == time():
+        return moment.date().isoformat()
+    return moment.isoformat(" ", "milliseconds" if moment.microsecond else "seconds")

@@ -17,6 +17,7 @@ from tui.charts.plotting import DRAWN, draw, knows_braille
 from tui.dialogs.dialog import Dialog
 from tui.keymap import hidden
 from tui.theme import Line
+from tui.widgets.grid.scroll_lines import wrap_line
 from tui.widgets.key_bar import KeyBar
 from tui.widgets.lines import Lines
 from tui.widgets.query_status import problem
@@ -35,11 +36,12 @@ class ChartLines(Lines):
     def __init__(self) -> None:
         super().__init__()
         self._chart: Chart | None = None
+        self._place = ""
         self._said: Sequence[Line] = ()
         self._braille = knows_braille(os.environ)
 
     def show(self, chart: Chart, place: str) -> None:
-        self._chart, self._said = chart, [[(clean_text(chart.caption), "strong"), (place, "quiet")]]
+        self._chart, self._place = chart, place
         self.update_lines()
 
     def say(self, *lines: Line) -> None:
@@ -49,13 +51,16 @@ class ChartLines(Lines):
     def lines(self, width: int) -> Sequence[Line]:
         chart, height = self._chart, self.size.height - _CAPTION
         if chart is None:
-            return self._said
+            return [each for line in self._said for each in wrap_line(line, width)]
+        # The caption may be cut, and the number of charts not.
+        caption = cut(clean_text(chart.caption), width - len(self._place))
+        head: list[Line] = [[(caption, "strong"), (self._place, "quiet")], [("", "")]]
         if chart.instead:
-            return [*self._said, [("", "")], [(clean_text(chart.instead), "")]]
+            return [*head, *wrap_line([(clean_text(chart.instead), "")], width)]
         if width < _NARROWEST or height < _LOWEST:
-            return [*self._said, [("The terminal is too small for a chart", "warn")]]
+            return [*head, *wrap_line([("The terminal is too small for a chart", "warn")], width)]
         drawn = draw(chart, width, height, braille=self._braille)
-        return [*self._said, [("", "")], *(_inked(line, width) for line in drawn)]
+        return [*head, *(_inked(line, width) for line in drawn)]
 
 
 class ChartScreen(Dialog[None]):

@@ -9,8 +9,7 @@ from typing import Any
 
 from core.arrow_values import column_values
 from core.figures import counted
-from tui.charts.axis import label
-from tui.charts.chart import AxisKind, Chart, clock_seconds
+from tui.charts.chart import AxisKind, Chart, clock_seconds, moment_text
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 _TIMES = ("timestamp", "date")
@@ -50,8 +49,8 @@ def _chart(name: str, kind: AxisKind, values: Sequence[object], *, is_cut: bool)
     low, high = min(xs), max(xs)
     if low == high:
         all_drawn = "All others" if not_drawn else "All"
-        return Chart(name, caption, instead=f"{all_drawn} are {_exact(low, kind, 0.0)}.")
-    ends = f", {_exact(low, kind, high - low)} to {_exact(high, kind, high - low)}"
+        return Chart(name, caption, instead=f"{all_drawn} are {_exact(low, kind)}.")
+    ends = f", {_exact(low, kind)} to {_exact(high, kind)}"
     return Chart(name, caption + ends, xs, x_kind=kind, steps=False)
 
 
@@ -62,9 +61,9 @@ def _not_drawn(values: Sequence[object], drawn: int) -> str:
     return "".join(f", {count:,} {what}" for count, what in counts if count)
 
 
-def _exact(value: float, kind: AxisKind, span: float) -> str:
+def _exact(value: float, kind: AxisKind) -> str:
     if kind == "time":
-        return label(value, kind, span)
+        return moment_text(value)
     return f"{int(value):,}" if value.is_integer() else f"{value:,.6g}"
 
 

@@ -22,7 +22,9 @@ from tests.actions.acting import replace_rows
 from tests.paimon import open_table
 from tests.tui.driving import at_orders
 from tests.tui.test_hostile_text import MARKUP, assert_harmless
+from tui.charts.axis import label
 from tui.charts.chart import Chart
+from tui.charts.chart_screen import ChartScreen
 from tui.charts.histogram import histograms
 from tui.charts.over_time import charts_over_time
 from tui.charts.plotting import DRAWN, bins_of, counts_of, draw, knows_braille
@@ -92,8 +94,8 @@ def test_what_is_not_told_and_impossible_times_are_left_out(warehouse: Path) -> 
     assert size.instead.startswith("5.0 MB of manifests would have to be read")
     [one, *_] = charts_over_time(told._replace(states=told.states[:1]))
     assert one.instead == "A chart over time needs two snapshots: of 5, 1 has a time and a number of rows."
-    for states, number in ((told.states[:1], "one"), ([], "none")):
-        [few, *_] = charts_over_time(told._replace(states=states, total=len(states)))
+    for number, count in (("one", 1), ("none", 0)):
+        [few, *_] = charts_over_time(told._replace(states=told.states[:count], total=count))
         assert few.instead == f"A chart over time needs two snapshots, and this branch has {number}."
 
 
@@ -113,7 +115,28 @@ def test_histograms_are_of_numbers_and_times_over_the_rows_that_were_read() -> N
     assert price.caption == "price, of the first 6 rows, 1.5 to 64.5"
     assert same.caption == "same, of the first 6 rows, 2 not drawn"
     assert same.instead == "All others are 3." and at.instead.startswith("All are ")
-    assert on.caption.endswith("05-01 00:00 to 05-03 00:00") and on.x_kind == "time"
+    assert on.caption.endswith(", 2026-05-01 to 2026-05-03") and on.x_kind == "time"
+
+
+def test_a_caption_names_the_days_that_the_axis_has_no_room_for() -> None:
+    moments = [datetime(2026, 5, 1), datetime(2026, 5, 1, 9, 0, 0, 5000)]
+    days = [date(1, 1, 1), date(9999, 12, 31)]
+    batch = pa.RecordBatch.from_pydict({"at": moments, "on": days})
+    at, on = histograms(["at", "on"], ["timestamp", "date"], [batch], is_cut=False)
+    assert at.caption.endswith(", 2026-05-01 to 2026-05-01 09:00:00.005")
+    assert on.caption.endswith(", 0001-01-01 to 9999-12-31")
+    assert label(on.xs[0], "time", on.xs[1] - on.xs[0]) == "0001-01-01"
+
+
+async def test_what_a_chart_says_instead_is_not_cut_on_a_small_terminal(warehouse: Path) -> None:
+    async with at_orders(warehouse, (40, 12)) as console:
+        sentence = "A chart over time needs two snapshots, and this branch has one."
+        await console.app.push_screen(
+            ChartScreen("t", lambda: [Chart("rows", "c" * 60, instead=sentence)] * 2)
+        )
+        await console.sees(
+            "ccc…  1 of 2", "A chart over time needs two", "snapshots, and this branch has", "one."
+        )
 
 
 def test_a_histogram_counts_nulls_apart_from_other_values_that_are_not_drawn() -> None:
