@@ -11,6 +11,7 @@ from core.storage.files import read_if_there
 from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX
 from core.table.lineage.lineage import numbered
 from core.table.lineage.main_branch import branch_names
+from core.table.read_tags import is_read_tag
 from tui.named_keys import palette_key
 from tui.session import Opened, Session, Target
 from tui.tabs import Tab
@@ -27,10 +28,11 @@ class TabCounts(msgspec.Struct, frozen=True):
 def count_tabs(session: Session, target: Target) -> TabCounts:
     """Two reads and three listings, for a thread. Raises `NotFound`, `Corrupt`, `Unavailable`.
 
-    It counts the savepoints that have a tag: the few without one are counted when their tab is opened.
+    It counts the savepoints that have a tag: the few without one are counted when their tab is opened. Tags
+    of reads are not counted: nobody made them, and they come and go with statements.
     """
     opened = session.open(target)
-    tags = opened.lineage.tag_names()
+    tags = [name for name in opened.lineage.tag_names() if not is_read_tag(name)]
     savepoints = numbered(tags, SAVEPOINT_TAG_PREFIX)
     branches = {*branch_names(session.files, target.table), opened.main}
     counts = {Tab.SAVEPOINTS: len(savepoints), Tab.BRANCHES: len(branches), Tab.TAGS: len(tags)}

@@ -1,4 +1,4 @@
-"""Tab 4: the tags of a branch, including those of savepoints."""
+"""Tab 4: the tags of a branch, including those of savepoints, without those by which Paimark reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import ClassVar
 
-from core.figures import exact_moment, exact_time
+from core.figures import counted, exact_moment, exact_time
 from core.table.layout import Root
 from core.table.read_tags import is_of_read, is_read_tag
 from core.table.records import Tag
@@ -22,7 +22,14 @@ from tui.widgets.detail_strip import Detail, with_values
 from tui.work.background import ThreadReport
 
 NamedTag = tuple[str, Tag]
-TagRows = Records[NamedTag]
+
+
+class TagRows(Records[NamedTag]):
+    """`of_reads` is the number of tags that are not shown: they go when the statement that reads ends."""
+
+    def __init__(self, root: Root, tags: Sequence[NamedTag], of_reads: int) -> None:
+        super().__init__(tags, _values, partial(_key, root))
+        self.of_reads = of_reads
 
 
 class TagsPane(RecordPane[TagRows]):
@@ -46,14 +53,22 @@ class TagsPane(RecordPane[TagRows]):
     def read(self, target: Target, report: ThreadReport[PaneRows[TagRows]]) -> None:
         opened = self.session.open(target)
         fingerprint = tags_fingerprint(opened)
-        tags = sorted(opened.lineage.tags(), key=lambda named: (-named[1].id, named[0]))
+        every = opened.lineage.tags()
+        tags = [named for named in every if not is_read_tag(named[0])]
+        tags.sort(key=lambda named: (-named[1].id, named[0]))
         left_out = tuple(opened.lineage.unreadable.values())
-        rows = Records(tags, _values, partial(_key, opened.root))
+        rows = TagRows(opened.root, tags, len(every) - len(tags))
         report(PaneRows(opened, rows, (opened.root, fingerprint), left_out=left_out))
 
     def fingerprint(self, target: Target) -> Hashable:
         opened = self.session.open(target)
         return opened.root, tags_fingerprint(opened)
+
+    @property
+    def position(self) -> str:
+        of_reads = 0 if self.loaded is None else self.loaded.rows.of_reads
+        reads = f"+ {counted(of_reads, 'tag')} of reads" if of_reads else ""
+        return "  ".join(part for part in (super().position, reads) if part)
 
     def detail(self, index: int) -> Detail:
         name, tag = self.rows.records[index]
@@ -91,7 +106,5 @@ def _values(named: NamedTag) -> Sequence[object]:
 
 
 def _label(name: str) -> str | None:
-    if is_read_tag(name):
-        return "kept while it is read"
     # Spark leaves such a tag if a batch read is cut off. It holds files, so it is shown.
     return "left by a Spark read" if is_of_read(name) else None

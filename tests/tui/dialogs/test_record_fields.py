@@ -109,12 +109,12 @@ async def test_copied_records_of_metadata_have_numbers_and_plain_times(warehouse
     create_branch(warehouse, "shop.orders", "fix", "v2")
     async with at_orders(warehouse, (100, 30)) as console:
         await console.sees("base manifest list")
-        copied = {}
+        browse, copied = console.app.browse, {}
         for tab in Tab:
             if tab not in (Tab.QUERY, Tab.SPACE):
-                pane = await console.app.browse.open_tab(tab)
-                await console.until(lambda pane=pane: bool(pane.current_detail.facts), tab.title)
-                copied[tab] = json.loads(as_json(pane.current_detail))
+                await browse.open_tab(tab)
+                await console.until(lambda: bool(browse.pane.current_detail.facts), tab.title)
+                copied[tab] = json.loads(as_json(browse.pane.current_detail))
         snapshot = copied[Tab.SNAPSHOTS]
         assert (snapshot["rows"], snapshot["schema"], snapshot["version"]) == (20, 0, 3)
         assert datetime.fromisoformat(snapshot["committed"]).microsecond >= 0

@@ -14,6 +14,7 @@ from core.config import Settings
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
+from core.table.read_tags import read_tag_name
 from core.table.rows import SnapshotRow
 from core.travel.times.spoken import HINT
 from tests.actions.acting import context_on, done
@@ -53,6 +54,18 @@ async def test_numbers_open_the_tabs_and_each_fills_itself(warehouse: Path) -> N
         await console.sees("No savepoints yet")
         await console.press("1")
         await console.sees("[1 Snapshots 5]", "snapshot 5")
+
+
+async def test_tags_of_reads_are_neither_counted_nor_listed_as_tags(warehouse: Path) -> None:
+    """Nobody made them: they come and go with statements. That they are there is said."""
+    tags = warehouse / "shop.db/orders/tag"
+    for name in (read_tag_name(4), read_tag_name(5)):
+        shutil.copy(tags / "tag-v2", tags / f"tag-{name}")
+    async with at_orders(warehouse, (120, 24)) as console:
+        await console.sees("4 Tags 1 ")
+        await console.press("4")
+        await console.sees("[4 Tags 1]", "tag v2", "1 of 1  + 2 tags of reads")
+        assert "paimark.read" not in console.text
 
 
 async def test_numbers_and_letters_are_text_while_one_types(warehouse: Path) -> None:
