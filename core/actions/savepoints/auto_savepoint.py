@@ -231,9 +231,12 @@ def _is_first(context: Context, root: Root, mine: savepoint_claim.Claim) -> bool
 
 
 def _may_live(context: Context, claim: savepoint_claim.Claim) -> bool:
-    """Whether the claim counts. Another machine's counts only for a while: two savepoints do no harm."""
-    state = standing(context, claim.owner, claim.token)
-    return state == "running" or (state == "unknown" and context.clock() - claim.save_time < _CLAIM_COUNTS_MS)
+    """Whether the claim counts. Another machine's counts only for a while: two savepoints do no harm.
+
+    A claim from a time to come was made by a clock that is ahead, or was: it must not count until then.
+    """
+    state, age = standing(context, claim.owner, claim.token), context.clock() - claim.save_time
+    return state == "running" or (state == "unknown" and abs(age) < _CLAIM_COUNTS_MS)
 
 
 def _watches(claim: savepoint_claim.Claim, root: Root) -> bool:

@@ -17,6 +17,7 @@ from core.errors import PaimarkError
 from core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned
 from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.faults.fault_files import Death, DiesAfter
 from tests.paimon import commit
 
 HOUR = 3_600_000
@@ -117,6 +118,73 @@ def test_a_savepoint_from_a_time_to_come_of_a_snapshot_from_one_holds_up_nothing
         once(at(context, NOW + step), ORDERS)
     assert ids(context) == [1, 2]
     assert once(at(context, NOW + 2 * HOUR), ORDERS)
+
+
+@pytest.mark.usefixtures("hourly")
+@pytest.mark.parametrize(
+    ("clocks", "most", "least"),
+    [
+        # Each clock is given by the hours that it is off, from each hour of the day on.
+        (({}, {}), 25, 23),
+        (({}, {6: -1}), 27, 22),
+        (({}, {6: 24, 9: 0}), 27, 22),
+        (({12: -1},), 26, 22),
+        (({6: 24, 9: 0},), 26, 22),
+        (({6: 24 * 365 * 100, 9: 0},), 26, 22),
+        (({6: -24 * 365 * 30, 9: 0},), 26, 22),
+        # Of two clocks that differ, each counts its own savepoints only, at the worst.
+        (({}, {0: 1 / 6}), 50, 23),
+        (({}, {0: -1 / 6}), 50, 23),
+        (({0: -1 / 6}, {0: 24}), 50, 23),
+        (({}, {6: 24}), 50, 22),
+    ],
+)
+def test_a_day_of_clocks_that_jump_and_differ_makes_no_flood_and_no_standstill(
+    context: Context,
+    orders: Path,
+    clocks: tuple[dict[int, float], ...],
+    most: int,
+    least: int,
+) -> None:
+    """A machine for each clock, which looks every ten minutes. Jobs on each of them commit before that."""
+    saved: list[int] = []
+    for ten_minutes in range(24 * 6):
+        for machine, offs in enumerate(clocks):
+            hour, minute = divmod(ten_minutes, 6)
+            off = next((offs[each] for each in sorted(offs, reverse=True) if each <= hour), 0)
+            now = NOW + hour * HOUR + minute * HOUR // 6 + machine + round(off * HOUR)
+            number = 6 + 2 * ten_minutes + machine
+            _commit_at(orders, number, now - 1)
+            if once(at(context, now), ORDERS):
+                saved.append(hour)
+    assert least <= len(saved) <= most
+    assert max(saved.count(hour) for hour in range(24)) <= 1 + len(clocks)
+    assert all(saved.count(hour) + saved.count(hour + 1) for hour in range(23))
+
+
+def _commit_at(orders: Path, number: int, time_ms: int) -> None:
+    """A snapshot without new files."""
+    record = msgspec.json.decode((orders / "snapshot/snapshot-5").read_bytes())
+    record |= {"id": number, "timeMillis": time_ms}
+    (orders / f"snapshot/snapshot-{number}").write_bytes(msgspec.json.encode(record))
+    (orders / "snapshot/LATEST").write_text(str(number))
+
+
+@pytest.mark.usefixtures("hourly")
+@pytest.mark.parametrize("ahead", [24, 24 * 365 * 100])
+def test_a_claim_of_a_clock_that_was_ahead_holds_nobody_up_for_long(
+    context: Context, warehouse: Path, ahead: int
+) -> None:
+    """Its machine died after it claimed the savepoint."""
+    dying = context_on(warehouse, DiesAfter(context.files, "CLAIM-1"))
+    with pytest.raises(Death):
+        once(at(dying, NOW + ahead * HOUR), ORDERS)
+    claim = warehouse / ORDERS.savepoint_claim(1)
+    fields = msgspec.json.decode(claim.read_bytes())
+    fields["owner"]["machine"] = "another"
+    claim.write_bytes(msgspec.json.encode(fields))
+    assert once(at(context, NOW), ORDERS)
+    assert once(at(context, NOW + HOUR), ORDERS) is None
 
 
 @pytest.mark.usefixtures("hourly")
