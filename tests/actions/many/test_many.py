@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -153,12 +154,58 @@ def test_recover_says_what_was_done_of_many(context: Context, warehouse: Path, t
         done(context_on(warehouse, files), "delete-tag", name=tags)
     told = "The log has 1 of the 3 parts of a delete-tag: tag v3. Not in it: tag v4, tag again"
     assert planned(context, "recover").warnings == (told,)
+    told += ". Run delete-tag for these to go on"
     assert done(context, "recover").message == f"shop.orders is whole again. {told}"
-    # Nothing is interrupted any more, and it is known still what was not begun.
+    # Nothing is interrupted any more, and it is known still what was not begun, whatever others do.
     assert planned(context, "recover").warnings == (told,)
     assert names(context) == {"v2", "v4", "again"}
-    done(context, "delete-tag", name=["v4", "again"])
+    done(context, "create-savepoint")
+    assert planned(context, "recover").warnings == (told,)
+    done(context, "delete-tag", name="again")
+    assert planned(context, "recover").warnings == (told,)
+    done(context, "delete-tag", name="v4")
     assert planned(context, "recover").warnings == ()
+
+
+def test_nothing_is_said_of_many_after_a_week(context: Context, warehouse: Path, tags: list[str]) -> None:
+    files = DiesAfter(LocalFiles(str(warehouse)), r"operations/operation-")
+    with pytest.raises(Death):
+        done(context_on(warehouse, files), "delete-tag", name=tags)
+    done(context, "recover")
+    in_a_week = dataclasses.replace(context, clock=lambda: context.clock() + 8 * 24 * 3_600_000)
+    assert planned(context, "recover").warnings and not planned(in_a_week, "recover").warnings
+
+
+def test_what_was_made_of_many_is_taken_back_or_continued(context: Context, warehouse: Path) -> None:
+    """Its process was killed between two parts; then its undo was killed between two parts, too."""
+
+    def killed(action_name: str, after: str, /, **arguments: object) -> None:
+        with pytest.raises(Death):
+            done(
+                context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), after)), action_name, **arguments
+            )
+
+    def told() -> str:
+        plan = planned(context, "recover")
+        assert plan.empty
+        return " ".join(plan.warnings)
+
+    killed("create-tag", r"operation-2-", name="n-{id}", snapshot=[3, 4, 5])
+    assert told() == (
+        "The log has 2 of the 3 parts of a create-tag: tag n-3, tag n-4. Not in it: tag n-5. "
+        "Run create-tag for these to go on, or `paimark undo shop.orders` to take back the others"
+    )
+    killed("undo", r"operation-3-")
+    assert names(context) == {"v2", "n-3"}
+    done(context, "recover")
+    assert told() == (
+        "The log has 1 of the 2 parts of an undo: tag n-4. Not in it: tag n-3. "
+        "`paimark undo shop.orders` goes on"
+    )
+    done(context, "undo")
+    assert names(context) == {"v2"} and told() == ""
+    done(context, "redo")
+    assert names(context) == {"v2", "n-3", "n-4"}
 
 
 def test_what_was_changed_since_stays_when_the_others_are_taken_back(
