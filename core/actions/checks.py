@@ -84,10 +84,12 @@ def undone_on_failure(
     table: TablePath,
     undo: Callable[[], None],
     leaves: Callable[[BaseException], PaimarkError | None] = lambda error: None,
+    fails: Callable[[str, PaimarkError], PaimarkError] | None = None,
 ) -> Iterator[None]:
     """Undo a half-made operation after any error. If the undo fails, the error names `recover`.
 
-    `leaves` returns the error to raise instead if nothing may be undone now.
+    `leaves` returns the error to raise instead if nothing may be undone now. `fails` returns the one to raise
+    if the undo fails, for an operation that `recover` does not know.
     """
     try:
         yield
@@ -99,7 +101,8 @@ def undone_on_failure(
             with to_the_end():
                 undo()
         except PaimarkError as failed:
-            raise not_undone(table, str(error) or "Interrupted", failed) from error
+            why = str(error) or "Interrupted"
+            raise (not_undone(table, why, failed) if fails is None else fails(why, failed)) from error
         raise
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
 from core.actions import audit
+from core.actions.change.journal import table_gone
+from core.actions.change.late_requests import may_come_late
 from core.actions.checks import (
     integer_argument,
     require_allowed,
@@ -30,9 +33,9 @@ from core.actions.roots.pin_snapshot import (
 )
 from core.actions.roots.shared_snapshots import hold_with_main
 from core.durations import parse_duration
-from core.errors import Refused
+from core.errors import PaimarkError, Refused, Unavailable
 from core.figures import moment
-from core.storage.files import Files, read_if_there
+from core.storage.files import Files, Unanswered, read_if_there
 from core.table.catalog import parse_table_name
 from core.table.layout import TAG_PREFIX, Root, TablePath, merge_tag
 from core.table.lineage.lineage import Lineage
@@ -114,7 +117,11 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     if retain_ms is not None:
         data = with_time_to_live(data, context.clock(), int(retain_ms))
     elsewhere = set(_paths(files, chosen.root.table, name))
-    if not files.create(path, data):
+    try:
+        is_new = files.create(path, data)
+    except Unanswered as error:
+        raise _left(plan, error.message) from error
+    if not is_new:
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
     made = [path]
 
@@ -128,7 +135,16 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
             pinned = pin.rpartition(f"/{TAG_PREFIX}")[2]
             guard_tags.unguard(files, main_root(files, chosen.root.table), pinned, chosen.data)
 
-    with undone_on_failure(chosen.root.table, take_back):
+    def leaves(error: BaseException) -> PaimarkError | None:
+        if may_come_late(context, error):
+            return _left(plan, str(error))
+        gone = table_gone(context, chosen.root.table)
+        return None if gone is None else _left(plan, gone.message.partition(":")[0])
+
+    def fails(why: str, failed: PaimarkError) -> PaimarkError:
+        return _left(plan, why if failed.message == why else f"{why}, and {failed.message}")
+
+    with undone_on_failure(chosen.root.table, take_back, leaves, fails):
         # The pin's name contains the branch: main may have a tag of the given name.
         pin_name = merge_tag(chosen.root.label, chosen.snapshot.id)
         progress(f"tagged snapshot {chosen.snapshot.id} as {name}")
@@ -136,6 +152,21 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
         guard_tags.guard(files, chosen.root, name)
         _require_there(context, chosen.root, name)
     return chosen
+
+
+def _left(plan: Plan, why: str) -> Unavailable:
+    """The error when the tag may be there, and may keep nothing.
+
+    A claim would tell nobody more: the tag is one write, and what follows only proves and protects it.
+    """
+    name, word = str(plan.arguments["name"]), parse_table_name(plan.table).word
+    words = [word, "--name", shlex.quote(name)]
+    if (branch := text_argument(plan.arguments, "branch")) is not None:
+        words += ["--branch", shlex.quote(branch)]
+    return Unavailable(
+        f"{why}. Tag {name} of {plan.table} may be there, and is not known to keep its snapshot",
+        f"If the table has it later, run `paimark delete-tag {' '.join(words)}`, and make it again.",
+    )
 
 
 def _copies_since(files: Files, table: TablePath, name: str, data: bytes, before: set[str]) -> list[str]:

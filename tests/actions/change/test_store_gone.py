@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,10 @@ import pytest
 
 from core.actions.context import Context
 from core.actions.registry import action
-from core.errors import PaimarkError
-from tests.actions.acting import ORDERS, done, planned
+from core.errors import PaimarkError, Unavailable
+from core.storage.files import Unanswered
+from tests.actions.acting import ORDERS, context_on, done, planned
+from tests.storage.wrapped import Wrapped
 
 CHANGES = [
     ("create-branch", {"name": "b", "tag": "v2"}),
@@ -49,20 +52,78 @@ def test_a_change_says_how_to_go_on_when_the_warehouse_comes_back(
     done(context, "create-branch", name="after", tag="fork")
 
 
+@pytest.mark.parametrize(
+    "arguments", [{"name": "x"}, {"name": "x", "snapshot": 3}, {"name": "x y", "branch": "fix"}]
+)
+def test_a_tag_that_may_be_there_is_named(
+    context: Context, warehouse: Path, arguments: dict[str, object]
+) -> None:
+    """It has no claim, so `recover` has nothing to do."""
+    away = warehouse.with_name("away")
+    error = _interrupted(context, "create-tag", arguments, lambda: warehouse.rename(away), at="tagged")
+    name = arguments["name"]
+    assert error.message == (
+        f"There is no warehouse at {warehouse} any more. "
+        f"Tag {name} of shop.orders may be there, and is not known to keep its snapshot"
+    )
+    away.rename(warehouse)
+    branch = " --branch fix" if "branch" in arguments else ""
+    command = f"paimark delete-tag shop.orders --name {shlex.quote(str(name))}{branch}"
+    assert error.hint == f"If the table has it later, run `{command}`, and make it again."
+    assert planned(context, "recover").empty
+    again = {each: value for each, value in arguments.items() if each != "snapshot"}
+    done(context, "delete-tag", **again)
+    done(context, "create-tag", **arguments)
+
+
+class NoAnswer(Wrapped):
+    """A store that answers nothing any more after it has made a tag, nor that it has."""
+
+    is_gone = False
+
+    def create(self, path: str, data: bytes) -> bool:
+        self._require()
+        made = super().create(path, data)
+        self.is_gone = path.endswith("tag/tag-x")
+        self._require()
+        return made
+
+    def read(self, path: str) -> bytes:
+        self._require()
+        return super().read(path)
+
+    def delete(self, path: str) -> None:
+        self._require()
+        super().delete(path)
+
+    def _require(self) -> None:
+        if self.is_gone:
+            raise Unanswered("The store does not answer")
+
+
+def test_a_tag_whose_write_got_no_answer_is_named(context: Context, warehouse: Path) -> None:
+    with pytest.raises(Unavailable) as raised:
+        done(context_on(warehouse, NoAnswer(context.files)), "create-tag", name="x")
+    assert raised.value.message == (
+        "The store does not answer. Tag x of shop.orders may be there, and is not known to keep its snapshot"
+    )
+    assert raised.value.hint.endswith("`paimark delete-tag shop.orders --name x`, and make it again.")
+
+
 def test_a_table_that_is_dropped_during_a_change_is_the_reason(context: Context, orders: Path) -> None:
     error = _interrupted(context, "delete-branch", {"name": "fix"}, lambda: shutil.rmtree(orders))
     assert error.message == "There is no table shop.orders any more: what was begun is half done"
 
 
 def _interrupted(
-    context: Context, name: str, arguments: dict[str, object], goes: Callable[[], object]
+    context: Context, name: str, arguments: dict[str, object], goes: Callable[[], object], at: str = ""
 ) -> PaimarkError:
-    """The error of the change, where `goes` happened at its first line of progress."""
+    """The error of the change, where `goes` happened at its first line of progress that begins with `at`."""
     lines: list[object] = []
 
     def hear(line: object) -> None:
-        lines.append(line)
-        if len(lines) == 1:
+        if str(line).startswith(at) and not lines:
+            lines.append(line)
             goes()
 
     plan = action(name).plan(context, ORDERS, arguments)
