@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 from textual.widgets import Input
 
-from core.errors import Cancelled, NotFound, Refused
+from core.errors import Cancelled, NotFound, Refused, Unavailable
 from core.spark.protocol import Failed
 from tests.tui.driving import querying, sitting
 from tui.dialogs.data.path_screen import PathScreen
@@ -91,6 +91,43 @@ def test_an_editor_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -
         edited("SELECT 1", nullcontext)
     monkeypatch.setenv("EDITOR", "/nowhere/vi")
     with pytest.raises(NotFound, match="can't be started"):
+        edited("SELECT 1", nullcontext)
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ('rm "$1"', "left no file that can be read: No such file"),
+        ('rm "$1"; mkdir "$1"; rmdir "$1"', "left no file that can be read: No such file"),
+        ('printf "\\377" > "$1"', "not UTF-8; it is kept in"),
+    ],
+)
+def test_an_editor_that_leaves_no_text_is_refused_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, reason: str
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f"sh -c '{script}' sh")
+    with pytest.raises(Refused, match=reason) as refused:
+        edited("SELECT 1", nullcontext)
+    for path in tmp_path.iterdir():
+        # Nothing that was typed is lost.
+        assert path.read_bytes() == b"\xff" and str(path) in refused.value.message
+    assert bool([*tmp_path.iterdir()]) == ("UTF-8" in reason)
+
+
+def test_an_editor_may_empty_the_text_or_begin_it_with_a_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    for script, text in ((': > "$1"', ""), ('printf "\\357\\273\\277SELECT 2\\r\\n" > "$1"', "SELECT 2")):
+        monkeypatch.setenv("EDITOR", f"sh -c '{script}' sh")
+        assert edited("SELECT 1", nullcontext) == text
+
+
+def test_where_no_file_can_be_written_the_editor_is_not_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    with pytest.raises(Unavailable, match="No file for the editor can be written: No such file"):
         edited("SELECT 1", nullcontext)
 
 
