@@ -39,6 +39,10 @@ def run(words: list[str]) -> int:
     try:
         code = _dispatch(words)
         sys.stdout.flush()
+        if isinstance(sys.stdout, _NoOutput) and sys.stdout.is_lost and not _only_changes(words):
+            return _complain(
+                "The output could not be written: stdout is closed", _what_is_done(words), 1, None
+            )
         return code
     except PaimarkError as error:
         return _complain(error.message, error.hint, error.exit_code, error)
@@ -52,10 +56,35 @@ def run(words: list[str]) -> int:
         if error.filename is not None or error.errno not in _STREAM_FAULTS:
             return _own_fault(error)
         _give_up_stdout()
-        hint = "What the command did is done all the same: look before you run it again."
-        return _complain(f"The output could not be written: {error.strerror}", hint, 1, error)
+        return _complain(f"The output could not be written: {error.strerror}", _what_is_done(words), 1, error)
     except Exception as error:  # the edge of the process: for any error a person gets a sentence
         return _own_fault(error)
+
+
+class _NoOutput(io.TextIOWrapper):
+    """Stands for a closed stdout: it loses what is written, and remembers that it did."""
+
+    is_lost = False
+
+    def write(self, text: str) -> int:
+        self.is_lost = self.is_lost or bool(text)
+        return super().write(text)
+
+
+def _what_is_done(words: list[str]) -> str:
+    """A hint about the effect of a command whose output is lost."""
+    from core.cli.root import only_reads
+
+    if only_reads(words):
+        return "Nothing was changed."
+    return "What the command did is done all the same: look before you run it again."
+
+
+def _only_changes(words: list[str]) -> bool:
+    """Whether the output of a command only says what it did: a job that closes stdout does not want it."""
+    from core.cli.root import only_changes
+
+    return only_changes(words)
 
 
 def _open_closed_streams() -> None:
@@ -69,7 +98,13 @@ def _open_closed_streams() -> None:
         except OSError:
             # `open` takes the lowest free number, which is this one; child processes inherit it.
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
-            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8"))  # noqa: SIM115
+            setattr(sys, name, _stand_in(number))
+
+
+def _stand_in(number: int) -> io.TextIOWrapper:
+    if number == 1:
+        return _NoOutput(open(number, "wb"), encoding="utf-8")
+    return open(number, "w" if number else "r", encoding="utf-8")
 
 
 def _give_up_stdout() -> None:
@@ -128,11 +163,11 @@ def _click(words: list[str]) -> int:
         ) from error
 
 
-def _complain(message: str, hint: str, code: int, error: BaseException) -> int:
+def _complain(message: str, hint: str, code: int, error: BaseException | None) -> int:
     from core.cli.output import narrate, tell
     from core.redaction import redacted
 
-    if os.environ.get("PAIMARK_DEBUG"):
+    if error is not None and os.environ.get("PAIMARK_DEBUG"):
         import traceback
 
         tell(redacted("".join(traceback.format_exception(error))))

@@ -40,8 +40,28 @@ CHECKING = {
     "keys": "core.cli.keys:keys",
 }
 COMMANDS = {**LOOKING, **CHANGING, **CHECKING}
+# What these do is not known from the command alone, or they write outside of the warehouse.
+_MAY_WRITE = ("sql", "demo", "jars")
 # Longer than any summary: `--help` shows each in full, on as many lines as it needs.
 _LONGEST_SUMMARY = 200
+
+
+def only_reads(words: Sequence[str]) -> bool:
+    """Whether the command of these words changes nothing."""
+    name = _command_of(words)
+    return name == "" or (name in {**LOOKING, **CHECKING} and name not in _MAY_WRITE)
+
+
+def only_changes(words: Sequence[str]) -> bool:
+    """Whether the command of these words is an action on a table."""
+    name = _command_of(words)
+    return name != "" and name not in {**LOOKING, **CHECKING}
+
+
+def _command_of(words: Sequence[str]) -> str:
+    from core.actions.registry import ACTIONS
+
+    return next((word for word in words if word in COMMANDS or word in ACTIONS), "")
 
 
 def open_warehouse(place: str | None = None) -> int:

@@ -311,13 +311,33 @@ def test_a_stream_that_is_closed_leads_nowhere(closed: str, warehouse: Path, tmp
     assert (tmp_path / "w" / "shop.db" / "orders" / "tag" / "tag-kept").read_text().startswith("{")
 
 
-def test_output_that_cannot_be_written_is_said(warehouse: Path) -> None:
-    words = f'"{PROGRAM}" tables --warehouse "{warehouse}" > /dev/full'
+@pytest.mark.parametrize(
+    ("to", "reason"), [("> /dev/full", "No space left on device"), (">&-", "stdout is closed")]
+)
+def test_output_that_cannot_be_written_is_said(to: str, reason: str, warehouse: Path) -> None:
+    """A list has done nothing all the same."""
+    words = f'"{PROGRAM}" tables --warehouse "{warehouse}" {to}'
     ran = subprocess.run(["sh", "-c", words], env=bare_environment(), capture_output=True, text=True)
-    assert (ran.returncode, ran.stderr.splitlines()[0]) == (
+    assert (ran.returncode, ran.stderr.splitlines()) == (
         1,
-        "paimark: The output could not be written: No space left on device",
+        [f"paimark: The output could not be written: {reason}", "  Nothing was changed."],
     )
+
+
+def test_a_named_pipe_that_nobody_writes_is_named_while_it_waits(warehouse: Path, tmp_path: Path) -> None:
+    os.mkfifo(pipe := tmp_path / "statement")
+    waiting = subprocess.Popen(
+        [PROGRAM, "--warehouse", warehouse, "sql", "-f", pipe],
+        env=bare_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert waiting.stderr is not None
+    assert waiting.stderr.readline() == f"Waiting for a program that writes {pipe}: it is a pipe\n"
+    pipe.write_text("SELECT snapshot_id FROM shop.orders$snapshots WHERE snapshot_id = 4")
+    out, _ = waiting.communicate(timeout=60)
+    assert (waiting.returncode, out.split()[0], out.split()[-1]) == (0, "snapshot_id", "4")
 
 
 def test_a_closed_pipe_is_quiet(warehouse: Path) -> None:

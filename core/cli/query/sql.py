@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import closing
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from core.actions.plan import Plan
 from core.actions.registry import Action, must_be_agreed_to
 from core.cli.asking import confirm, require_writable
 from core.cli.options import GlobalCommand, GlobalOptions, global_options
+from core.cli.output import narrate
 from core.cli.plans import say_plan
 from core.cli.query.answering import ended_by_signals, open_engine, result_path, show_events
 from core.cli.query.narrator import Narrator
@@ -26,6 +29,8 @@ from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
 from core.travel.statements.shows import only_shows
 
+# In seconds.
+_LONG = 1.0
 _IN_ONE_STATEMENT = (
     "--database chooses a database, --spark-conf spark.sql.session.timeZone=UTC sets something for it, and "
     "WITH names a query."
@@ -114,11 +119,27 @@ def _text(statement: str | None, file: str | None) -> str:
     if statement is not None:
         return statement
     try:
-        # Windows writes a byte order mark before the text.
-        return Path(str(file)).read_text(encoding="utf-8-sig")
+        with _says_if_it_waits(Path(str(file))):
+            # Windows writes a byte order mark before the text.
+            return Path(str(file)).read_text(encoding="utf-8-sig")
     except FileNotFoundError as error:
         raise NotFound(f"There is no file {file}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not text in UTF-8", "Save it in that encoding.") from error
     except OSError as error:
         raise UsageError(f"{file} can't be read: {error.strerror or error}") from error
+
+
+@contextmanager
+def _says_if_it_waits(path: Path) -> Iterator[None]:
+    """While a named pipe is read, which nobody may ever write: say so if that takes long."""
+    if not path.is_fifo():
+        yield
+        return
+    waiting = threading.Timer(_LONG, narrate, [f"Waiting for a program that writes {path}: it is a pipe"])
+    waiting.daemon = True
+    waiting.start()
+    try:
+        yield
+    finally:
+        waiting.cancel()
