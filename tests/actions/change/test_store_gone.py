@@ -72,8 +72,8 @@ def test_a_tag_that_may_be_there_is_named(
     assert error.hint == f"If the table has it later, run `{command}`, and make it again."
     assert planned(context, "recover").empty
     again = {each: value for each, value in arguments.items() if each != "snapshot"}
-    done(context, "delete-tag", **again)
-    done(context, "create-tag", **arguments)
+    done(context, "delete-tag", ORDERS, **again)
+    done(context, "create-tag", ORDERS, **arguments)
 
 
 class NoAnswer(Wrapped):

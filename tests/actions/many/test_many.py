@@ -181,9 +181,8 @@ def test_what_was_made_of_many_is_taken_back_or_continued(context: Context, ware
 
     def killed(action_name: str, after: str, /, **arguments: object) -> None:
         with pytest.raises(Death):
-            done(
-                context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), after)), action_name, **arguments
-            )
+            dying = context_on(warehouse, DiesAfter(LocalFiles(str(warehouse)), after))
+            done(dying, action_name, ORDERS, **arguments)
 
     def told() -> str:
         plan = planned(context, "recover")
