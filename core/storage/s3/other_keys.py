@@ -20,6 +20,8 @@ _REFUSALS = frozenset(
         *("InvalidAccessKeyId", "InvalidClientTokenId", "UnrecognizedClientException"),
     }
 )
+# botocore's errors if it finds no keys: nothing was sent. It finds none later either, as it reads files once.
+_LACKS = frozenset({"NoCredentialsError", "PartialCredentialsError", "ProfileNotFound", "ConfigParseError"})
 _PROFILE_FILES = {
     "AWS_SHARED_CREDENTIALS_FILE": "~/.aws/credentials",
     "AWS_CONFIG_FILE": "~/.aws/config",
@@ -31,6 +33,11 @@ FileStates = tuple[tuple[int, int, int] | None, ...]
 def refuses_keys(error: BaseException) -> bool:
     """Whether the store did nothing, because of the credentials: with others it may."""
     return code_of(error) in _REFUSALS and is_refusal(error)
+
+
+def lacks_keys(error: BaseException) -> bool:
+    """Whether the client found no keys: with some the request may be sent."""
+    return type(error).__name__ in _LACKS
 
 
 def profile_files() -> FileStates:
@@ -46,13 +53,16 @@ def _state(path: str) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-async def session_with_other_keys(session: Any) -> Any:
-    """A new session of aiobotocore with other keys than `session`; None if there are no others now."""
+async def session_with_other_keys(session: Any, *, has_none: bool) -> Any:
+    """A new session of aiobotocore with other keys than `session`; None if there are no others now.
+
+    `has_none`: the client of `session` has no keys. Asked now, the session might find those of the new one.
+    """
     from aiobotocore.session import AioSession
 
     other = without_questions(AioSession())
     keys = await _keys(other)
-    return other if keys is not None and keys != await _keys(session) else None
+    return other if keys is not None and (has_none or keys != await _keys(session)) else None
 
 
 async def _keys(session: Any) -> Any:

@@ -19,7 +19,7 @@ from core.storage.limits import require_small
 from core.storage.remote import INTERRUPTED, LISTING_SECONDS, RemoteFiles
 from core.storage.remote_errors import code_of, is_missing, is_of_s3, unavailable
 from core.storage.s3.credentials import OF_THE_MACHINE, Credentials, without_questions
-from core.storage.s3.other_keys import profile_files, refuses_keys, session_with_other_keys
+from core.storage.s3.other_keys import lacks_keys, profile_files, refuses_keys, session_with_other_keys
 from core.storage.s3.s3_options import ATTEMPTS, ClientSettings, has_keys, options_for_pypaimon
 
 # Without a handler Python would print the library's tracebacks of errors that are also raised.
@@ -33,6 +33,9 @@ _CONFLICT_SECONDS = (0.1, 0.2, 0.4, 0.8)
 _THROTTLED = ("SlowDown", "SlowDownRead", "SlowDownWrite", "ServiceUnavailable", "503")
 # Seconds to wait after each: the client's own second try comes within one second.
 _THROTTLED_SECONDS = (0.5, 1.0, 2.0, 4.0)
+# Requests in flight may still use the client with the earlier keys.
+_DRAIN_SECONDS = LISTING_SECONDS
+_LOOK_AGAIN_SECONDS = 5.0
 # The codes of a refused request whose answer has no body.
 _WITHOUT_REASON = ("400", "403", "404")
 # Amazon is known to keep conditions; every other endpoint is raced.
@@ -52,35 +55,64 @@ class S3Files(RemoteFiles):
         filesystem.session = without_questions(AioSession())
         self._credentials = Credentials()
         self._profile_files = profile_files()
+        self._looked = (profile_files(), 0.0)
         self._replacing = asyncio.Lock()
+        self._closing: set[Any] = set()
         # Whether other keys replaced the first ones. Clients that read a profile once have the first ones.
         self.has_other_keys = False
 
     def _call(self, method: str, *arguments: object, **keywords: Any) -> Any:
-        """As in every store, repeated with other keys if this one refuses those that were found first."""
+        """As in every store, repeated with other keys if this one refuses the first, or there were none."""
         session = self._filesystem.session
         try:
             return self._call_patiently(method, *arguments, **keywords)
-        except OSError as error:
-            if not refuses_keys(error) or not self._follow_keys(session):
+        except Exception as error:
+            if not self._follow_keys(session, error):
                 raise
         return self._call_patiently(method, *arguments, **keywords)
 
-    def _follow_keys(self, session: Any) -> bool:
-        replaced: bool = self._answer(self._replace_keys(session), LISTING_SECONDS)
+    def _follow_keys(self, session: Any, error: Exception | None = None) -> bool:
+        """As `_replace_keys`; False also if the error of a request has another cause."""
+        if error is not None and not (refuses_keys(error) or lacks_keys(error)):
+            return False
+        has_none = error is not None and lacks_keys(error)
+        replaced: bool = self._answer(self._replace_keys(session, has_none=has_none), LISTING_SECONDS)
         return replaced
 
-    async def _replace_keys(self, session: Any) -> bool:
-        """Whether the client has other keys now than those of its `session` so far."""
+    async def _replace_keys(self, session: Any, *, has_none: bool) -> bool:
+        """Whether the client has other keys now than those of its `session` so far, or none."""
         if self._filesystem.key is not None:
             # Keys of the options are the only ones.
             return False
         async with self._replacing:
             # Other requests may have been refused at the same time.
-            if self._filesystem.session is session and (other := await session_with_other_keys(session)):
-                self._filesystem.session, self._filesystem._s3 = other, None
-                self._credentials, self.has_other_keys = Credentials(), True
+            if self._filesystem.session is session and (not has_none or self._may_look()):
+                other = await session_with_other_keys(session, has_none=has_none)
+                if other is not None:
+                    self._use(other)
             return self._filesystem.session is not session
+
+    def _may_look(self) -> bool:
+        """Whether to look for first keys: a search asks a service of the machine, which takes a second."""
+        files, before = profile_files(), self._looked
+        if files == before[0] and time.monotonic() < before[1] + _LOOK_AGAIN_SECONDS:
+            return False
+        self._looked = (files, time.monotonic())
+        return True
+
+    def _use(self, session: Any) -> None:
+        filesystem = self._filesystem
+        if (earlier := getattr(filesystem, "_s3creator", None)) is not None:
+            asyncio.get_running_loop().call_later(_DRAIN_SECONDS, self._close, earlier)
+        filesystem.session, filesystem._s3, filesystem._s3creator = session, None, None
+        self._credentials, self.has_other_keys = Credentials(), True
+
+    def _close(self, client: Any) -> None:
+        """Close an earlier client. In the event loop."""
+        closing = asyncio.ensure_future(client.__aexit__(None, None, None))
+        # The loop itself does not keep it.
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
     def _call_patiently(
         self,
@@ -160,8 +192,11 @@ class S3Files(RemoteFiles):
         session = self._filesystem.session
         try:
             return await self._body(full)
-        except OSError as error:
-            if not refuses_keys(error) or not await self._replace_keys(session):
+        except Exception as error:
+            has_none = lacks_keys(error)
+            if not (has_none or refuses_keys(error)):
+                raise
+            if not await self._replace_keys(session, has_none=has_none):
                 raise
         return await self._body(full)
 
@@ -220,6 +255,12 @@ class S3Files(RemoteFiles):
     def _client(self) -> Any:
         """botocore's client, made at first use: only then are invalid options found."""
         with self._translate_errors(""):
+            session = self._filesystem.session
+            try:
+                return self._filesystem.s3
+            except Exception as error:
+                if not self._follow_keys(session, error):
+                    raise
             return self._filesystem.s3
 
     def put_over(self, path: str, data: bytes, etag: str) -> bool | None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -190,3 +192,54 @@ _ASSUMED = (
     "<SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>"
     "<Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>"
 )
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_first_keys_may_come_late(
+    call: Callable[[Files], object], server: PretendingServer, use: Callable[[str], None]
+) -> None:
+    """As in a console that was opened before anybody signed in."""
+    files = opened(server)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match="Unable to locate credentials") as told:
+            call(files)
+        assert told.value.hint.startswith("Check the credentials")
+    assert not server.requests
+    for key in ("first", "second"):
+        use(key)
+        call(files)
+        server.objects.pop("lake/t/new", None)
+    assert s3_identity(files, elsewhere=False).key == "second"
+
+
+def test_a_profile_may_come_late(
+    server: PretendingServer, use: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_PROFILE", "mine")
+    files = opened(server)
+    for _ in range(2):
+        with pytest.raises(Unavailable, match=r"profile .*mine.* could not be found"):
+            files.read("t/a")
+    use("first")
+    text = (tmp_path / "credentials").read_text().replace("[default]", "[mine]")
+    (tmp_path / "credentials").write_text(text)
+    assert files.read("t/a") == b"there"
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts the sockets of this process")
+def test_a_client_with_earlier_keys_is_closed(
+    server: PretendingServer, use: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.storage.s3.s3_files._DRAIN_SECONDS", 0.1)
+    files = opened(server)
+    sockets = []
+    for number in range(6):
+        use(f"key-{number}")
+        assert files.read("t/a") == b"there"
+        time.sleep(0.3)
+        sockets.append(sum(os.readlink(each).startswith("socket:") for each in _descriptors()))
+    assert sockets[-1] <= sockets[0], sockets
+
+
+def _descriptors() -> list[str]:
+    return [path for each in os.listdir("/proc/self/fd") if os.path.islink(path := f"/proc/self/fd/{each}")]
