@@ -50,6 +50,19 @@ def clean_json(text: str) -> str:
     return re.sub(_INVISIBLE, _escape, text)
 
 
+def quoted_if_unclear(text: str) -> str:
+    """The text; as a JSON string if on a screen it would look like another text, or like a missing value.
+
+    Such are an empty text, `null`, blanks at its ends, a quote at its beginning, and characters that
+    `clean_text` replaces.
+    """
+    if text == text.strip() and text not in ("", "null") and text[0] != '"' and clean_text(text) == text:
+        return text
+    import json
+
+    return clean_json(json.dumps(text, ensure_ascii=False))
+
+
 def unseen_in(name: str) -> str | None:
     """The first character of a name that shows nothing, or only a blank; None if there is none."""
     match = re.search(_NOT_IN_NAMES, name)

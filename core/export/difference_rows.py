@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.cells import ELLIPSIS
 from core.export.json_rows import as_text, plain
+from core.text import quoted_if_unclear
 from core.travel.diff.rows import DiffRow, Values
 
 ARROW = "->"
@@ -44,11 +45,17 @@ def in_short(row: DiffRow, first: str | None = None) -> str:
 
 
 def value_text(value: object) -> str:
-    """A value as text, cut if it is long."""
+    """A value as text, cut if it is long; a text in quotes if it would look like another value."""
     if value is None:
         return "null"
-    text = str(value).lower() if isinstance(value, bool) else as_text(value)
+    text = _whole_text(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + ELLIPSIS
+
+
+def _whole_text(value: object) -> str:
+    if isinstance(value, str):
+        return quoted_if_unclear(value)
+    return str(value).lower() if isinstance(value, bool) else as_text(value)
 
 
 def _listed(values: Values) -> str:

@@ -19,6 +19,7 @@ from core.spark.protocol import Version
 from core.table.definition.column_types import ColumnType
 from core.table.layout import TablePath
 from core.table.records import TableSchema
+from core.text import quoted_if_unclear
 
 # This many are shown; all are counted.
 SHOWN = 1000
@@ -201,8 +202,8 @@ def _cell(row: Row | None, column: str) -> str | int:
 
 
 def _shown(value: msgspec.Raw) -> str | int:
-    """A text without its quotes, a whole number as `int`, all else as its JSON."""
+    """A text without its quotes if it is clear without, a whole number as `int`, all else as its JSON."""
     text = bytes(value).decode()
     if text.startswith('"'):
-        return str(msgspec.json.decode(value))
+        return quoted_if_unclear(msgspec.json.decode(value, type=str))
     return int(text) if text.removeprefix("-").isdecimal() else text

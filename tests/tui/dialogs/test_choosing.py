@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from core.actions.merge.conflict_file import encoded
-from core.actions.merge.resolution import At, EndLine, Header, read_resolution
+from core.actions.merge.conflicts import Conflict
+from core.actions.merge.resolution import At, EndLine, Header, KeyLine, read_resolution
 from core.errors import Refused
 from tui.dialogs.conflicts import choosing as choosing_module
 from tui.dialogs.conflicts.choosing import Choosing
@@ -117,3 +119,13 @@ def test_more_keys_than_can_be_held_are_for_a_script(
     monkeypatch.setattr(choosing_module, "MOST_KEYS", 3)
     with pytest.raises(Refused, match="More than 3 keys are in conflict"):
         Choosing(choosing.path)
+
+
+def test_texts_that_would_look_alike_are_in_quotes() -> None:
+    base, main, branch = (msgspec.Raw(json.dumps({"a": text}).encode()) for text in (None, "null", "x "))
+    line = KeyLine(
+        key={"id": msgspec.Raw(b'""')}, choose="", columns=("a",), base=base, main=main, branch=branch
+    )
+    conflict = Conflict.of(line)
+    assert conflict.lines == [('""', "a", "null", '"null"', '"x "')]
+    assert ("a in branch", '"x "') in conflict.facts

@@ -11,7 +11,11 @@ import pytest
 from core.export.difference_rows import as_fields, in_short
 from core.spark.client.client import Engine
 from core.spark.protocol import Failed
+from core.storage.local import LocalFiles
+from core.table.layout import TablePath
+from core.travel.diff.diff import make_difference
 from core.travel.diff.rows import DiffRow
+from core.travel.diff.versions import parse_version
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask
@@ -166,3 +170,23 @@ def test_a_row_says_what_changed_in_it_and_whole_rows_say_all() -> None:
     assert in_short(DiffRow("removed", {"id": 7}, old, None)) == "price: -64.5, note: null, same: 1"
     assert len(in_short(DiffRow("added", {}, None, {"a": "x" * 10_000}))) < 300
     assert shown.copied(both).split("\t") == ["changed", "7", "price: -64.5 -> 64.5, note: null -> x"]
+
+
+def test_a_text_that_would_look_like_another_value_is_in_quotes(warehouse: Path) -> None:
+    """`null -> null` and `a -> a` would say that nothing changed."""
+    files, table = LocalFiles(str(warehouse)), TablePath("shop", "orders")
+    old, new = (parse_version(files, table, each) for each in ("1", "2"))
+    difference = make_difference(files, table, old, new)
+    texts = {
+        "null": '"null"',
+        "": '""',
+        "a ": '"a "',
+        "l1\nl2": '"l1\\nl2"',
+        "\x1b[3m": '"\\u001b[3m"',
+        "a b": "a b",
+    }
+    for text, quoted in texts.items():
+        row = DiffRow("changed", {"id": text}, {"note": None}, {"note": text}, ("note",))
+        assert in_short(row) == f"note: null -> {quoted}"
+        assert ("note in snapshot.2", quoted) in shown.facts_of(difference, row).facts
+        assert as_fields(row, has_key=True)["changes"] == {"note": {"old": None, "new": text}}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.export.difference_rows import in_short
 from core.figures import counted
-from core.text import clean_text
+from core.text import clean_text, quoted_if_unclear
 from core.travel.diff.diff import Difference
 from core.travel.diff.page import Change
 from core.travel.diff.rows import DiffRow, Totals
@@ -126,4 +126,6 @@ def copied(row: DiffRow) -> str:
 
 
 def _text(value: object) -> str:
+    if isinstance(value, str):
+        return quoted_if_unclear(value)
     return "null" if value is None else whole_text(value)
