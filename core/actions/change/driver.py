@@ -54,8 +54,10 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             with to_the_end():
                 _settle(change, hold, error)
         done = _finish(change, hold)
+    # What takes back an undo is a redo, whatever action the undo consisted of.
+    undo = plan.undo if plan.undoes else done.undo
     outcome = Outcome(
-        action=plan.action, table=plan.table, message=done.message, result=done.result, undo=done.undo
+        action=plan.action, table=plan.table, message=done.message, result=done.result, undo=undo
     )
     audit.record(context, plan, outcome, started, progress, before=done.before, after=done.after)
     return outcome
