@@ -17,12 +17,9 @@ from tests.actions.acting import done
         ("create-savepoint", {"snapshot": 4}),
         ("create-branch", {"name": "fix", "tag": "v2"}),
         ("rename-tag", {"name": "v2", "to": "v3"}),
-        ("alter-branch-schema", {"add": "d STRING"}),
     ],
 )
 def test_its_outcome_says_how_to_redo(context: Context, name: str, arguments: dict[str, Any]) -> None:
-    done(context, name, **arguments)
+    assert done(context, name, **arguments).undo == "paimark undo shop.orders"
     assert done(context, "undo").undo == "paimark redo shop.orders"
-    if name != "alter-branch-schema":
-        # That one names its own opposite.
-        assert done(context, "redo").undo == "paimark undo shop.orders"
+    assert done(context, "redo").undo == "paimark undo shop.orders"
