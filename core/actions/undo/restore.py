@@ -43,16 +43,30 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals = unless_locked(context, table, *refusals)
     by_token = {each.token: each for each in known}
     steps = [Step("replace", f"{verb} {by_token[each].action}", by_token[each].summary) for each in tokens]
-    changes = counted(len(tokens), "change")
+    is_there = not tokens and not refusals
     return Plan(
-        summary=f"Restore {table.full_name} to operation {number}: {verb} {changes}, one by one",
+        summary=_summary(table, number, verb, len(tokens), is_there=is_there),
         arguments={"to": number},
         fingerprint=fingerprint(*(each.token for each in known)),
         steps=tuple(steps),
         kept=("Each is a change of its own: the first that fails ends it, and those before stay done",),
         refusals=tuple(refusals),
-        empty=not tokens and not refusals,
+        empty=is_there,
+        undo=_way_back(table, known, stacks),
     )
+
+
+def _summary(table: TablePath, number: int, verb: str, steps: int, *, is_there: bool) -> str:
+    if is_there:
+        return f"{table.full_name} is at operation {number} already"
+    return f"Restore {table.full_name} to operation {number}: {verb} {counted(steps, 'change')}, one by one"
+
+
+def _way_back(table: TablePath, known: list[Operation], stacks: Stacks) -> str:
+    """The command that restores the operation that is the last in effect now."""
+    last = stacks.undo[-1].token if stacks.undo else None
+    number = next((each.number for each in known if each.token == last), 0)
+    return f"paimark restore {table.word} --to {number}"
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -77,7 +91,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         progress(Remark(step.summary))
         action(verb).apply(context, step, progress)
     message = f"{plan.table} is at operation {number}: {counted(len(tokens), 'change')} by {verb}"
-    return Outcome(action=ACTION, table=plan.table, message=message, result={"walked": len(tokens)})
+    result = {"walked": len(tokens)}
+    return Outcome(action=ACTION, table=plan.table, message=message, result=result, undo=plan.undo)
 
 
 def _changed(context: Context, table: TablePath, stacks: Stacks, tokens: list[str]) -> list[Refusal]:

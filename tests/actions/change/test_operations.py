@@ -95,11 +95,13 @@ def test_restore_walks_to_an_operation_and_back(context: Context) -> None:
         done(context, "create-tag", name=name, snapshot=4)
     plan = planned(context, "restore", to=1)
     assert [step.target for step in plan.steps] == ["undo create-tag", "undo create-tag"]
-    done(context, "restore", to=1)
+    assert plan.undo == done(context, "restore", to=1).undo == "paimark restore shop.orders --to 3"
+    assert planned(context, "restore", to=1).summary == "shop.orders is at operation 1 already"
     assert {"tag-one"} == {name for name in names(context) if name in ("tag-one", "tag-two", "tag-three")}
-    done(context, "restore", to=3)
+    assert done(context, "restore", to=3).undo == "paimark restore shop.orders --to 1"
     assert {"tag-one", "tag-two", "tag-three"} <= set(names(context))
     done(context, "restore", to=0)
+    assert planned(context, "restore", to=2).undo == "paimark restore shop.orders --to 0"
     assert not {"tag-one", "tag-two", "tag-three"} & set(names(context))
     assert operations.undoable(context, ORDERS) == []
 
