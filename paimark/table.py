@@ -6,7 +6,7 @@ from datetime import datetime
 
 from core.errors import UsageError
 from core.space.report import SpaceReport
-from core.spark.datasource.table_options import Asked
+from core.spark.datasource.table_options import ReadScope
 from core.table.layout import MAIN, Root
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_root
@@ -86,8 +86,8 @@ class Table(TableActions):
         """
         if isinstance(version, bool) or not isinstance(version, str | int | None):
             raise UsageError(f"A version is a text or a snapshot's id, not {version!r}")
-        asked = f"snapshot.{version}" if isinstance(version, int) else version
-        chosen = find_version(self._session.files, self._path, RequestedVersion(branch_name(branch), asked))
+        name = f"snapshot.{version}" if isinstance(version, int) else version
+        chosen = find_version(self._session.files, self._path, RequestedVersion(branch_name(branch), name))
         if version is not None:
             return self._version(chosen, "version")
         return self._version(chosen, "root" if branch == MAIN else "table")
@@ -103,7 +103,7 @@ class Table(TableActions):
         named = DiffVersion(root, resolved.name, resolved.name, resolved.snapshot, schema, resolved.note)
         return self._version(named, "version")
 
-    def _version(self, resolved: DiffVersion, asked: Asked) -> Version:
+    def _version(self, resolved: DiffVersion, scope: ReadScope) -> Version:
         return Version(
             table=self.name,
             branch=resolved.root.label,
@@ -113,7 +113,7 @@ class Table(TableActions):
             _session=self._session,
             _root=resolved.root,
             _record=resolved.snapshot,
-            _asked=asked,
+            _scope=scope,
         )
 
     def _root(self, branch: str | None) -> Root:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.errors import UsageError
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.datasource.table_options import Asked
+from core.spark.datasource.table_options import ReadScope
 from core.table.layout import Root
 from core.table.names import near_names
 from core.table.records import Snapshot as SnapshotRecord
@@ -40,7 +40,7 @@ class Version:
     _session: Session = field(repr=False)
     _root: Root = field(repr=False)
     _record: SnapshotRecord | None = field(repr=False)
-    _asked: Asked = field(repr=False)
+    _scope: ReadScope = field(repr=False)
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -79,8 +79,8 @@ class Version:
         warehouse = WarehouseAccess(
             self._session.files, self._session.files.uri, self._session.settings.options
         )
-        pinned = self._asked == "version"
-        scan = make_scan(warehouse, self._root, self._record, pinned=pinned, asked=self._asked)
+        pinned = self._scope == "version"
+        scan = make_scan(warehouse, self._root, self._record, pinned=pinned, scope=self._scope)
         return scan if columns is None else replace(scan, columns=tuple(columns))
 
     def _require(self, columns: Sequence[str] | None) -> None:

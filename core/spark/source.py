@@ -32,7 +32,7 @@ from core.spark.datasource.options import (
     WRITE,
     WRITE_STREAM,
     catalog_options,
-    require_known,
+    require_allowed,
 )
 from core.spark.datasource.reader import PaimarkReader
 from core.spark.datasource.scan import Scan
@@ -60,7 +60,7 @@ class PaimarkSource(DataSource):
     def schema(self) -> StructType:
         from core.spark.datasource.types import spark_columns
 
-        require_known(self.options, READ_ANY)
+        require_allowed(self.options, READ_ANY)
         columns = spark_columns(self._scan(is_for_rows=False))
         if not self._with_kinds():
             return columns
@@ -72,7 +72,7 @@ class PaimarkSource(DataSource):
     def reader(self, schema: StructType) -> PaimarkReader:
         if self._with_kinds():
             raise UsageError("read.changelog is for streams: rows at rest have no kind", "Leave it out.")
-        require_known(self.options, READ)
+        require_allowed(self.options, READ)
         return PaimarkReader(self._scan(is_for_rows=True), schema)
 
     @hints_in_messages()
@@ -85,14 +85,14 @@ class PaimarkSource(DataSource):
     def streamWriter(self, schema: StructType, overwrite: bool) -> PaimarkStreamWriter:
         from core.spark.streaming.writer import stream_writer
 
-        require_known(self.options, WRITE_STREAM)
+        require_allowed(self.options, WRITE_STREAM)
         return stream_writer(self.options, schema, overwrite)
 
     @hints_in_messages()
     def writer(self, schema: StructType, overwrite: bool) -> PaimarkWriter:
         from core.spark.writing.write import writer
 
-        require_known(self.options, WRITE)
+        require_allowed(self.options, WRITE)
         return writer(self.options, schema, overwrite)
 
     def _with_kinds(self) -> bool:
@@ -112,7 +112,7 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
     If the options may begin a stream, these are the table's current columns: Spark asks for a stream's schema
     with the same options, and the state that it begins with may be gone, or not exist yet.
     """
-    from core.spark.datasource.requested_state import asked_by, requested_state
+    from core.spark.datasource.requested_state import read_scope, requested_state
     from core.spark.datasource.scan import WarehouseAccess, make_scan
     from core.storage.open import open_files
     from core.table.catalog import find_table
@@ -128,5 +128,5 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
         root,
         state.snapshot if state is not None else None,
         pinned=is_pinned,
-        asked=asked_by(options),
+        scope=read_scope(options),
     )

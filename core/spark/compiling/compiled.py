@@ -44,7 +44,7 @@ def compiled(
     key = package, name, "" if uses is None else uses.digest
     if key not in known:
         source = (resources(package) / f"{name}.java").read_text(encoding="utf-8")
-        known[key] = _made(session, name, source, uses)
+        known[key] = _compile(session, name, source, uses)
     return known[key]
 
 
@@ -68,18 +68,18 @@ def send_to_executors(session: SparkSession, name: str, *compilers: Compiled) ->
     session.sparkContext._jsc.addJar(str(path))
 
 
-def _made(session: SparkSession, name: str, source: str, uses: Compiled | None) -> Compiled:
+def _compile(session: SparkSession, name: str, source: str, uses: Compiled | None) -> Compiled:
     jvm: Any = session._jvm
     parent = jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader() if uses is None else uses.loader
     digest = hashlib.sha256(f"{'' if uses is None else uses.digest}\n{source}".encode()).hexdigest()
     prefix = jvm.java.lang.System.getProperty(PROPERTY)
     if prefix is None:
         return Compiled(*_cooked(jvm, parent, source), digest)
-    kept = jar_path(prefix, name, digest)
-    if (classes := read_jar(kept)) is not None:
-        return Compiled(_loader(session, kept, parent), classes, digest)
+    path = jar_path(prefix, name, digest)
+    if (classes := read_jar(path)) is not None:
+        return Compiled(_loader(session, path, parent), classes, digest)
     loader, classes = _cooked(jvm, parent, source)
-    keep_jar(kept, classes)
+    keep_jar(path, classes)
     return Compiled(loader, classes, digest)
 
 

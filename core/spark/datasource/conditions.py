@@ -16,8 +16,8 @@ class PypaimonCondition(msgspec.Struct, frozen=True):
     values: tuple[Any, ...] = ()
 
 
-def predicate(builder: Any, wanted: Iterable[PypaimonCondition]) -> Any:
+def predicate(builder: Any, conditions: Iterable[PypaimonCondition]) -> Any:
     """pypaimon's predicate that all conditions hold; None without conditions."""
     return builder.and_predicates(
-        [getattr(builder, each.method)(each.column, *each.values) for each in wanted]
+        [getattr(builder, each.method)(each.column, *each.values) for each in conditions]
     )

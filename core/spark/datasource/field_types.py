@@ -40,8 +40,8 @@ def written_fields(table: Any, schema_id: int) -> list[Any]:
     if schema_id == table.table_schema.id:
         return list(table.table_schema.fields)
     # pypaimon reports a missing schema itself.
-    written = table.schema_manager.get_schema(schema_id)
-    return [] if written is None else list(written.fields)
+    file_schema = table.schema_manager.get_schema(schema_id)
+    return [] if file_schema is None else list(file_schema.fields)
 
 
 def file_format(name: str) -> str:
@@ -49,11 +49,11 @@ def file_format(name: str) -> str:
     return name.rpartition(".")[2].lower()
 
 
-def is_wider(wanted: Any, in_file: Any) -> bool:
-    """Whether type `wanted` has every value of type `in_file`, unchanged."""
-    if type(wanted).__name__ != "AtomicType" or type(in_file).__name__ != "AtomicType":
-        return _shape(wanted) == _shape(in_file)
-    new, old = ColumnType.of(wanted.type), ColumnType.of(in_file.type)
+def is_wider(table_type: Any, in_file: Any) -> bool:
+    """Whether type `table_type` has every value of type `in_file`, unchanged."""
+    if type(table_type).__name__ != "AtomicType" or type(in_file).__name__ != "AtomicType":
+        return _shape(table_type) == _shape(in_file)
+    new, old = ColumnType.of(table_type.type), ColumnType.of(in_file.type)
     if new == old:
         return True
     if old.name in TEXTS and new.name in ("VARCHAR", "STRING"):

@@ -42,15 +42,15 @@ def catalog_options(options: Mapping[str, str]) -> dict[str, str]:
     return {_AS_SPELLED.get(name, name): value for name, value in options.items() if name.lower() not in _OWN}
 
 
-def require_known(options: Mapping[str, str], allowed: Iterable[str]) -> None:
+def require_allowed(options: Mapping[str, str], allowed: Iterable[str]) -> None:
     """Raises `UsageError` for an option that is neither `allowed` nor one of a store's client."""
-    known = {name.lower(): name for name in allowed}
+    by_name = {name.lower(): name for name in allowed}
     warehouse = options.get("warehouse", "")
     for option in options:
         name = option.lower()
-        if name in known or name in _INTERNAL or is_known(_AS_SPELLED.get(name, name), warehouse):
+        if name in by_name or name in _INTERNAL or is_known(_AS_SPELLED.get(name, name), warehouse):
             continue
-        raise UsageError(f"The paimark source has no option {option} here", _hint(name, known))
+        raise UsageError(f"The paimark source has no option {option} here", _hint(name, by_name))
 
 
 def _hint(name: str, known: Mapping[str, str]) -> str:

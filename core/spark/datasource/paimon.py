@@ -28,8 +28,8 @@ from core.spark.datasource.scan import Scan
 from core.spark.datasource.unlike.aggregates import require_merged_alike
 from core.spark.datasource.unlike.counted_rows import COUNTED_FORMATS
 from core.spark.datasource.unlike.far_times import require_near_times
-from core.spark.datasource.unlike.held_columns import require_names_kept
-from core.spark.datasource.unlike.partition_directories import require_directories_found
+from core.spark.datasource.unlike.held_columns import require_unrenamed
+from core.spark.datasource.unlike.partition_directories import require_known_directories
 from core.spark.datasource.unlike.patches import patch_pypaimon
 from core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
 from core.spark.datasource.unlike.unread_kinds import refuse_null_vector, require_kinds_read
@@ -73,10 +73,10 @@ def condition_columns(table: Any) -> dict[str, str]:
     return {field.name: str(field.type) for field in table.fields if field.name in allowed}
 
 
-def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
+def plan_splits(scan: Scan, conditions: Iterable[PypaimonCondition]) -> list[Any]:
     """The splits to read, in pypaimon's order. Raises `Refused` if pypaimon would misread a column."""
     patch_pypaimon()
-    splits: list[Any] = _builder(scan, wanted).new_scan().plan().splits()
+    splits: list[Any] = _builder(scan, conditions).new_scan().plan().splits()
     if scan.only is not None:
         names = frozenset(scan.only)
         parts = (split.filter_file(lambda file: file.file_name in names) for split in splits)
@@ -93,30 +93,30 @@ def plan_splits(scan: Scan, wanted: Iterable[PypaimonCondition]) -> list[Any]:
 def require_readable(scan: Scan, splits: Iterable[Any]) -> None:
     """Raises `Refused` naming a column of which pypaimon reads other values than stock Paimon."""
     table = open_table(scan)
-    wanted = _wanted(scan, table)
-    require_deletes_done(scan, table, splits)
-    require_directories_found(scan.name, table, splits)
-    require_kinds_read(scan.name, table, wanted, splits)
+    fields = _selected_fields(scan, table)
+    require_no_ignored_deletes(scan, table, splits)
+    require_known_directories(scan.name, table, splits)
+    require_kinds_read(scan.name, table, fields, splits)
     if not all(split.raw_convertible for split in splits):
-        require_merged_alike(scan.name, wanted, table.primary_keys, table.table_schema.options)
+        require_merged_alike(scan.name, fields, table.primary_keys, table.table_schema.options)
         ordering = merged_by(table)
-        wanted += [field for field in table.fields if field.name in ordering and field not in wanted]
+        fields += [field for field in table.fields if field.name in ordering and field not in fields]
     older: dict[int, list[Any]] = {}
     for file in (file for split in splits for file in split.files):
         if file.schema_id != table.table_schema.id:
             older.setdefault(file.schema_id, []).append(file)
     for schema_id, files in sorted(older.items()):
-        written = table.schema_manager.get_schema(schema_id)
+        file_schema = table.schema_manager.get_schema(schema_id)
         # pypaimon reports a missing schema itself.
-        if written is None:
+        if file_schema is None:
             continue
         is_orc = any(file_format(file.file_name) == "orc" for file in files)
-        require_convertible(scan.name, wanted, written.fields, is_orc=is_orc)
-        for held in {tuple(file.write_cols) for file in files if file.write_cols is not None}:
-            require_names_kept(scan.name, wanted, written.fields, held)
+        require_convertible(scan.name, fields, file_schema.fields, is_orc=is_orc)
+        for column_names in {tuple(file.write_cols) for file in files if file.write_cols is not None}:
+            require_unrenamed(scan.name, fields, file_schema.fields, column_names)
 
 
-def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
+def require_no_ignored_deletes(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
     """Raises `Refused` if files hold deletes that must be ignored: pypaimon applies them nevertheless."""
     options = table.table_schema.options
     option = ignored_deletes(options)
@@ -127,13 +127,13 @@ def require_deletes_done(scan: Scan, table: Any, splits: Iterable[Any]) -> None:
     if not is_counted or any(file.delete_row_count for split in splits for file in split.files):
         raise Refused(
             f"{scan.name} has the option {option} = true, and its files hold deletes: the "
-            "Python source would do them",
-            "A stock engine's full compaction takes them out (CALL sys.compact).",
+            "Python source would apply them",
+            "A stock engine's full compaction removes them (CALL sys.compact).",
         )
 
 
 def read_splits(
-    scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]
+    scan: Scan, conditions: Iterable[PypaimonCondition], splits: list[Any]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of splits, merged if the table has a primary key; pypaimon-rust reads the splits that it may.
 
@@ -143,10 +143,10 @@ def read_splits(
     name = scan.name
     patch_pypaimon()
     try:
-        yield from _read(scan, wanted, splits)
+        yield from _read(scan, conditions, splits)
     # Before NotImplementedError, which is a base class of Arrow's.
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        refuse_null_vector(name, _wanted(scan, open_table(scan)), error)
+        refuse_null_vector(name, _selected_fields(scan, open_table(scan)), error)
         if changed := _changed_columns(scan, splits):
             raise Refused(
                 f"A value in older files of {name} does not fit the type that its column has now "
@@ -156,16 +156,16 @@ def read_splits(
         raise Corrupt(f"Files of {name} can't be read ({error})", "See `paimark verify`.") from error
     except ArithmeticError as error:
         raise Refused(
-            f"Rows of {name} come to more together than their column holds: {error}",
-            "A stock engine reads them, or says the same.",
+            f"The merged value of rows of {name} is too large for their column: {error}",
+            "A stock engine reads them, or reports the same.",
         ) from error
     except NotImplementedError as error:
         engine = merge_engine(open_table(scan).table_schema.options)
-        taken = "which take values of earlier ones back" if engine == "aggregation" else "which delete"
+        effect = "retract values of earlier ones" if engine == "aggregation" else "are deletes"
         raise Refused(
-            f"{name} has rows, {taken}, that nothing here merges by {engine}"
+            f"{name} has rows that {effect}, and no reader here merges these by {engine}"
             if _RETRACTION.search(str(error))
-            else f"Nothing here merges the rows of {name}: {error}",
+            else f"No reader here can merge the rows of {name}: {error}",
             "A stock engine reads them; its full compaction merges them for good (CALL sys.compact).",
         ) from error
     except RuntimeError as error:
@@ -186,9 +186,9 @@ def split_readers(scan: Scan) -> str:
     return Choice(scan, open_table(scan)).describe(splits)
 
 
-def _read(scan: Scan, wanted: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
-    builder, table = _builder(scan, wanted, splits), open_table(scan)
-    condition = predicate(builder.new_predicate_builder(), wanted)
+def _read(scan: Scan, conditions: Iterable[PypaimonCondition], splits: list[Any]) -> Iterator[pa.RecordBatch]:
+    builder, table = _builder(scan, conditions, splits), open_table(scan)
+    condition = predicate(builder.new_predicate_builder(), conditions)
 
     columns = _columns(scan, table, splits)
     require_near_times(scan.name, table, columns, splits)
@@ -227,20 +227,20 @@ def without_padding(
     """
     formats = {file_format(file.file_name) for file in split.files}
     for batch in batches:
-        for place, name in enumerate(batch.schema.names if "orc" in formats else ()):
+        for index, name in enumerate(batch.schema.names if "orc" in formats else ()):
             if name not in padded:
                 continue
-            if len(formats) > 1 or not pa.types.is_string(batch.schema.field(place).type):
+            if len(formats) > 1 or not pa.types.is_string(batch.schema.field(index).type):
                 raise Refused(
-                    f"Column {name} of {table} holds CHAR in ORC files: which spaces are its own "
-                    "can't be told here",
+                    f"Column {name} of {table} holds CHAR in ORC files: its own spaces can't be "
+                    "distinguished from the padding here",
                     "Leave it out; a stock engine reads it.",
                 )
-            batch = batch.set_column(place, name, pc.utf8_rtrim(batch.column(place), " "))
+            batch = batch.set_column(index, name, pc.utf8_rtrim(batch.column(index), " "))
         yield batch
 
 
-def _wanted(scan: Scan, table: Any) -> list[Any]:
+def _selected_fields(scan: Scan, table: Any) -> list[Any]:
     """The fields of pypaimon's `table` that the scan selects."""
     return [field for field in table.fields if scan.columns is None or field.name in scan.columns]
 
@@ -249,7 +249,7 @@ def _columns(scan: Scan, table: Any, splits: Iterable[Any]) -> list[str]:
     """The columns to read from the splits."""
     if scan.columns is None:
         return list(table.field_names)
-    return [*scan.columns, *_counted(table, scan.columns, splits)]
+    return [*scan.columns, *_column_to_count(table, scan.columns, splits)]
 
 
 def _changed_columns(scan: Scan, splits: Collection[Any]) -> list[str]:
@@ -259,33 +259,33 @@ def _changed_columns(scan: Scan, splits: Collection[Any]) -> list[str]:
     current = {field.id: field for field in table.fields if field.name in columns}
     columns_changed: dict[str, None] = {}
     for schema_id in {file.schema_id for split in splits for file in split.files}:
-        written = table.schema_manager.get_schema(schema_id)
-        for field in () if written is None else written.fields:
+        file_schema = table.schema_manager.get_schema(schema_id)
+        for field in () if file_schema is None else file_schema.fields:
             now = current.get(field.id)
             if now is not None and now.type != field.type:
                 columns_changed[f"{now.name}, once {field.type}, is {now.type}"] = None
     return list(columns_changed)
 
 
-def _counted(table: Any, columns: Collection[str], splits: Iterable[Any]) -> list[str]:
+def _column_to_count(table: Any, columns: Collection[str], splits: Iterable[Any]) -> list[str]:
     """The oldest column, if rows would be lost without it; otherwise empty.
 
     Of files in some formats, pypaimon's readers may return no rows if they have none of the selected columns.
     The oldest is read only if it must be, because its older values may not be convertible.
     """
     formats = {file_format(file.file_name) for split in splits for file in split.files}
-    held = [field for field in table.fields if field.name not in table.partition_keys]
+    stored = [field for field in table.fields if field.name not in table.partition_keys]
     evolves = table.table_schema.id > 0 and is_on(table.table_schema.options, "data-evolution.enabled")
-    is_selected = any(field.name in columns for field in held) and not evolves
-    oldest = min(held or table.fields, key=lambda field: int(field.id)).name
+    is_selected = any(field.name in columns for field in stored) and not evolves
+    oldest = min(stored or table.fields, key=lambda field: int(field.id)).name
     is_needed = not (is_selected or formats.issubset(COUNTED_FORMATS))
     return [oldest] if is_needed and oldest not in columns else []
 
 
-def _builder(scan: Scan, wanted: Iterable[PypaimonCondition], splits: Iterable[Any] = ()) -> Any:
+def _builder(scan: Scan, conditions: Iterable[PypaimonCondition], splits: Iterable[Any] = ()) -> Any:
     table = open_table(scan)
     builder = table.new_read_builder()
-    condition = predicate(builder.new_predicate_builder(), wanted)
+    condition = predicate(builder.new_predicate_builder(), conditions)
     if condition is not None:
         builder = builder.with_filter(condition)
     if scan.columns is not None:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from core.errors import UsageError
 from core.spark.datasource.options import STARTS, STATES
-from core.spark.datasource.table_options import Asked
+from core.spark.datasource.table_options import ReadScope
 from core.storage.files import Files
 from core.table.layout import MAIN, Root
 from core.table.lineage.lineage import Lineage
@@ -24,7 +24,7 @@ _MODES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def asked_by(options: Mapping[str, str]) -> Asked:
+def read_scope(options: Mapping[str, str]) -> ReadScope:
     """What the options name: the rows of main alone (branch `main`), a version, or the current table."""
     if options.get("branch") == MAIN:
         return "root"
@@ -81,7 +81,7 @@ def named_time(name: str, text: str) -> int:
         time = read_timestamp(text, datetime.now().date())
         if name == "timestampAsOf" and time.tzinfo is None:
             raise UsageError(
-                f"timestampAsOf {text} has no time zone, and which one the session has is not known here",
+                f"timestampAsOf {text} has no time zone, and the session's time zone is not known here",
                 f"Write it: {text}+00:00. scan.timestamp is in this machine's.",
             )
         # Without a zone, scan.timestamp is in this machine's zone, as in Paimon.

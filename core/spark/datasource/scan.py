@@ -9,7 +9,7 @@ from typing import Self
 import msgspec
 
 from core.redaction import HidesSecrets
-from core.spark.datasource.table_options import Asked, require_obeyed
+from core.spark.datasource.table_options import ReadScope, require_obeyed
 from core.storage.files import Files
 from core.storage.open import options_for_others
 from core.table.layout import Root, TablePath
@@ -97,13 +97,13 @@ class WarehouseAccess:
     options: Mapping[str, str] = field(repr=False)
 
     @property
-    def told_options(self) -> dict[str, str]:
+    def client_options(self) -> dict[str, str]:
         """The options for pypaimon's clients."""
         return options_for_others(self.files, self.options)
 
     def address(self, root: Root) -> tuple[str, dict[str, str], str, str, str | None]:
         """The first fields of a `TableAddress` of the root."""
-        return self.uri, self.told_options, root.table.database, root.table.name, root.branch
+        return self.uri, self.client_options, root.table.database, root.table.name, root.branch
 
     def scan(self, root: Root, snapshot: str, schema: str) -> Scan:
         """The scan of a root. `snapshot` and `schema` are records' JSON."""
@@ -116,12 +116,12 @@ def make_scan(
     snapshot: Snapshot | None,
     *,
     pinned: bool,
-    asked: Asked | None = None,
+    scope: ReadScope | None = None,
 ) -> Scan:
     """Make the scan of a root at a snapshot (None: a table without one).
 
     `pinned` reads have the columns that the table had at the snapshot; others its current ones, as in Paimon.
-    `asked` is what the statement names; None: a version if it is pinned, otherwise the current table.
+    `scope` is what the statement names; None: a version if it is pinned, otherwise the current table.
     Raises `NotFound` if the schema is missing, `Refused` for an option that no reader here supports.
     """
     lineage = Lineage(warehouse.files, root)
@@ -129,7 +129,7 @@ def make_scan(
         schema = lineage.schema(snapshot.schema_id)
     else:
         schema = lineage.require_schema()
-    named: Asked = asked or ("version" if pinned else "table")
+    named: ReadScope = scope or ("version" if pinned else "table")
     require_obeyed(root.table.full_name, schema.options, root.branch, named)
     record = snapshot.to_json().decode() if snapshot is not None else ""
     return warehouse.scan(root, record, schema.to_json().decode())

@@ -19,7 +19,7 @@ from core.table.definition.kind_signs import merge_engine
 # "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does.
 OptionOutcome = Literal["any", "python", "refused"]
 # The current table; a version, which the statement names; or only the rows of one root.
-Asked = Literal["table", "version", "root"]
+ReadScope = Literal["table", "version", "root"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Use:
 
     branch: str | None
     engine: str
-    asked: Asked = "table"
+    scope: ReadScope = "table"
 
 
 Matters = Callable[[str, Use], bool]
@@ -47,15 +47,15 @@ def _unless(*values: str) -> Matters:
 
 
 def _of_another_branch(value: str, use: Use) -> bool:
-    return use.asked != "root" and value != (use.branch or "main")
+    return use.scope != "root" and value != (use.branch or "main")
 
 
 def _by_time_travel(value: str, use: Use) -> bool:
-    return use.asked == "table"
+    return use.scope == "table"
 
 
 def _by_mode(value: str, use: Use) -> bool:
-    return use.asked == "table" and value.strip().lower() not in _NEWEST_MODES
+    return use.scope == "table" and value.strip().lower() not in _NEWEST_MODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,10 @@ RULES: tuple[Rule, ...] = (
         "query-auth.enabled",
         "refused",
         _if_true,
-        "which rows and columns may be read only its catalog knows",
+        "only its catalog knows which rows and columns may be read",
         _STOCK,
     ),
-    Rule(
-        "type", "refused", _unless("table", "materialized-table"), "only tables of files of Paimon's are read"
-    ),
+    Rule("type", "refused", _unless("table", "materialized-table"), "only tables of Paimon's files are read"),
     Rule(
         "manifest.format", "refused", _unless("avro"), "only manifests that are Avro files are read", _STOCK
     ),
@@ -141,7 +139,7 @@ RULES: tuple[Rule, ...] = (
     Rule("scan.native-plan.enabled"),
     Rule("scan.plan-sort-partition"),
     Rule("scan.bounded.watermark"),
-    Rule("scan.*", "refused", _always, "it is not known here what it does to a scan", _STOCK),
+    Rule("scan.*", "refused", _always, "its effect on a scan is not known here", _STOCK),
     # Options that decide how rows of one key are merged.
     Rule("merge-engine", "refused", _unless(*_ENGINES), f"merge engines are {', '.join(_ENGINES)}", _STOCK),
     Rule("sequence.snapshot-ordering", "refused", _if_true, _MERGES, _STOCK),
@@ -186,10 +184,10 @@ def judged(options: Mapping[str, str], use: Use) -> MatchedOption | None:
     return next(iter(refused or decisive), None)
 
 
-def require_obeyed(table: str, options: Mapping[str, str], branch: str | None, asked: Asked) -> None:
+def require_obeyed(table: str, options: Mapping[str, str], branch: str | None, scope: ReadScope) -> None:
     """Raises `Refused` naming an option that affects the scan, and that no reader here supports."""
     engine = merge_engine(options)
-    match = judged(options, Use(branch, engine, asked))
+    match = judged(options, Use(branch, engine, scope))
     if match is not None and match.rule.outcome == "refused":
         raise Refused(
             f"{table} has the option {match.option} = {match.value}: {match.rule.because}", match.rule.hint

@@ -41,12 +41,12 @@ def row_batches(scan: Scan, limit: int | None = None) -> Iterator[pa.RecordBatch
 
 
 def _row_batches(scan: Scan, limit: int | None) -> Iterator[pa.RecordBatch]:
-    schema, left = arrow_schema(scan), limit
+    schema, remaining = arrow_schema(scan), limit
     # Apply the limit here, split by split: the reader's limit counts rows before merging.
-    for split in plan_splits(scan, ()) if scan.snapshot and left != 0 else ():
+    for split in plan_splits(scan, ()) if scan.snapshot and remaining != 0 else ():
         for batch in read_splits(scan, (), [split]):
-            taken = batch if left is None else batch.slice(0, min(left, batch.num_rows))
-            rows = fit_batch(taken, schema)
+            first_rows = batch if remaining is None else batch.slice(0, min(remaining, batch.num_rows))
+            rows = fit_batch(first_rows, schema)
             yield rows
-            if left is not None and (left := left - rows.num_rows) <= 0:
+            if remaining is not None and (remaining := remaining - rows.num_rows) <= 0:
                 return

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from core.spark.native.conditions import conditions
-from core.spark.native.needs import Asked, ViewNeeds
+from core.spark.native.needs import SummaryColumns, ViewNeeds
 from core.travel.parse.tokens import keywords
 
 # Statements that change only this session. All others count as writing.
@@ -30,8 +30,8 @@ class Node(msgspec.Struct, frozen=True):
     """A node of an optimised plan. `references` are the ids of columns that it uses itself.
 
     `limit` is the expression of a limit, `condition` (an expression as JSON) that of a filter directly above
-    a table. `asked` belongs to an aggregate that has only filters and projections between it and a table.
-    A table is a leaf with the `place` of one of our views, and its `columns` as pairs of id and name.
+    a table. `summary_columns` belongs to an aggregate that has only filters and projections between it and
+    a table. A table is a leaf with the `place` of one of our views, and its `columns` as pairs (id, name).
     """
 
     kind: str
@@ -39,7 +39,7 @@ class Node(msgspec.Struct, frozen=True):
     children: tuple[Node, ...] = ()
     limit: str = ""
     condition: str | None = None
-    asked: Asked | None = None
+    summary_columns: SummaryColumns | None = None
     place: str | None = None
     columns: tuple[tuple[int, str], ...] = ()
 
@@ -68,14 +68,14 @@ def _walk(
     limit: int | None,
     by_place: dict[str, ViewNeeds],
     condition: str | None = None,
-    asked: Asked | None = None,
+    summary_columns: SummaryColumns | None = None,
 ) -> None:
     """`wanted` are the ids of the node's output columns that are used, None for all.
 
-    `condition` is that of the filter directly above, `asked` that of the aggregate above.
+    `condition` is that of the filter directly above, `summary_columns` that of the aggregate above.
     """
     if node.place is not None:
-        _leaf(node, node.place, wanted, limit, by_place, condition, asked)
+        _leaf(node, node.place, wanted, limit, by_place, condition, summary_columns)
         return
     below: frozenset[int] | None = None
     if node.kind in ("Project", "Aggregate"):
@@ -90,7 +90,7 @@ def _walk(
     elif node.kind != "Project":
         limit = None
     for child in node.children:
-        _walk(child, below, limit, by_place, node.condition, node.asked or asked)
+        _walk(child, below, limit, by_place, node.condition, node.summary_columns or summary_columns)
 
 
 def _leaf(
@@ -100,11 +100,15 @@ def _leaf(
     limit: int | None,
     by_place: dict[str, ViewNeeds],
     condition: str | None,
-    asked: Asked | None,
+    summary_columns: SummaryColumns | None,
 ) -> None:
     is_again = place in by_place
-    needed = by_place.setdefault(place, ViewNeeds(limit=limit, asked=asked))
-    needed.asked = needed.asked.and_(asked) if needed.asked is not None and asked is not None else None
+    needed = by_place.setdefault(place, ViewNeeds(limit=limit, summary_columns=summary_columns))
+    needed.summary_columns = (
+        needed.summary_columns.and_(summary_columns)
+        if needed.summary_columns is not None and summary_columns is not None
+        else None
+    )
     needed.columns.update(name for number, name in leaf.columns if wanted is None or number in wanted)
     if needed.limit is not None:
         needed.limit = None if limit is None else max(limit, needed.limit)

@@ -13,7 +13,7 @@ from core.errors import StatementFailed, failing_at
 from core.spark.comparing.restricted import restricted
 from core.spark.datasource.paimon import split_readers
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.datasource.table_options import Asked
+from core.spark.datasource.table_options import ReadScope
 from core.spark.native.columns import NotNative
 from core.spark.native.scans import NativeScans, NativeTable
 from core.spark.protocol import LISTED, Reading
@@ -122,8 +122,8 @@ class Opener:
         resolved = self._source(root).as_written(sql, use, now_ms=self.now_ms)
         snapshot = resolved.snapshot if resolved is not None else None
         # `t$branch_main` means only the rows of main, without those of fallback branches.
-        asked: Asked | None = "root" if f"branch_{MAIN}" in use.parts[-1].split("$") else None
-        scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None, asked=asked)
+        asked: ReadScope | None = "root" if f"branch_{MAIN}" in use.parts[-1].split("$") else None
+        scan = make_scan(self.warehouse, root, snapshot, pinned=use.clause is not None, scope=asked)
         version = self._version(resolved, root, name.branch)
         reading = Reading(label, version, "", resolved.note if resolved is not None else "")
         return OpenedTable(use, reading.table, reading, scan)

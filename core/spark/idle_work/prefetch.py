@@ -17,7 +17,7 @@ from core.spark.idle_work.bounds import (
     MOST_MANIFEST_BYTES_ELSEWHERE,
 )
 from core.spark.launch.session_settings import REUSE, WARM_UP
-from core.spark.native.bitmap import merge_bits, unmade_bytes
+from core.spark.native.bitmap import merge_bits, uncached_bytes
 from core.spark.native.scans import NativeScans
 from core.spark.native.state import TableState
 from core.spark.session_conf import SessionConf
@@ -46,11 +46,11 @@ class Prefetcher:
             return
         check_cancelled()
         groups = state.merged
-        if unmade_bytes(self.conf, groups) > MOST_KEY_BYTES:
+        if uncached_bytes(self.conf, groups) > MOST_KEY_BYTES:
             return
         for group in groups:
             # One at a time, so that finished groups stay cached if a later one is interrupted.
-            merge_bits(self.conf, self.warehouse.told_options, [group])
+            merge_bits(self.conf, self.warehouse.client_options, [group])
             check_cancelled()
         self.natives.frame(self.natives.open(scan.root, scan), None)
 

@@ -49,9 +49,9 @@ class PackedNumbers:
     def nbytes(self) -> int:
         return self.firsts.nbytes + self.distances.nbytes
 
-    def values(self, places: _Indexes) -> SortKey:
-        firsts = self.firsts[places // _BLOCK].view(np.uint64)
-        values: SortKey = (firsts + self.distances[places]).view(np.int64)
+    def values(self, indexes: _Indexes) -> SortKey:
+        firsts = self.firsts[indexes // _BLOCK].view(np.uint64)
+        values: SortKey = (firsts + self.distances[indexes]).view(np.int64)
         return values
 
     def find(self, wanted: SortKey) -> _Indexes:
@@ -67,8 +67,8 @@ class PackedNumbers:
             is_before = (low < high) & (self.distances[np.minimum(middle, end - 1)] < distance)
             low, high = np.where(is_before, middle + 1, low), np.where(is_before, high, middle)
         there = np.flatnonzero(low < end)
-        places: _Indexes = low[there[self.distances[low[there]] == distance[there]]]
-        return places
+        indexes: _Indexes = low[there[self.distances[low[there]] == distance[there]]]
+        return indexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,11 @@ class KeyBlock:
     def all(self) -> KeyRows:
         return self.take(np.arange(self.count)) if self.packed is not None else self.rows
 
-    def take(self, places: _Indexes) -> KeyRows:
-        chosen = taken(self.rows, places)
+    def take(self, indexes: _Indexes) -> KeyRows:
+        chosen = take_rows(self.rows, indexes)
         if self.packed is None:
             return chosen
-        return replace(chosen, key=[pa.chunked_array([pa.array(self.packed.values(places))])])
+        return replace(chosen, key=[pa.chunked_array([pa.array(self.packed.values(indexes))])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +161,13 @@ def _first_values(type_text: str, parts: Sequence[SortKey | pa.Array]) -> list[A
     return sorted(texts.to_pylist()) if is_text(type_text) and not texts.null_count else None
 
 
-def taken(rows: KeyRows, places: _Indexes) -> KeyRows:
-    indexes = pa.array(places)
+def take_rows(rows: KeyRows, indexes: _Indexes) -> KeyRows:
+    chosen = pa.array(indexes)
     return KeyRows(
-        [column.take(indexes) for column in rows.key],
-        [None if column is None else column.take(indexes) for column in rows.fields],
-        None if rows.numbers is None else rows.numbers[places],
-        None if rows.retracts is None else rows.retracts[places],
+        [column.take(chosen) for column in rows.key],
+        [None if column is None else column.take(chosen) for column in rows.fields],
+        None if rows.numbers is None else rows.numbers[indexes],
+        None if rows.retracts is None else rows.retracts[indexes],
     )
 
 
@@ -181,13 +181,13 @@ def together(parts: Sequence[KeyRows]) -> KeyRows:
     fields = [[part.fields[index] for part in parts] for index in range(len(first.fields))]
     return KeyRows(
         [end_to_end(each, each[0].type) for each in keys],
-        [None if each[0] is None else end_to_end(map(_given, each), each[0].type) for each in fields],
-        None if first.numbers is None else np.concatenate([_given(part.numbers) for part in parts]),
+        [None if each[0] is None else end_to_end(map(_present, each), each[0].type) for each in fields],
+        None if first.numbers is None else np.concatenate([_present(part.numbers) for part in parts]),
         np.concatenate([_retracts(part) for part in parts]) if has_retracts else None,
     )
 
 
-def _given(column: T | None) -> T:
+def _present(column: T | None) -> T:
     """Assert that the column exists: all parts of a file have the same columns."""
     assert column is not None
     return column

@@ -52,7 +52,7 @@ def apart(files: Sequence[MergeFile]) -> set[int]:
     ranges: list[tuple[Any, Any]] = []
     for index in sorted(range(len(files)), key=lambda index: -files[index].row_count):
         file = files[index]
-        at = _place(ranges, file.min_key, file.max_key)
+        at = _insertion_index(ranges, file.min_key, file.max_key)
         if at is not None:
             ranges.insert(at, (file.min_key, file.max_key))
             chosen.add(index)
@@ -69,7 +69,7 @@ def ages_overlap(files: Sequence[MergeFile]) -> bool:
     # First compare the small files with one another, then each big file with the small ones.
     for index in sorted(range(len(files)), key=lambda index: index in base):
         low, high = files[index].min_sequence, files[index].max_sequence
-        at = _place(ranges, low, high)
+        at = _insertion_index(ranges, low, high)
         if at is None:
             return True
         if index not in base:
@@ -77,7 +77,7 @@ def ages_overlap(files: Sequence[MergeFile]) -> bool:
     return False
 
 
-def _place(ranges: list[tuple[Any, Any]], low: Any, high: Any) -> int | None:
+def _insertion_index(ranges: list[tuple[Any, Any]], low: Any, high: Any) -> int | None:
     """The index of a new range among ascending disjoint ranges; None if it overlaps one of them."""
     at = bisect(ranges, low, key=itemgetter(0))
     if (at and ranges[at - 1][1] >= low) or (at < len(ranges) and ranges[at][0] <= high):
@@ -88,16 +88,18 @@ def _place(ranges: list[tuple[Any, Any]], low: Any, high: Any) -> int | None:
 def _searcher(keys: Keys, rest: Sequence[int]) -> Callable[[int], _Indexes]:
     """A search for the small files' keys in a big file, which its writer sorted."""
     # The keys are sorted runs, which a stable sort merges; numpy's `unique` would hash them.
-    wanted = np.sort(np.concatenate([keys.numbers[index][0] for index in rest]), kind="stable")
-    wanted = wanted[np.flatnonzero(np.diff(wanted, prepend=~wanted[:1]))]
+    small_keys = np.sort(np.concatenate([keys.numbers[index][0] for index in rest]), kind="stable")
+    small_keys = small_keys[np.flatnonzero(np.diff(small_keys, prepend=~small_keys[:1]))]
 
     def find(index: int) -> _Indexes:
         have = keys.numbers[index][0]
         if not (have[1:] > have[:-1]).all():
-            return np.flatnonzero(np.isin(have, wanted))
-        near = wanted[np.searchsorted(wanted, have[0]) : np.searchsorted(wanted, have[-1], side="right")]
-        places = np.searchsorted(have, near)
-        matches: _Indexes = places[have[places] == near]
+            return np.flatnonzero(np.isin(have, small_keys))
+        near = small_keys[
+            np.searchsorted(small_keys, have[0]) : np.searchsorted(small_keys, have[-1], side="right")
+        ]
+        positions = np.searchsorted(have, near)
+        matches: _Indexes = positions[have[positions] == near]
         return matches
 
     return find

@@ -124,7 +124,7 @@ def read_kinds(file: MergeFile, rules: MergeRules, open_file: OpenFile) -> Kinds
         return Kinds(_retracting(table) if kinds else None, _numbers(table) if numbers else None)
 
 
-def told_bounds(statistics: Any) -> tuple[Any, Any] | None:
+def exact_bounds(statistics: Any) -> tuple[Any, Any] | None:
     """The minimum and maximum of a row group's column, from its footer; None if unknown.
 
     pyarrow gives none for a decimal that is stored as an integer, or a time outside Python's range.
@@ -160,23 +160,23 @@ class _ParquetReader:
 
     def bounds(self, column: str) -> list[tuple[Any, Any] | None]:
         """The minimum and maximum of each row group; None if its statistics don't give them."""
-        metadata, index = self._file.metadata, self._place(column)
-        found: list[tuple[Any, Any] | None] = []
+        metadata, index = self._file.metadata, self._column_index(column)
+        ranges: list[tuple[Any, Any] | None] = []
         for group in range(metadata.num_row_groups):
             statistics = metadata.row_group(group).column(index).statistics
-            bounds = told_bounds(statistics)
-            found.append(None if bounds is None or statistics.null_count else bounds)
-        return found
+            bounds = exact_bounds(statistics)
+            ranges.append(None if bounds is None or statistics.null_count else bounds)
+        return ranges
 
-    def _place(self, column: str) -> int:
+    def _column_index(self, column: str) -> int:
         metadata = self._file.metadata
         return [metadata.schema.column(i).path for i in range(metadata.num_columns)].index(column)
 
     def may_retract(self) -> bool:
         metadata = self._file.metadata
-        index = self._place(_KIND)
+        index = self._column_index(_KIND)
         for group in range(metadata.num_row_groups):
-            if told_bounds(metadata.row_group(group).column(index).statistics) != (0, 0):
+            if exact_bounds(metadata.row_group(group).column(index).statistics) != (0, 0):
                 return True
         return False
 

@@ -77,13 +77,13 @@ public class Plans {
     }
 
     private void describe(LogicalPlan node, ArrayNode into) {
-        ObjectNode said = into.addObject();
-        said.put("kind", node.getClass().getSimpleName());
+        ObjectNode description = into.addObject();
+        description.put("kind", node.getClass().getSimpleName());
         if (node.children().isEmpty()) {
             String place = placeOf(node);
             if (place != null) {
-                said.put("place", place);
-                ArrayNode columns = said.putArray("columns");
+                description.put("place", place);
+                ArrayNode columns = description.putArray("columns");
                 Iterator each = node.output().iterator();
                 while (each.hasNext()) {
                     Attribute column = (Attribute) each.next();
@@ -92,21 +92,21 @@ public class Plans {
             }
             return;
         }
-        ArrayNode references = said.putArray("references");
+        ArrayNode references = description.putArray("references");
         Iterator used = node.references().iterator();
         while (used.hasNext()) {
             references.add(((Attribute) used.next()).exprId().id());
         }
         if (node instanceof Aggregate && placeOf(Summaries.leaf(((Aggregate) node).child())) != null) {
-            said.set("asked", Summaries.asked((Aggregate) node));
+            description.set("summary_columns", Summaries.summaryColumns((Aggregate) node));
         } else if (node instanceof GlobalLimit) {
-            said.put("limit", ((GlobalLimit) node).limitExpr().toString());
+            description.put("limit", ((GlobalLimit) node).limitExpr().toString());
         } else if (node instanceof LocalLimit) {
-            said.put("limit", ((LocalLimit) node).limitExpr().toString());
+            description.put("limit", ((LocalLimit) node).limitExpr().toString());
         } else if (node instanceof Filter && placeOf(((Filter) node).child()) != null) {
-            said.put("condition", ((Filter) node).condition().toJSON());
+            description.put("condition", ((Filter) node).condition().toJSON());
         }
-        ArrayNode children = said.putArray("children");
+        ArrayNode children = description.putArray("children");
         Iterator each = node.children().iterator();
         while (each.hasNext()) {
             describe((LogicalPlan) each.next(), children);

@@ -41,7 +41,7 @@ import scala.reflect.ClassTag$;
 /**
  * Plans queries from text to frame in few calls: a call from Python takes longer than most of what it does.
  *
- * <p>One query is current at a time. Plans of earlier queries are kept under their numbers until {@code asked}
+ * <p>One query is current at a time. Plans of earlier queries are kept under their numbers until {@code planQuery}
  * leaves them out of {@code kept}.
  */
 public class Queries {
@@ -92,33 +92,33 @@ public class Queries {
 
     /**
      * Parses a statement, and plans it if it is a query; {@code queries.py} describes the result, and the values of
-     * {@code how}. {@code limit} is how many rows will be shown, negative for all.
+     * {@code planMode}. {@code limit} is how many rows will be shown, negative for all.
      *
      * <p>{@code views} is JSON: a list {@code [name, place, schema]} for each of our tables in it. {@code kept}, JSON
      * too, has the numbers of the queries whose plans are kept. Sets the {@code tag} of this thread.
      */
-    public synchronized String asked(
-            String text, String how, int limit, String views, long number, String kept, String tag)
+    public synchronized String planQuery(
+            String text, String planMode, int limit, String views, long number, String kept, String tag)
             throws Exception {
         tag(tag);
         settle(json.readTree(kept));
         LogicalPlan parsed = session.sessionState().sqlParser().parsePlan(text);
-        ObjectNode said = json.createObjectNode();
+        ObjectNode description = json.createObjectNode();
         LogicalPlan query = parsed;
-        if (how.equals("explain") && parsed instanceof ExplainCommand) {
+        if (planMode.equals("explain") && parsed instanceof ExplainCommand) {
             query = ((ExplainCommand) parsed).logicalPlan();
             mode = ((ExplainCommand) parsed).mode();
         }
         boolean reads = plans.isQuery(query);
-        said.put("kind", parsed.getClass().getSimpleName());
-        said.put("reads", reads);
-        if (reads && !how.equals("look")) {
+        description.put("kind", parsed.getClass().getSimpleName());
+        description.put("reads", reads);
+        if (reads && !planMode.equals("look")) {
             Dataset planned = planned(query, json.readTree(views));
-            said.put("lasting", isLasting(planned.queryExecution().analyzed()));
-            describe(how.equals("show") ? shown(planned, limit, said) : planned, said);
+            description.put("lasting", isLasting(planned.queryExecution().analyzed()));
+            describe(planMode.equals("show") ? shown(planned, limit, description) : planned, description);
             this.number = number;
         }
-        return said.toString();
+        return description.toString();
     }
 
     /** The numbers of all stages and of finished stages of a tag's jobs, and the same for their tasks. */
@@ -147,11 +147,11 @@ public class Queries {
         return stages + " " + stagesDone + " " + tasks + " " + tasksDone;
     }
 
-    /** Replaces the current frame, and describes the new one as {@code asked} does. */
-    public String taken(Dataset instead) {
-        ObjectNode said = json.createObjectNode();
-        describe(instead, said);
-        return said.toString();
+    /** Replaces the current frame, and describes the new one as {@code planQuery} does. */
+    public String replaceFrame(Dataset instead) {
+        ObjectNode description = json.createObjectNode();
+        describe(instead, description);
+        return description.toString();
     }
 
     /** Sets the frame of one of our tables, by its place in the current query. */
@@ -174,14 +174,14 @@ public class Queries {
     }
 
     /** The frame of a query by its number. */
-    public synchronized Dataset frame(long asked, boolean ranBefore) {
-        Long wanted = Long.valueOf(asked);
+    public synchronized Dataset frame(long query, boolean ranBefore) {
+        Long key = Long.valueOf(query);
         if (ranBefore) {
             // A new frame, because one that has run keeps its computed results.
-            return Dataset.ofRows(session, planOf(wanted));
+            return Dataset.ofRows(session, planOf(key));
         }
         // A query that was given up may ask late, when the next one is current.
-        requireAtHand(wanted);
+        requireAtHand(key);
         return frame();
     }
 
@@ -189,25 +189,25 @@ public class Queries {
      * The result of {@code ResultRows} for the frame of a query and {@code most}. If {@code place} is not null, the
      * query must be the current one, and the {@code table} is set there first.
      */
-    public byte[] few(BiFunction results, long asked, boolean ranBefore, int most, String place, Dataset table) {
+    public byte[] few(BiFunction results, long query, boolean ranBefore, int most, String place, Dataset table) {
         if (place != null) {
-            requireAtHand(Long.valueOf(asked));
+            requireAtHand(Long.valueOf(query));
             put(place, table);
         }
-        return (byte[]) results.apply(frame(asked, ranBefore), Integer.valueOf(most));
+        return (byte[]) results.apply(frame(query, ranBefore), Integer.valueOf(most));
     }
 
-    private LogicalPlan planOf(Long asked) {
-        if (!plansKept.containsKey(asked)) {
-            requireAtHand(asked);
-            plansKept.put(asked, frame().queryExecution().analyzed());
+    private LogicalPlan planOf(Long query) {
+        if (!plansKept.containsKey(query)) {
+            requireAtHand(query);
+            plansKept.put(query, frame().queryExecution().analyzed());
         }
-        return (LogicalPlan) plansKept.get(asked);
+        return (LogicalPlan) plansKept.get(query);
     }
 
-    private void requireAtHand(Long asked) {
-        if (frame == null || asked.longValue() != number) {
-            throw new IllegalStateException("query " + asked + " was not kept");
+    private void requireAtHand(Long query) {
+        if (frame == null || query.longValue() != number) {
+            throw new IllegalStateException("query " + query + " was not kept");
         }
     }
 
@@ -273,7 +273,7 @@ public class Queries {
     }
 
     /** The frame to run if that many rows will be shown. */
-    private Dataset shown(Dataset planned, int limit, ObjectNode said) {
+    private Dataset shown(Dataset planned, int limit, ObjectNode description) {
         LogicalPlan analyzed = planned.queryExecution().analyzed();
         String most = limitOf(analyzed);
         if (most == null) {
@@ -285,16 +285,16 @@ public class Queries {
             return planned;
         }
         // With its LIMIT, Spark would start a task for every partition, and discard most of the rows they read.
-        said.put("most", Integer.parseInt(most));
+        description.put("most", Integer.parseInt(most));
         return Dataset.ofRows(session, ((LocalLimit) local).child());
     }
 
     /** Makes a frame the current one, and describes it. */
-    private void describe(Dataset described, ObjectNode said) {
+    private void describe(Dataset described, ObjectNode description) {
         frame = described;
-        said.put("columns", described.schema().json());
+        description.put("columns", described.schema().json());
         if (described.schema().fields().length > 0) {
-            plans.describeAll(described.queryExecution().optimizedPlan(), said.putArray("nodes"));
+            plans.describeAll(described.queryExecution().optimizedPlan(), description.putArray("nodes"));
         }
     }
 

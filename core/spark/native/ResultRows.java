@@ -280,16 +280,16 @@ public final class Outlet {
         try {
             channel = SocketChannel.open();
             channel.socket().connect(new InetSocketAddress(host, port), MILLISECONDS);
-            ByteBuffer asked = ByteBuffer.allocate(NONCE);
+            ByteBuffer challenge = ByteBuffer.allocate(NONCE);
             byte[] own = new byte[NONCE];
             new SecureRandom().nextBytes(own);
-            boolean isWanted = isFilled(channel, asked);
+            boolean isWanted = isFilled(channel, challenge);
             if (isWanted) {
-                ByteBuffer said = ByteBuffer.allocate(NONCE + 12 + DIGEST).order(ByteOrder.LITTLE_ENDIAN);
-                said.put(own).putInt(partition).putLong(attempt);
-                said.put(digest(secret, asked.array(), Arrays.copyOf(said.array(), NONCE + 12)));
-                said.position(0);
-                write(channel, said);
+                ByteBuffer reply = ByteBuffer.allocate(NONCE + 12 + DIGEST).order(ByteOrder.LITTLE_ENDIAN);
+                reply.put(own).putInt(partition).putLong(attempt);
+                reply.put(digest(secret, challenge.array(), Arrays.copyOf(reply.array(), NONCE + 12)));
+                reply.position(0);
+                write(channel, reply);
                 ByteBuffer proof = ByteBuffer.allocate(DIGEST);
                 isWanted = isFilled(channel, proof);
                 if (isWanted && !MessageDigest.isEqual(proof.array(), digest(secret, own, new byte[0]))) {

@@ -62,8 +62,8 @@ public class SurvivingRows {
 
     /** The bits of a split's file; null if it is read whole. */
     public static FileBits bits(Object split) {
-        Option told = ((PartitionedFile) split).otherConstantMetadataColumnValues().get(BITS);
-        return told.isEmpty() ? null : new FileBits((byte[]) told.get());
+        Option encoded = ((PartitionedFile) split).otherConstantMetadataColumnValues().get(BITS);
+        return encoded.isEmpty() ? null : new FileBits((byte[]) encoded.get());
     }
 
     static Function1 surviving(Function1 reader, StructType required) {

@@ -55,14 +55,14 @@ def merge_bits(
     unknown = {index: group for index, group in enumerate(groups) if index not in cached}
     most_local = _number(conf, LOCAL_BYTES, _MOST_LOCAL)
     if unknown and most_local:
-        cached |= _made_from_earlier(conf, options, unknown)
+        cached |= _bits_from_earlier(conf, options, unknown)
     missing = [index for index in range(len(groups)) if index not in cached]
-    wanted = [groups[index] for index in missing]
-    if _bytes_here(wanted) <= most_local:
-        made = _made_here(options, wanted)
+    uncached = [groups[index] for index in missing]
+    if _bytes_here(uncached) <= most_local:
+        merged = _bits_here(options, uncached)
     else:
-        made = _made_by_tasks(conf, options, wanted)
-    for index, bits in zip(missing, made, strict=True):
+        merged = _bits_by_tasks(conf, options, uncached)
+    for index, bits in zip(missing, merged, strict=True):
         cached[index] = bits
         _kept.put(groups[index], bits)
     return {
@@ -81,30 +81,30 @@ def first_bits(options: Mapping[str, str], group: MergeGroup, rows: int) -> dict
         return {}
     open_file = file_opener(options)
     for first in _HEADS:
-        (made,) = map_cancellable(partial(first_survivors, group, open_file), [first])
-        found = made or []
-        if sum(bits.popcount() for bits in found) >= rows:
-            return {file.path: bits for file, bits in zip(group.files, found, strict=True)}
+        (survivors_of_heads,) = map_cancellable(partial(first_survivors, group, open_file), [first])
+        heads = survivors_of_heads or []
+        if sum(bits.popcount() for bits in heads) >= rows:
+            return {file.path: bits for file, bits in zip(group.files, heads, strict=True)}
     return {}
 
 
-def is_made(group: MergeGroup) -> bool:
+def is_cached(group: MergeGroup) -> bool:
     """Whether the group's bits are cached."""
     return _kept.get(group) is not None
 
 
-def is_nearly_made(group: MergeGroup) -> bool:
+def is_nearly_cached(group: MergeGroup) -> bool:
     """Whether the group's bits are cached, or those of most of its files from another snapshot."""
-    return is_made(group) or earlier(group, _kept, merged_only=True) is not None
+    return is_cached(group) or earlier(group, _kept, merged_only=True) is not None
 
 
-def unmade_bytes(conf: SessionConf, groups: Sequence[MergeGroup]) -> float:
+def uncached_bytes(conf: SessionConf, groups: Sequence[MergeGroup]) -> float:
     """About how many bytes of keys `merge_bits` would read; infinite if the executors would merge them."""
-    unmade = _bytes_here(group for group in groups if not is_nearly_made(group))
-    return math.inf if unmade > _number(conf, LOCAL_BYTES, _MOST_LOCAL) else unmade
+    uncached = _bytes_here(group for group in groups if not is_nearly_cached(group))
+    return math.inf if uncached > _number(conf, LOCAL_BYTES, _MOST_LOCAL) else uncached
 
 
-def _made_from_earlier(
+def _bits_from_earlier(
     conf: SessionConf, options: Mapping[str, str], groups: Mapping[int, MergeGroup]
 ) -> dict[int, list[Bits]]:
     """The bits of groups for which the cache has most files from another snapshot."""
@@ -113,13 +113,13 @@ def _made_from_earlier(
     _keys.begin_search(_number(conf, KEPT_KEY_BYTES, MOST_KEPT))
     before = {number: begin for number, group in groups.items() if (begin := earlier(group, _kept))}
     open_file = file_opener(options)
-    found = map_cancellable(
+    results = map_cancellable(
         lambda number: survivors_since(groups[number], before[number], open_file, _keys), list(before)
     )
-    made = {number: bits for number, bits in zip(before, found, strict=True) if bits is not None}
-    for number, bits in made.items():
+    bits_by_number = {number: bits for number, bits in zip(before, results, strict=True) if bits is not None}
+    for number, bits in bits_by_number.items():
         _kept.put(groups[number], bits)
-    return made
+    return bits_by_number
 
 
 def _number(conf: SessionConf, setting: str, default: int) -> int:
@@ -130,21 +130,21 @@ def _number(conf: SessionConf, setting: str, default: int) -> int:
         raise UsageError(f"{setting} is {text!r}, which is no number") from error
 
 
-def _made_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
+def _bits_here(options: Mapping[str, str], groups: Sequence[MergeGroup]) -> list[list[Bits]]:
     open_file = file_opener(options)
-    works = _works(groups)
+    batches = _batches(groups)
     # Threads help here: Arrow and numpy release the GIL.
-    made = map_cancellable(lambda places: _bits([groups[place] for place in places], open_file), works)
-    bits = dict(zip(chain(*works), chain(*made), strict=True))
-    return [bits[place] for place in range(len(groups))]
+    results = map_cancellable(lambda indexes: _bits([groups[index] for index in indexes], open_file), batches)
+    bits = dict(zip(chain(*batches), chain(*results), strict=True))
+    return [bits[index] for index in range(len(groups))]
 
 
-def _works(groups: Sequence[MergeGroup]) -> list[list[int]]:
+def _batches(groups: Sequence[MergeGroup]) -> list[list[int]]:
     """The indexes of groups to read together: those whose deletion vectors are in one index file."""
     together: dict[str | int, list[int]] = {}
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         vector = group.files[0].vector
-        together.setdefault(place if vector is None else vector.path, []).append(place)
+        together.setdefault(index if vector is None else vector.path, []).append(index)
     return list(together.values())
 
 
@@ -154,12 +154,12 @@ def _bits(groups: Sequence[MergeGroup], open_file: OpenFile) -> list[list[Bits]]
     return [survivors(group, open_file) for group in groups]
 
 
-def _made_by_tasks(
+def _bits_by_tasks(
     conf: SessionConf, options: Mapping[str, str], groups: Sequence[MergeGroup]
 ) -> list[list[Bits]]:
-    found = merged_by_tasks(conf.spark, options, groups, _number(conf, TASK_ROWS, _TASK_ROWS))
-    left = iter(_made_here(options, [groups[index] for index, bits in enumerate(found) if bits is None]))
-    return [next(left) if bits is None else bits for bits in found]
+    results = merged_by_tasks(conf.spark, options, groups, _number(conf, TASK_ROWS, _TASK_ROWS))
+    rest = iter(_bits_here(options, [groups[index] for index, bits in enumerate(results) if bits is None]))
+    return [next(rest) if bits is None else bits for bits in results]
 
 
 def _bytes_here(groups: Iterable[MergeGroup]) -> float:

@@ -52,23 +52,23 @@ class Buckets:
 
     def with_rows(self, conditions: Iterable[Condition]) -> Callable[[TableFile], bool] | None:
         """A test whether a file's bucket may have rows that satisfy all conditions; None if all may."""
-        given: dict[str, tuple[Any, ...]] = {
+        values_by_column: dict[str, tuple[Any, ...]] = {
             each.column: each.values for each in conditions if each.operator in ("=", "in")
         }
-        if not self._key or not all(name in given for name in self._key):
+        if not self._key or not all(name in values_by_column for name in self._key):
             return None
-        values = [given[name] for name in self._key]
+        values = [values_by_column[name] for name in self._key]
         if prod(map(len, values)) > _MOST_KEYS:
             return None
         hashes = [_hash_of(self._types, each) for each in product(*values)]
         if None in hashes:
             return None
-        wanted = cache(lambda total: {abs(each) % total for each in hashes if each is not None})
+        buckets = cache(lambda total: {abs(each) % total for each in hashes if each is not None})
 
         def may_hold(file: TableFile) -> bool:
             total = file.entry.record.get("_TOTAL_BUCKETS") or 0
             is_known = total > 0 and file.entry.bucket >= 0 and self._is_alike(file.schema_id)
-            return not is_known or file.entry.bucket in wanted(total)
+            return not is_known or file.entry.bucket in buckets(total)
 
         return may_hold
 
@@ -80,8 +80,8 @@ def _bucket_key(schema: TableSchema) -> tuple[str, ...]:
         return ()
     if not whole_number(options.get("bucket", "")):
         return ()
-    if given := options.get("bucket-key"):
-        return tuple(name.strip() for name in given.split(","))
+    if bucket_key := options.get("bucket-key"):
+        return tuple(name.strip() for name in bucket_key.split(","))
     return tuple(schema.trimmed_primary_keys)
 
 
@@ -104,8 +104,8 @@ def _hash_of(types: Sequence[ColumnType], values: Sequence[Any]) -> int | None:
         if isinstance(field, bytes):
             fixed += field
         else:
-            stored, told = field
-            fixed += struct.pack("<Q", (start + 8 * len(fields) + len(after)) << 32 | told)
+            stored, length = field
+            fixed += struct.pack("<Q", (start + 8 * len(fields) + len(after)) << 32 | length)
             after += stored
     return murmur(fixed + after)
 

@@ -45,36 +45,36 @@ class NotNative(Exception):
 class FileColumns:
     """Columns to read from files of one schema, and the source of each column of the table.
 
-    `read` has the columns by their names in the files. `made` has an entry for each column of the table: its
-    name in the files or among the constants, None for nulls.
+    `read` has the columns by their names in the files. `origins` has an entry for each column of the table:
+    its name in the files or among the constants, None for nulls.
     """
 
     read: StructType
-    made: tuple[str | None, ...]
+    origins: tuple[str | None, ...]
 
 
 def file_columns(
-    table: Sequence[Any], written: Sequence[Any], constants: Mapping[str, str], file_format: str
+    table: Sequence[Any], in_files: Sequence[Any], constants: Mapping[str, str], file_format: str
 ) -> FileColumns:
-    """`table` and `written` are pypaimon's fields. `constants` maps columns that are not read from files to
+    """`table` and `in_files` are pypaimon's fields. `constants` maps columns that are not read from files to
     the names of constants. Raises `NotNative`.
     """
-    _require_distinct([field.name for field in written])
-    if file_format == "orc" and all(field.name.startswith("_col") for field in written):
+    _require_distinct([field.name for field in in_files])
+    if file_format == "orc" and all(field.name.startswith("_col") for field in in_files):
         raise NotNative("Spark goes by the places of columns in orc files that are all called like _col0")
-    by_id = {field.id: field for field in written}
-    made: list[str | None] = []
+    by_id = {field.id: field for field in in_files}
+    origins: list[str | None] = []
     read = []
     for field in table:
         if field.name in constants:
-            made.append(constants[field.name])
+            origins.append(constants[field.name])
             continue
         in_file = by_id.get(field.id)
-        made.append(None if in_file is None else in_file.name)
+        origins.append(None if in_file is None else in_file.name)
         if in_file is not None:
             _check(field, in_file, file_format)
             read.append(in_file)
-    return FileColumns(as_stored(table_types(read), file_format), tuple(made))
+    return FileColumns(as_stored(table_types(read), file_format), tuple(origins))
 
 
 def as_stored(types: StructType, file_format: str) -> StructType:
@@ -103,7 +103,7 @@ def _require_distinct(names: Collection[str]) -> None:
         raise NotNative("columns differ by upper and lower case only")
 
 
-def _check(wanted: Any, in_file: Any, file_format: str) -> None:
+def _check(column: Any, in_file: Any, file_format: str) -> None:
     """Raises `NotNative` unless Spark can read the column, and casts it as Paimon does."""
     is_nested = type(in_file.type).__name__ != "AtomicType"
     for each in atoms(in_file.type):
@@ -112,8 +112,8 @@ def _check(wanted: Any, in_file: Any, file_format: str) -> None:
         if file_format == "avro":
             is_unread = is_nested or kind.name not in _READ_AVRO or not _AVRO_NAME.fullmatch(in_file.name)
         if kind.name in _UNREAD or (file_format != "parquet" and is_unread):
-            raise NotNative(f"column {wanted.name} of type {each} in {file_format} files")
-    if not is_wider(wanted.type, in_file.type):
+            raise NotNative(f"column {column.name} of type {each} in {file_format} files")
+    if not is_wider(column.type, in_file.type):
         raise NotNative(
-            f"column {wanted.name} was {type_words(in_file.type)} and is {type_words(wanted.type)}"
+            f"column {column.name} was {type_words(in_file.type)} and is {type_words(column.type)}"
         )

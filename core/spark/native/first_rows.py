@@ -16,7 +16,7 @@ from core.errors import Corrupt
 from core.spark.arrow import fit_batch
 from core.spark.merging.model import Bits, MergeGroup
 from core.spark.merging.opening import OpenFile
-from core.spark.native.bitmap import first_bits, is_made, merge_bits
+from core.spark.native.bitmap import first_bits, is_cached, merge_bits
 from core.spark.native.state import TableFile, TableState, alive_rows
 from core.spark.session_conf import SessionConf
 
@@ -65,7 +65,7 @@ def _bits(
     conf: SessionConf, options: Mapping[str, str], group: MergeGroup, rows: int | None
 ) -> dict[str, Bits]:
     """A group's bits; only those of its files' first rows, if so many `rows` of these survive."""
-    if rows is not None and group.row_count > _WORTH_HEADS and not is_made(group):
+    if rows is not None and group.row_count > _WORTH_HEADS and not is_cached(group):
         bits = first_bits(options, group, rows)
         if bits:
             return bits
@@ -108,15 +108,15 @@ def _first_rows(
 ) -> pa.Table:
     schema = to_arrow_schema(types)
     batches = []
-    left = limit
+    remaining = limit
     for file in files:
         with open_file(file.address) as source:
             for batch in _batches(source, file, state, bits.get(file.address), columns, limit):
                 # Spark takes an empty batch for the end of the stream.
                 if batch.num_rows:
-                    batches.append(fit_batch(batch.slice(0, left), schema))
-                    left -= batches[-1].num_rows
-                if not left:
+                    batches.append(fit_batch(batch.slice(0, remaining), schema))
+                    remaining -= batches[-1].num_rows
+                if not remaining:
                     return pa.Table.from_batches(batches, schema)
     return pa.Table.from_batches(batches, schema)
 
@@ -126,23 +126,23 @@ def _batches(
     file: TableFile,
     state: TableState,
     bits: Bits | None,
-    wanted: Collection[str],
+    result_columns: Collection[str],
     limit: int,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the file's rows in the snapshot, with the wanted columns under the table's names."""
     columns = state.columns[file.schema_id, file.file_format]
-    made = {
+    origins = {
         name: origin
-        for name, origin in zip(state.names, columns.made, strict=True)
-        if name in wanted and origin is not None
+        for name, origin in zip(state.names, columns.origins, strict=True)
+        if name in result_columns and origin is not None
     }
-    read = [origin for origin in made.values() if origin in columns.read.names]
+    read = [origin for origin in origins.values() if origin in columns.read.names]
     survives = None if bits is None else pa.array(bits.truths())
     row = 0
     try:
         parquet = pq.ParquetFile(source)
         schema = parquet.schema
-        if any(schema.column(place).physical_type == "INT96" for place in range(len(schema))):
+        if any(schema.column(index).physical_type == "INT96" for index in range(len(schema))):
             raise _OldTimes
         # At least one column is read, because without one there are no batches, and so no row counts.
         some = read or parquet.schema_arrow.names[:1]
@@ -150,9 +150,9 @@ def _batches(
             count = batch.num_rows
             arrays = [
                 batch.column(origin) if origin in read else _constant(file, state, origin, count)
-                for origin in made.values()
+                for origin in origins.values()
             ]
-            whole = pa.RecordBatch.from_arrays([*arrays, pa.nulls(count)], names=[*made, _ROWS])
+            whole = pa.RecordBatch.from_arrays([*arrays, pa.nulls(count)], names=[*origins, _ROWS])
             if survives is not None:
                 chosen = survives.slice(row, count)
                 whole = whole.slice(0, len(chosen)).filter(chosen)

@@ -9,7 +9,7 @@ import msgspec
 from core.spark.native.conditions import Condition
 
 
-class Asked(msgspec.Struct, frozen=True):
+class SummaryColumns(msgspec.Struct, frozen=True):
     """The columns that an aggregate uses, if a summary of the table may answer it.
 
     `values`: columns in conditions, groups and the like. `bounds`: columns of which the aggregate takes the
@@ -19,8 +19,8 @@ class Asked(msgspec.Struct, frozen=True):
     values: frozenset[str] = frozenset()
     bounds: frozenset[str] = frozenset()
 
-    def and_(self, other: Asked) -> Asked:
-        return Asked(self.values | other.values, self.bounds | other.bounds)
+    def and_(self, other: SummaryColumns) -> SummaryColumns:
+        return SummaryColumns(self.values | other.values, self.bounds | other.bounds)
 
 
 @dataclass(slots=True)
@@ -28,12 +28,12 @@ class ViewNeeds:
     """What a statement needs of one view: columns by name, and at most `limit` rows per reader (None: all).
 
     Rows that do not satisfy all `conditions` are not needed. `again`: the view occurs more than once in the
-    plan, as for a common table expression that is used twice. `asked`: only aggregates that a summary may
-    answer use the view, and these are their columns.
+    plan, as for a common table expression that is used twice. `summary_columns`: only aggregates that a
+    summary may answer use the view, and these are their columns.
     """
 
     columns: set[str] = field(default_factory=set)
     limit: int | None = None
     conditions: tuple[Condition, ...] = ()
     again: bool = False
-    asked: Asked | None = None
+    summary_columns: SummaryColumns | None = None

@@ -31,5 +31,5 @@ def require_no_old_dates(state: TableState, types: StructType, pruner: Pruner) -
         columns = state.columns[file.schema_id, file.file_format]
         for index, may_hold in may_be_old.items():
             name = types.fields[index].name
-            if columns.made[index] in columns.read.names and may_hold(file):
+            if columns.origins[index] in columns.read.names and may_hold(file):
                 raise NotNative(f"column {name} may hold dates before 1582-10-15 in orc files")

@@ -66,7 +66,7 @@ class Relations:
         if with_bits:
             read = StructType([*read.fields, StructField(_ROW, LongType())])
         constant = StructType([StructField(_FILE, IntegerType()), *constants.fields])
-        made = [None if name is None else quoted(name) for name in columns.made]
+        origins = [None if name is None else quoted(name) for name in columns.origins]
         first, *more = _texts(listed)
         frame = self._java.files(
             root,
@@ -77,7 +77,7 @@ class Relations:
             more or None,
             _ROW if with_bits else None,
             table.json(),
-            msgspec.json.encode(made).decode(),
+            msgspec.json.encode(origins).decode(),
         )
         return DataFrame(frame, self._session)
 
@@ -94,10 +94,10 @@ class Relations:
         """Formats have no state, and are cached because each one takes a call to Java."""
         key = file_format, with_bits
         if key not in self._formats:
-            self._formats[key] = self._made_format(file_format, with_bits)
+            self._formats[key] = self._make_format(file_format, with_bits)
         return self._formats[key]
 
-    def _made_format(self, file_format: str, with_bits: bool) -> Any:
+    def _make_format(self, file_format: str, with_bits: bool) -> Any:
         if not with_bits:
             return getattr(self._plain, file_format)()
         compiler = self._surviving

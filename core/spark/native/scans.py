@@ -22,12 +22,12 @@ from core.spark.launch.session_settings import REUSE, SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import narrowed
-from core.spark.native.bitmap import is_nearly_made, merge_bits
+from core.spark.native.bitmap import is_nearly_cached, merge_bits
 from core.spark.native.columns import FileColumns, NotNative
 from core.spark.native.conditions import Condition
 from core.spark.native.first_rows import SMALL_RESULT, enough_rows, first_rows
 from core.spark.native.lookups.lookups import Lookups
-from core.spark.native.needs import Asked, ViewNeeds
+from core.spark.native.needs import SummaryColumns, ViewNeeds
 from core.spark.native.old_dates import require_no_old_dates
 from core.spark.native.pruning import Pruner
 from core.spark.native.relation import ListedFile, Relations
@@ -73,17 +73,17 @@ class OtherState:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _FrameKey:
     """The key of a cached frame."""
 
     table: tuple[str, ...]
     columns: frozenset[str] | None = None
     conditions: tuple[Condition, ...] = ()
     limit: int | None = None
-    asked: Asked | None = None
+    summary_columns: SummaryColumns | None = None
 
 
-class _Kept(NamedTuple):
+class _CachedFrame(NamedTuple):
     """A frame, and about how many bytes its list of files and its bits take in Java."""
 
     frame: DataFrame
@@ -105,8 +105,8 @@ class NativeScans:
         master = None if self._jvm is None else session.sparkContext.master
         self._stores = HadoopStores(session, warehouse, elsewhere=is_cluster(master or "local"))
         self._lookups = Lookups(conf, self._stores, warehouse)
-        self._frames: OrderedDict[_Wanted, _Kept] = OrderedDict()
-        self._summaries: dict[_Wanted, Summary | None] = {}
+        self._frames: OrderedDict[_FrameKey, _CachedFrame] = OrderedDict()
+        self._summaries: dict[_FrameKey, Summary | None] = {}
         # Keys of tables of which all rows were read before.
         self._whole: set[tuple[str, ...]] = set()
 
@@ -128,7 +128,7 @@ class NativeScans:
         table = self._tables.pop(key, None)
         if table is None:
             try:
-                table = self._opened(key, root, scan)
+                table = self._read_table(key, root, scan)
             except NotNative as reason:
                 table = str(reason)
             except StoreUnread as reason:
@@ -147,8 +147,8 @@ class NativeScans:
     def state(self, root: Root, scan: Scan) -> TableState:
         """The files to read, from the table's metadata only. Raises `NotNative`."""
         snapshot = Snapshot.from_json(scan.snapshot.encode(), root.snapshots) if scan.snapshot else None
-        kept = self._files if self._reuses() else None
-        return table_state(self._warehouse.files, root, snapshot, scan.table_schema, scan.only, kept)
+        cache = self._files if self._reuses() else None
+        return table_state(self._warehouse.files, root, snapshot, scan.table_schema, scan.only, cache)
 
     def for_python(self, scan: Scan) -> Scan:
         """The scan for the Python source; without pypaimon-rust if the session chose `pypaimon`."""
@@ -160,29 +160,31 @@ class NativeScans:
 
     def summary(self, table: NativeTable, need: ViewNeeds) -> Summary | None:
         """A summary from metadata that answers the aggregates in `need`; None if rows must be read."""
-        if need.asked is None or table.beside is not None:
+        if need.summary_columns is None or table.beside is not None:
             return None
-        wanted = _Wanted(table.key, None, need.conditions, None, need.asked)
-        if wanted not in self._summaries:
+        key = _FrameKey(table.key, None, need.conditions, None, need.summary_columns)
+        if key not in self._summaries:
             chosen = self._chosen(table, need.conditions)
             if len(self._summaries) >= _KEPT_FRAMES:
                 self._summaries.clear()
-            self._summaries[wanted] = summarised(table.schema, table.state.schemas, need.asked, *chosen)
-        return self._summaries[wanted]
+            self._summaries[key] = summarised(
+                table.schema, table.state.schemas, need.summary_columns, *chosen
+            )
+        return self._summaries[key]
 
     def frame(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None = None) -> DataFrame:
         """A frame of at least the needed rows (`need` None: all rows), or of a `summary`."""
-        if summary is None and need is not None and (found := self.looked_up(table, need)) is not None:
-            return found
-        wanted = _wanted(table.key, need, summary)
-        kept = self._frames.pop(wanted, None) or self._made(table, wanted, summary)
-        self._frames[wanted] = kept
+        if summary is None and need is not None and (result := self.looked_up(table, need)) is not None:
+            return result
+        key = _frame_key(table.key, need, summary)
+        cached = self._frames.pop(key, None) or self._make_frame(table, key, summary)
+        self._frames[key] = cached
         while len(self._frames) > 1 and (
             len(self._frames) > _KEPT_FRAMES
             or sum(each.bytes for each in self._frames.values()) > _KEPT_FRAME_BYTES
         ):
             self._frames.popitem(last=False)
-        return kept.frame
+        return cached.frame
 
     def looked_up(self, table: NativeTable, need: ViewNeeds) -> DataFrame | None:
         """The needed rows, looked up in this process; None if a scan is needed."""
@@ -196,40 +198,40 @@ class NativeScans:
 
     def frame_bytes(self, table: NativeTable, need: ViewNeeds | None, summary: Summary | None) -> int:
         """About how many bytes Java holds for a frame that `frame` returned."""
-        kept = self._frames.get(_wanted(table.key, need, summary))
-        return 0 if kept is None else kept.bytes
+        cached = self._frames.get(_frame_key(table.key, need, summary))
+        return 0 if cached is None else cached.bytes
 
-    def _made(self, table: NativeTable, wanted: _Wanted, summary: Summary | None) -> _Kept:
+    def _make_frame(self, table: NativeTable, key: _FrameKey, summary: Summary | None) -> _CachedFrame:
         if table.beside is not None:
             return self._unlike(table, table.beside)
         if summary is not None:
             return self._summarised(table, summary)
-        if wanted.limit is not None and wanted.columns:
-            return self._limited(table, wanted.columns, wanted.limit)
-        files, groups = self._chosen(table, wanted.conditions)
-        bits = merge_bits(self._conf, self._warehouse.told_options, groups)
+        if key.limit is not None and key.columns:
+            return self._limited(table, key.columns, key.limit)
+        files, groups = self._chosen(table, key.conditions)
+        bits = merge_bits(self._conf, self._warehouse.client_options, groups)
         filled = [file for file in files if file.address not in bits or bits[file.address].popcount()]
-        if wanted.columns == frozenset():
+        if key.columns == frozenset():
             rows = sum(alive_rows(file, bits) for file in filled)
-            return _Kept(self._counted(table, rows if wanted.limit is None else min(rows, wanted.limit)), 0)
+            return _CachedFrame(self._counted(table, rows if key.limit is None else min(rows, key.limit)), 0)
         is_whole = len(files) == len(table.state.files) and list(groups) == list(table.state.merged)
-        if is_whole and wanted != _Wanted(table.key):
+        if is_whole and key != _FrameKey(table.key):
             # The whole frame is cached; making it takes longer than Spark needs to apply the conditions.
             frame = self.frame(table, None)
         else:
             frame = self._frame(table, filled, bits)
-        return _Kept(frame, _weight(filled, bits))
+        return _CachedFrame(frame, _weight(filled, bits))
 
-    def _summarised(self, table: NativeTable, summary: Summary) -> _Kept:
-        bits = merge_bits(self._conf, self._warehouse.told_options, summary.merged)
+    def _summarised(self, table: NativeTable, summary: Summary) -> _CachedFrame:
+        bits = merge_bits(self._conf, self._warehouse.client_options, summary.merged)
         names, rows = summary.listed(lambda file: alive_rows(file, bits))
         frame = summary_frame(self._conf.spark, table.types, names, rows)
-        return _Kept(frame, len(rows) * _FILE_BYTES)
+        return _CachedFrame(frame, len(rows) * _FILE_BYTES)
 
-    def _unlike(self, table: NativeTable, other: OtherState) -> _Kept:
+    def _unlike(self, table: NativeTable, other: OtherState) -> _CachedFrame:
         """The table's rows without those that a file has in both states."""
         mine, theirs = (
-            merge_bits(self._conf, self._warehouse.told_options, each.state.merged)
+            merge_bits(self._conf, self._warehouse.client_options, each.state.merged)
             for each in (table, other.table)
         )
         bits = dict(mine)
@@ -237,19 +239,19 @@ class NativeScans:
             if file.entry.facts.name in other.alike:
                 bits[file.address] = without(file.row_count, mine.get(file.address), theirs.get(file.address))
         filled = [file for file in table.state.files if alive_rows(file, bits)]
-        return _Kept(self._frame(table, filled, bits), _weight(filled, bits))
+        return _CachedFrame(self._frame(table, filled, bits), _weight(filled, bits))
 
-    def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _Kept:
-        enough = partial(enough_rows, self._conf, self._warehouse.told_options, table.state, limit)
+    def _limited(self, table: NativeTable, columns: frozenset[str], limit: int) -> _CachedFrame:
+        enough = partial(enough_rows, self._conf, self._warehouse.client_options, table.state, limit)
         if limit <= SMALL_RESULT:
             files, bits = enough(by_heads=True)
-            open_file = file_opener(self._warehouse.told_options)
+            open_file = file_opener(self._warehouse.client_options)
             rows = first_rows(table.state, table.types, files, bits, columns, limit, open_file)
             if rows is not None:
-                return _Kept(self._relations.local(rows, table.types), rows.nbytes)
+                return _CachedFrame(self._relations.local(rows, table.types), rows.nbytes)
         # Spark needs the bits of whole files.
         files, bits = enough(by_heads=False)
-        return _Kept(self._frame(table, files, bits).limit(limit), _weight(files, bits))
+        return _CachedFrame(self._frame(table, files, bits).limit(limit), _weight(files, bits))
 
     def _chosen(
         self, table: NativeTable, conditions: tuple[Condition, ...]
@@ -261,14 +263,14 @@ class NativeScans:
             return state.files, state.merged
         on_keys = pruner.on_keys(conditions)
         by_keys = list(filter(pruner.keeps(on_keys), state.files))
-        needed = {file.address for file in by_keys}
+        possible = {file.address for file in by_keys}
         files = list(filter(pruner.keeps(conditions), by_keys))
-        left = {file.address for file in files}
-        groups = [group for group in state.merged if any(file.path in left for file in group.files)]
-        if table.key in self._whole or (self._reuses() and all(map(is_nearly_made, groups))):
+        chosen = {file.address for file in files}
+        groups = [group for group in state.merged if any(file.path in chosen for file in group.files)]
+        if table.key in self._whole or (self._reuses() and all(map(is_nearly_cached, groups))):
             # Their bits are cached, or most of them.
             return files, groups
-        return files, [part for group in groups for part in narrowed(group, needed)]
+        return files, [part for group in groups for part in narrowed(group, possible)]
 
     def _reuses(self) -> bool:
         return self._conf.get(REUSE, "on") != "off"
@@ -277,7 +279,7 @@ class NativeScans:
         """So many rows, of which the statement needs no column."""
         return self._relations.counted(rows, 1 + rows // _ROWS_A_TASK, table.types)
 
-    def _opened(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
+    def _read_table(self, key: tuple[str, ...], root: Root, scan: Scan) -> NativeTable:
         schema, state = scan.table_schema, self.state(root, scan)
         for address in {store_of(file.address): file.address for file in state.files}.values():
             self._stores.require_readable(address)
@@ -287,21 +289,26 @@ class NativeScans:
         if numbered := [group for group in state.merged if not group.has_row_numbers]:
             # Whether these can be merged shows only when their rows are read.
             try:
-                merge_bits(self._conf, self._warehouse.told_options, numbered)
+                merge_bits(self._conf, self._warehouse.client_options, numbered)
             except (Unmergeable, Corrupt, FileMissing) as reason:
                 raise NotNative(str(reason)) from reason
             self._whole.add(key)
         return NativeTable(key, root, schema, types, state, pruner, self._beside(root, scan))
 
     def _beside(self, root: Root, scan: Scan) -> OtherState | None:
-        told = scan.beside
-        if told is None:
+        beside = scan.beside
+        if beside is None:
             return None
         state = replace(
-            scan, branch=told.branch, snapshot=told.snapshot, schema=told.schema, only=told.only, beside=None
+            scan,
+            branch=beside.branch,
+            snapshot=beside.snapshot,
+            schema=beside.schema,
+            only=beside.only,
+            beside=None,
         )
         try:
-            return OtherState(self.open(root.table.root(told.branch), state), frozenset(told.alike))
+            return OtherState(self.open(root.table.root(beside.branch), state), frozenset(beside.alike))
         except NotNative:
             return None
 
@@ -348,9 +355,9 @@ class NativeScans:
         *,
         with_bits: bool,
     ) -> DataFrame:
-        place = self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
+        location = self._stores.address(f"{self._warehouse.files.uri.rstrip('/')}/{table.root.directory}")
         return self._relations.files(
-            place, file_format, columns, constants, listed, table.types, with_bits=with_bits
+            location, file_format, columns, constants, listed, table.types, with_bits=with_bits
         )
 
 
@@ -365,25 +372,25 @@ def _key(root: Root, scan: Scan) -> tuple[str, ...]:
     )
 
 
-def _wanted(table: tuple[str, ...], need: ViewNeeds | None, summary: Summary | None) -> _Wanted:
+def _frame_key(table: tuple[str, ...], need: ViewNeeds | None, summary: Summary | None) -> _FrameKey:
     """The key of a frame. With conditions, a frame has no limit and all columns: Spark applies the rest."""
     if need is None:
-        return _Wanted(table)
+        return _FrameKey(table)
     if summary is not None:
-        return _Wanted(table, None, need.conditions, None, need.asked)
+        return _FrameKey(table, None, need.conditions, None, need.summary_columns)
     if need.conditions:
-        return _Wanted(table, None, need.conditions)
+        return _FrameKey(table, None, need.conditions)
     if need.limit is None and need.columns:
-        return _Wanted(table)
-    return _Wanted(table, frozenset(need.columns), (), need.limit)
+        return _FrameKey(table)
+    return _FrameKey(table, frozenset(need.columns), (), need.limit)
 
 
 def _of_no_file(types: StructType) -> FileColumns:
     return FileColumns(types, tuple(types.names))
 
 
-def _files_of(kept: NativeTable | str) -> int:
-    return 0 if isinstance(kept, str) else len(kept.state.files)
+def _files_of(table: NativeTable | str) -> int:
+    return 0 if isinstance(table, str) else len(table.state.files)
 
 
 def _weight(files: Sequence[TableFile], bits: Mapping[str, Bits]) -> int:

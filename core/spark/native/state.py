@@ -81,15 +81,15 @@ def table_state(
     snapshot: Snapshot | None,
     schema: TableSchema,
     only: Sequence[str] | None = None,
-    kept: KeptFiles[TableFile] | None = None,
+    file_cache: KeptFiles[TableFile] | None = None,
 ) -> TableState:
     """The table at the snapshot, in the columns of `schema`. Raises `NotNative` if Spark can't read it.
 
-    `only` are the names of the data files to read, None for all. `kept` is a cache: files of other snapshots
-    of the table are reused.
+    `only` are the names of the data files to read, None for all. Files of other snapshots of the table are
+    reused from `file_cache`.
     """
     try:
-        return _table_state(files, root, snapshot, schema, only, kept or KeptFiles())
+        return _table_state(files, root, snapshot, schema, only, file_cache or KeptFiles())
     except Unmergeable as reason:
         raise NotNative(str(reason)) from reason
     except Unavailable:
@@ -105,21 +105,23 @@ def _table_state(
     snapshot: Snapshot | None,
     schema: TableSchema,
     only: Sequence[str] | None,
-    kept: KeptFiles[TableFile],
+    file_cache: KeptFiles[TableFile],
 ) -> TableState:
     _check_options(schema, root)
     fields = _fields(schema)
     types = table_types(fields)
     constants = {name: PARTITION_PREFIX + name for name in schema.partition_keys}
-    columns = StructType([StructField(made, types[name].dataType) for name, made in constants.items()])
+    columns = StructType(
+        [StructField(constant, types[name].dataType) for name, constant in constants.items()]
+    )
     if snapshot is None:
         return TableState((), {}, columns, (), (), {})
-    places = FileLocations(files, root, snapshot.schema_id)
+    locations = FileLocations(files, root, snapshot.schema_id)
     vectors = _vectors(files, root, snapshot, schema)
-    wanted = None if only is None else frozenset(only)
-    live = _live_files(files, root, snapshot, schema, places, wanted, kept)
+    only_names = None if only is None else frozenset(only)
+    live = _live_files(files, root, snapshot, schema, locations, only_names, file_cache)
     schemas = {number: _schema(files, root, number) for number in {number for number, _ in live.kinds}}
-    seen, merged = _seen(live, schema, schemas, vectors, places)
+    visible, merged = _visible_files(live, schema, schemas, vectors, locations)
     return TableState(
         names=tuple(field.name for field in fields),
         columns={
@@ -127,7 +129,7 @@ def _table_state(
             for number, file_format in live.kinds
         },
         constants=columns,
-        files=seen,
+        files=visible,
         merged=merged,
         schemas=schemas,
     )
@@ -161,24 +163,26 @@ def _live_files(
     root: Root,
     snapshot: Snapshot,
     schema: TableSchema,
-    places: FileLocations,
+    locations: FileLocations,
     only: frozenset[str] | None,
-    kept: KeptFiles[TableFile],
+    file_cache: KeptFiles[TableFile],
 ) -> LiveFiles[TableFile]:
     located_by = schema_of(files, root, snapshot.schema_id)
     # Everything but the entry on which a `TableFile` depends.
     key = files.uri, root.directory, schema.to_json(), located_by.to_json()
     manifests = map(ManifestId.of, data_manifests(files, root.table, snapshot))
-    make = _file_maker(places, _PartitionTexts(schema))
-    return kept.at(key, files, root.table, manifests, make, only)
+    make = _file_maker(locations, _PartitionTexts(schema))
+    return file_cache.at(key, files, root.table, manifests, make, only)
 
 
-def _file_maker(places: FileLocations, partitions: _PartitionTexts) -> Callable[[ManifestEntry], TableFile]:
+def _file_maker(
+    locations: FileLocations, partitions: _PartitionTexts
+) -> Callable[[ManifestEntry], TableFile]:
     def make(entry: ManifestEntry) -> TableFile:
         facts = entry.facts
         _check_file(entry, facts.name)
         return TableFile(
-            address=places.address(facts),
+            address=locations.address(facts),
             file_format=facts.name.rpartition(".")[2].lower(),
             size=facts.size,
             row_count=facts.rows,
@@ -242,23 +246,23 @@ def _vectors(
     return vectors
 
 
-def _seen(
+def _visible_files(
     live: LiveFiles[TableFile],
     schema: TableSchema,
     schemas: Mapping[int, TableSchema],
     vectors: Mapping[str, DeletionVector],
-    places: FileLocations,
+    locations: FileLocations,
 ) -> tuple[tuple[TableFile, ...], tuple[MergeGroup, ...]]:
     """The files that readers see, and the groups of those that are not read whole."""
     if leaves_out_new_files(schema.options, schema.primary_keys):
         compacted = tuple(file for file in live.files if file.entry.file["_LEVEL"] > 0)
         if "rowkind.field" in schema.options or not all(map(_has_no_deletes, compacted)):
             raise NotNative("deletions among the rows of files that a compaction made")
-        return compacted, tuple(_with_vectors(compacted, vectors, places))
-    seen = live.files
+        return compacted, tuple(_with_vectors(compacted, vectors, locations))
+    files = live.files
     if schema.primary_keys:
-        return seen, _merged(live, schema, schemas)
-    return seen, tuple(_with_vectors(seen, vectors, places))
+        return files, _merged(live, schema, schemas)
+    return files, tuple(_with_vectors(files, vectors, locations))
 
 
 def _has_no_deletes(file: TableFile) -> bool:
@@ -266,20 +270,22 @@ def _has_no_deletes(file: TableFile) -> bool:
 
 
 def _with_vectors(
-    files: Iterable[TableFile], vectors: Mapping[str, DeletionVector], places: FileLocations
+    files: Iterable[TableFile], vectors: Mapping[str, DeletionVector], locations: FileLocations
 ) -> Iterator[MergeGroup]:
     """A group for each file that has a deletion vector."""
     # Most tables have no vectors, and some have very many files.
     for file in files if vectors else ():
         entry = file.entry
-        found = vectors.get(entry.file["_FILE_NAME"])
+        vector_entry = vectors.get(entry.file["_FILE_NAME"])
         # A vector applies only to the bucket of its index file.
-        if found is None or found.held_by.key[:2] != (entry.partition, entry.bucket):
+        if vector_entry is None or vector_entry.held_by.key[:2] != (entry.partition, entry.bucket):
             continue
         merged = merge_file(None, file.address, file.file_format, entry.file)
         if not merged.has_row_numbers:
             raise NotNative(f"deletion vectors of {file.file_format} files")
-        vector = Vector(places.index_address(found.held_by), found.offset, found.length)
+        vector = Vector(
+            locations.index_address(vector_entry.held_by), vector_entry.offset, vector_entry.length
+        )
         yield MergeGroup(_unmerged(file.schema_id), (replace(merged, vector=vector),))
 
 

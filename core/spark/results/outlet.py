@@ -189,24 +189,24 @@ class Outlet:
                 channel, _ = self._server.accept()
             except OSError:
                 return
-            if not self._is_taken(channel):
+            if not self._accepts(channel):
                 channel.close()
 
-    def _is_taken(self, channel: socket.socket) -> bool:
+    def _accepts(self, channel: socket.socket) -> bool:
         """Authenticate a connection; whether it is from a task with the secret whose rows are wanted."""
         channel.settimeout(_HANDSHAKE_SECONDS)
-        asked = secrets.token_bytes(NONCE_BYTES)
+        challenge = secrets.token_bytes(NONCE_BYTES)
         try:
-            channel.sendall(asked)
+            channel.sendall(challenge)
             answer = receive_exactly(channel, GREETING_BYTES)
         except OSError:
             return False
-        task = None if answer is None else known_task(self.secret, asked, bytes(answer))
+        task = None if answer is None else known_task(self.secret, challenge, bytes(answer))
         if answer is None or task is None:
             return False
         partition, attempt = task
         with self._changed:
-            if not self._is_wanted(partition, attempt):
+            if not self._is_newest_attempt(partition, attempt):
                 return False
             channel.settimeout(None)
             with suppress(OSError):
@@ -215,7 +215,7 @@ class Outlet:
             self._changed.notify_all()
         return True
 
-    def _is_wanted(self, partition: int, attempt: int) -> bool:
+    def _is_newest_attempt(self, partition: int, attempt: int) -> bool:
         """Whether it is the newest attempt at an incomplete partition. Closes earlier attempts then."""
         if self._server.fileno() < 0 or partition < self._done:
             return False

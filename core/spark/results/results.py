@@ -104,7 +104,7 @@ class HasQueries(Protocol):
 
     def few(self, results: Any, number: int, before: bool, most: int) -> bytes | None: ...
 
-    def tell_tables(self) -> None: ...
+    def send_tables(self) -> None: ...
 
     def many(self, number: int, before: bool) -> Any: ...
 
@@ -146,7 +146,7 @@ class Results:
 
     def many(self, query: PlannedQuery, tag: str, most: int | None) -> Generator[SentBatch]:
         """The rows of a query, as `streamed`."""
-        query.queries.tell_tables()
+        query.queries.send_tables()
         frame = partial(query.queries.many, query.number, query.before)
         return self._handed_in(query.schema, frame, tag, most)
 

@@ -23,7 +23,7 @@ from core.spark.stores.settings import (
     Identity,
     bucket_setting,
     hadoop_settings,
-    not_taken,
+    unsupported_option,
 )
 from core.spark.stores.tickets import lacks_ticket, log_in_again
 
@@ -61,7 +61,9 @@ class HadoopStores:
         self._jvm: Any = getattr(session, "_jvm", None)
         self._warehouse = warehouse
         # Values that our S3 client found by itself must not override the user's Spark settings.
-        self._options = warehouse.options if store_of(warehouse.uri).kind == "s3" else warehouse.told_options
+        self._options = (
+            warehouse.options if store_of(warehouse.uri).kind == "s3" else warehouse.client_options
+        )
         self._elsewhere = elsewhere
         self._prepared: dict[Store, _Prepared] = {}
         self._readable: set[Store] = set()
@@ -75,7 +77,7 @@ class HadoopStores:
         store = store_of(address)
         if store in self._readable:
             return
-        if option := not_taken(store, self._options):
+        if option := unsupported_option(store, self._options):
             # Spark would read it with another identity.
             raise StoreUnread(f"Spark's client for {store.scheme} takes no {option}", lasts=True)
         if store not in self._prepared:

@@ -93,7 +93,7 @@ def hadoop_settings(store: Store, options: Mapping[str, str], identity: Identity
     return HadoopSettings()
 
 
-def not_taken(store: Store, options: Mapping[str, str]) -> str:
+def unsupported_option(store: Store, options: Mapping[str, str]) -> str:
     """An option for the identity that Hadoop's client does not support; empty for none."""
     return GOOGLE_TOKEN if store.kind == "gcs" and GOOGLE_TOKEN in options else ""
 

@@ -187,11 +187,13 @@ def require_streamable(scan: Scan, *, begins_whole: bool) -> None:
     if is_on(schema.options, "data-evolution.enabled"):
         raise Refused(f"{name} has data-evolution.enabled: its commits write parts of rows")
     if is_on(schema.options, "streaming-read-overwrite"):
-        raise Refused(f"{name} has streaming-read-overwrite: what an overwrite takes out can't be told here")
+        raise Refused(
+            f"{name} has streaming-read-overwrite: the rows that an overwrite removes are unknown here"
+        )
     if not schema.primary_keys:
         return
     if schema.options.get("bucket") == "-2":
-        raise Refused(f"{name} has bucket = -2: what is written shows up only when it is compacted")
+        raise Refused(f"{name} has bucket = -2: rows can be read only once they are compacted")
     producer = changelog_producer(schema)
     if begins_whole and tells_changes_later(schema):
         raise Refused(
@@ -247,7 +249,7 @@ def _upserts(batch: pa.RecordBatch, scan: Scan) -> pa.RecordBatch:
 
 def _no_upsert(what: str) -> Refused:
     return Refused(
-        f"{what}, which an upsert can't say",
+        f"{what}, which an upsert can't express",
         f"The option read.changelog=true adds a column {KIND_COLUMN} that does.",
     )
 

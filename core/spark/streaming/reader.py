@@ -51,8 +51,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
 from core.errors import NotFound, Refused, hints_in_messages
-from core.spark.datasource.options import READ_STREAM, catalog_options, require_known
-from core.spark.datasource.requested_state import asked_by
+from core.spark.datasource.options import READ_STREAM, catalog_options, require_allowed
+from core.spark.datasource.requested_state import read_scope
 from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
 from core.spark.streaming.consumers import ConsumerPosition
 from core.spark.streaming.gaps import describe_gap, over_gap
@@ -92,7 +92,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
 
     def __init__(self, options: Mapping[str, str], schema: StructType) -> None:
         self._store_options = catalog_options(options)
-        require_known(options, READ_STREAM)
+        require_allowed(options, READ_STREAM)
         self._options = dict(options)
         self._schema = schema
         self._read_options = read_options(options)
@@ -252,7 +252,7 @@ class PaimarkStreamReader(DataSourceStreamReader):
         from core.spark.datasource.types import spark_columns
 
         # The table's own options for the start apply if the query has none.
-        scan = make_scan(warehouse, root, None, pinned=False, asked=asked_by(self._options))
+        scan = make_scan(warehouse, root, None, pinned=False, scope=read_scope(self._options))
         now = {field.name: field.dataType for field in spark_columns(scan)}
         for field in self._schema:
             if field == KIND_FIELD and self._read_options.with_kinds:

@@ -22,7 +22,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StructField, StructType
 
 from core.errors import NotFound, PaimarkError, UsageError
-from core.spark.datasource.options import READ, catalog_options, require_known
+from core.spark.datasource.options import READ, catalog_options, require_allowed
 from core.spark.source import PaimarkSource
 from core.storage.known_options import is_known
 from tests.paimon import commit, create_table, open_table
@@ -173,7 +173,7 @@ def test_catalog_options_are_told_on_as_paimon_spells_them() -> None:
     place = {"warehouse": "w", "table": "t"}
     given = {"fs.oss.accessKeyId": "k", "s3.endpoint": "e", "versionAsOf": "1", **place}
     assert catalog_options(CaseInsensitiveDict(given)) == {"fs.oss.accessKeyId": "k", "s3.endpoint": "e"}
-    require_known(CaseInsensitiveDict(given), READ)
+    require_allowed(CaseInsensitiveDict(given), READ)
 
 
 def test_every_option_of_pypaimons_stores_is_known() -> None:

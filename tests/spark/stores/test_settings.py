@@ -6,7 +6,7 @@ import pytest
 
 from core.spark.stores.access import chosen
 from core.spark.stores.addresses import Store, hadoop_address, store_of
-from core.spark.stores.settings import HadoopSettings, Identity, hadoop_settings, not_taken
+from core.spark.stores.settings import HadoopSettings, Identity, hadoop_settings, unsupported_option
 
 LAKE = Store("s3", "my.lake")
 CHAIN = "software.amazon.awssdk.auth.credentials.DefaultCredentialsProvider"
@@ -123,8 +123,10 @@ def test_hdfs_has_settings_of_its_own() -> None:
 
 
 def test_a_token_that_hadoop_has_no_setting_for_is_told() -> None:
-    assert not_taken(Store("gs", "b"), {"gcs.access-token": "t"}) == "gcs.access-token"
-    assert not_taken(LAKE, {"gcs.access-token": "t"}) == not_taken(Store("gs", "b"), {}) == ""
+    assert unsupported_option(Store("gs", "b"), {"gcs.access-token": "t"}) == "gcs.access-token"
+    assert (
+        unsupported_option(LAKE, {"gcs.access-token": "t"}) == unsupported_option(Store("gs", "b"), {}) == ""
+    )
 
 
 @pytest.mark.parametrize(

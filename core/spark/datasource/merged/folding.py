@@ -17,7 +17,7 @@ from core.spark.sort_keys import SortKey, is_text, ranked, sort_keys_of, text_va
 from core.table.definition.column_types import ColumnType
 
 INTEGERS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "INTEGER": 32, "BIGINT": 64}
-_Places = NDArray[np.intp]
+_Indexes = NDArray[np.intp]
 # 64-bit integers, or fractions.
 _Numbers = NDArray[Any]
 
@@ -41,16 +41,16 @@ def _first(values: pa.ChunkedArray, kind: str, versions: Versions) -> pa.Array:
 
 
 def _last_not_null(values: pa.ChunkedArray, kind: str, versions: Versions) -> pa.Array:
-    places = np.where(_valid(values)[versions.order], np.arange(len(versions.order)), -1)
-    return _chosen(np.maximum.reduceat(places, versions.starts), versions)
+    indexes = np.where(_valid(values)[versions.order], np.arange(len(versions.order)), -1)
+    return _rows_at(np.maximum.reduceat(indexes, versions.starts), versions)
 
 
 def _first_not_null(values: pa.ChunkedArray, kind: str, versions: Versions) -> pa.Array:
     end = len(versions.order)
-    places = np.minimum.reduceat(
+    indexes = np.minimum.reduceat(
         np.where(_valid(values)[versions.order], np.arange(end), end), versions.starts
     )
-    return _chosen(np.where(places == end, -1, places), versions)
+    return _rows_at(np.where(indexes == end, -1, indexes), versions)
 
 
 def _greatest(values: pa.ChunkedArray, kind: str, versions: Versions) -> pa.Array:
@@ -77,16 +77,16 @@ def _valid(values: pa.ChunkedArray) -> NDArray[np.bool_]:
     return np.asarray(values.is_valid())
 
 
-def _chosen(places: _Places, versions: Versions) -> pa.Array:
+def _rows_at(indexes: _Indexes, versions: Versions) -> pa.Array:
     """The rows at these places; null for -1."""
-    return pa.array(versions.order[places], mask=places < 0)
+    return pa.array(versions.order[indexes], mask=indexes < 0)
 
 
-def _extreme(values: pa.ChunkedArray, kind: str, versions: Versions, places: _Places) -> pa.Array:
+def _extreme(values: pa.ChunkedArray, kind: str, versions: Versions, indexes: _Indexes) -> pa.Array:
     keys: list[SortKey] = ranked(text_values(values)) if is_text(kind) else sort_keys_of(values, kind)
     group = np.empty(len(versions.order), dtype=np.int64)
     group[versions.order] = np.repeat(np.arange(len(versions.starts)), versions.sizes)
-    return pa.array(np.lexsort([*reversed(keys), group])[places])
+    return pa.array(np.lexsort([*reversed(keys), group])[indexes])
 
 
 def _sums(values: pa.ChunkedArray, name: str, versions: Versions) -> pa.ChunkedArray:
@@ -94,18 +94,18 @@ def _sums(values: pa.ChunkedArray, name: str, versions: Versions) -> pa.ChunkedA
     wide = pa.int64() if name in INTEGERS else pa.float64()
     numbers, valid = np.asarray(values.cast(wide).fill_null(0)), _valid(values)
     total = np.zeros(len(versions.starts), dtype=numbers.dtype)
-    known = np.zeros(len(versions.starts), dtype=np.bool_)
+    has_value = np.zeros(len(versions.starts), dtype=np.bool_)
     keys, number = np.arange(len(versions.starts)), 0
     while len(keys):
         rows = versions.order[versions.starts[keys] + number]
         keys_there, rows = keys[valid[rows]], rows[valid[rows]]
         before, added = total[keys_there], numbers[rows]
-        after = np.where(known[keys_there], _added(before, added), added)
-        _require_held(before, added, after, known[keys_there], name)
-        total[keys_there], known[keys_there] = after, True
+        after = np.where(has_value[keys_there], _added(before, added), added)
+        _require_no_overflow(before, added, after, has_value[keys_there], name)
+        total[keys_there], has_value[keys_there] = after, True
         number += 1
         keys = keys[versions.sizes[keys] > number]
-    return pa.chunked_array([pa.array(total, mask=~known).cast(values.type)])
+    return pa.chunked_array([pa.array(total, mask=~has_value).cast(values.type)])
 
 
 def _added(before: _Numbers, added: _Numbers) -> _Numbers:
@@ -113,15 +113,15 @@ def _added(before: _Numbers, added: _Numbers) -> _Numbers:
         return before + added
 
 
-def _require_held(
-    before: _Numbers, added: _Numbers, after: _Numbers, known: NDArray[np.bool_], name: str
+def _require_no_overflow(
+    before: _Numbers, added: _Numbers, after: _Numbers, has_value: NDArray[np.bool_], name: str
 ) -> None:
     """Raises `ArithmeticError` if an integer is out of the bounds of its type."""
     if name not in INTEGERS:
         return
     most = (1 << (INTEGERS[name] - 1)) - 1
     # If 64 bits overflow, the sum has another sign than both of its parts.
-    wraps = known & (((before ^ after) & (added ^ after)) < 0)
+    wraps = has_value & (((before ^ after) & (added ^ after)) < 0)
     beyond = np.flatnonzero(wraps | (after > most) | (after < -most - 1))
     if len(beyond):
         total = int(before[beyond[0]]) + int(added[beyond[0]])

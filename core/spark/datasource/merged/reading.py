@@ -100,12 +100,12 @@ def _counted(versions: Versions) -> Batches:
 def _rows(reader: Any, split: Any, functions: Mapping[str, str], versions: Versions) -> Batches:
     read = reader._create_split_read(split)
     first = len(read.trimmed_primary_key) + 2
-    places = {field.name: first + index for index, field in enumerate(read.value_fields)}
+    indexes = {field.name: first + index for index, field in enumerate(read.value_fields)}
     kinds = {field.name: str(getattr(field.type, "type", field.type)) for field in read.value_fields}
     collected: list[pa.RecordBatch] = []
     start = 0
     for batch in _batches(read, split):
-        values = pa.RecordBatch.from_arrays([batch.column(places[name]) for name in functions], [*functions])
+        values = pa.RecordBatch.from_arrays([batch.column(indexes[name]) for name in functions], [*functions])
         shared = versions.shared[start : start + len(values)]
         start += len(values)
         if shared.any():

@@ -197,9 +197,9 @@ def _why_not_file(table: TableFacts, file: FileFacts) -> str:
         return "files with deletes"
     if file.fields is None:
         return "a schema that files were written with is missing"
-    written = {field.id: field for field in file.fields}
+    file_types = {field.id: field for field in file.fields}
     for field in table.fields:
-        old = written.get(field.id)
+        old = file_types.get(field.id)
         if old is not None and not is_wider(field.type, old.type):
             return f"column {field.name} was {old.type} once"
         if old is not None and (reason := _unread(file.format, field.type)):

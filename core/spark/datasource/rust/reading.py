@@ -47,13 +47,13 @@ class SplitReader:
 
     def _one(self, choice: Choice, split: Any) -> Batches:
         """Read one split; by Python if pypaimon-rust fails before its first rows."""
-        told = False
+        has_rows = False
         try:
             for batch in self._by_rust(choice, split):
-                told = True
+                has_rows = True
                 yield batch
         except (ValueError, NotImplementedError, RuntimeError) as error:
-            if told:
+            if has_rows:
                 self._fail(split, error)
             _LOG.warning("pypaimon-rust leaves a split to Python: %s", error)
         else:

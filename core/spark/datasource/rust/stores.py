@@ -62,18 +62,20 @@ def store_access(warehouse: str, options: Mapping[str, str]) -> StoreAccess:
 
 
 def _s3(options: Mapping[str, str]) -> StoreAccess:
-    given: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for option, value in options.items():
         if name := s3_name(option):
             if name not in _S3_TAKEN:
                 return StoreAccess(f"it takes no {option}")
-            given[name] = value
-    keys = {part: given[name] for part, names in S3_CREDENTIALS.items() for name in names if given.get(name)}
+            settings[name] = value
+    keys = {
+        part: settings[name] for part, names in S3_CREDENTIALS.items() for name in names if settings.get(name)
+    }
     if missing := next((_S3_KEYS[part] for part in ("key", "secret") if part not in keys), ""):
         return StoreAccess(f"it needs {missing} as an option, in the environment or in a profile")
-    region = given.get("region") or given.get("endpoint-region") or ""
-    endpoint = given.get("endpoint", "")
-    style = given.get("path-style-access")
+    region = settings.get("region") or settings.get("endpoint-region") or ""
+    endpoint = settings.get("endpoint", "")
+    style = settings.get("path-style-access")
     # As in the metadata's client: a self-hosted store rarely answers at bucket.host.
     by_path = bool(endpoint) if style is None else style.lower() == "true"
     if not endpoint:
@@ -82,12 +84,12 @@ def _s3(options: Mapping[str, str]) -> StoreAccess:
         # Without an endpoint it would use variables that no other client reads.
         endpoint = f"https://s3.{region}.amazonaws.com"
     elif "://" not in endpoint:
-        is_plain = given.get("connection-ssl-enabled", "true").lower() == "false"
+        is_plain = settings.get("connection-ssl-enabled", "true").lower() == "false"
         endpoint = f"{'http' if is_plain else 'https'}://{endpoint}"
-    told = {_S3_KEYS[part]: value for part, value in keys.items()}
+    credentials = {_S3_KEYS[part]: value for part, value in keys.items()}
     return StoreAccess(
         options={
-            **told,
+            **credentials,
             "s3.endpoint": endpoint,
             "s3.region": region or _SOME_REGION,
             _PATH_STYLE: "true" if by_path else "false",
@@ -110,12 +112,12 @@ def _hdfs(host: str, options: Mapping[str, str]) -> StoreAccess:
         return StoreAccess(f"it needs a port in the address, or Hadoop's files with the name service {host}")
     if settings.get(f"dfs.client.failover.resolve-needed.{host}", "").lower() == "true":
         return StoreAccess(f"it does not look for more hosts behind the names of {host}'s NameNodes")
-    places = [
+    name_nodes = [
         settings.get(f"dfs.namenode.rpc-address.{host}.{name.strip()}", "") for name in names.split(",")
     ]
-    if not all(places):
+    if not all(name_nodes):
         return StoreAccess(f"Hadoop's files do not name the address of each NameNode of {host}")
-    return StoreAccess(options={_NAME_NODES: f"hdfs://{','.join(places)}"})
+    return StoreAccess(options={_NAME_NODES: f"hdfs://{','.join(name_nodes)}"})
 
 
 def _hadoop_settings() -> dict[str, str]:

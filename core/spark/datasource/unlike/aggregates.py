@@ -59,10 +59,10 @@ def require_merged_alike(
         is_distinct = is_on(options, f"fields.{field.name}.distinct")
         if field.name in keys or function not in (_UNLIKE_DISTINCT if is_distinct else ()) + _UNLIKE:
             continue
-        said = f"distinct {function}" if is_distinct else function
+        merge = f"distinct {function}" if is_distinct else function
         raise Refused(
-            f"Column {field.name} of {table} has rows to merge by {said}, which nothing here does as stock "
-            "Paimon does",
+            f"Column {field.name} of {table} has rows to merge by {merge}, and no reader here does that as "
+            "stock Paimon does",
             "Leave it out; a stock engine's full compaction merges rows for good (CALL sys.compact).",
         )
 

@@ -39,27 +39,27 @@ def require_near_times(name: str, table: Any, columns: Collection[str], splits: 
     `table` is pypaimon's. Files without columns of times are not read. Raises `Corrupt`.
     """
     for split in splits:
-        wanted = set(columns)
+        needed = set(columns)
         if not split.raw_convertible:
-            wanted |= merged_by(table)
+            needed |= merged_by(table)
         for file in split.files:
-            held = _held(table, file, wanted)
-            if held and (column := next(_far(table, file, held), None)) is not None:
+            with_times = _columns_with_times(table, file, needed)
+            if with_times and (column := next(_far(table, file, with_times), None)) is not None:
                 raise Refused(
                     f"Column {column} of {name} holds times before 1677 or after 2262 in "
-                    f"{file_format(file.file_name)} files, of which others would come out here",
+                    f"{file_format(file.file_name)} files, which would be read as other times here",
                     "Leave it out; a stock engine reads it.",
                 )
 
 
-def _held(table: Any, file: Any, wanted: Collection[str]) -> dict[str, str]:
+def _columns_with_times(table: Any, file: Any, needed: Collection[str]) -> dict[str, str]:
     """The wanted columns that may hold such times: names in the table by names in the file."""
     if file_format(file.file_name) not in _READERS:
         return {}
-    names = {field.id: field.name for field in table.fields if field.name in wanted}
+    names = {field.id: field.name for field in table.fields if field.name in needed}
     fields = written_fields(table, file.schema_id)
-    held = (field for field in fields if field.id in names and _may_be_far(table, file, field.type))
-    return {field.name: names[field.id] for field in held}
+    with_times = (field for field in fields if field.id in names and _may_be_far(table, file, field.type))
+    return {field.name: names[field.id] for field in with_times}
 
 
 def _may_be_far(table: Any, file: Any, kind: Any) -> bool:
@@ -75,23 +75,23 @@ def _is_written_by_paimon(table: Any, name: str) -> bool:
     return any(map(_UUID_AND_NUMBER.fullmatch, behind))
 
 
-def _far(table: Any, file: Any, held: Mapping[str, str]) -> Iterator[str]:
+def _far(table: Any, file: Any, columns: Mapping[str, str]) -> Iterator[str]:
     """Yield the names in the table of the columns with such times. Raises `Corrupt`."""
     read = _READERS[file_format(file.file_name)]
     try:
         with table.file_io.new_input_stream(file.file_path) as source:
-            for stored in read(source, file.file_size, held):
-                if name := _name(stored, held):
+            for stored in read(source, file.file_size, columns):
+                if name := _name(stored, columns):
                     yield name
     except (ValueError, pa.ArrowException) as error:
         raise Corrupt(f"{file.file_name} can't be read ({error})", "See `paimark verify`.") from error
 
 
-def _name(stored: str, held: Mapping[str, str]) -> str | None:
-    return held.get(stored) or held.get(stored.removeprefix(KEY_PREFIX))
+def _name(stored: str, columns: Mapping[str, str]) -> str | None:
+    return columns.get(stored) or columns.get(stored.removeprefix(KEY_PREFIX))
 
 
-def _far_in_orc(source: Any, size: int, held: Mapping[str, str]) -> Iterator[str]:
+def _far_in_orc(source: Any, size: int, columns: Mapping[str, str]) -> Iterator[str]:
     for stored, bounds in time_bounds(source, size).items():
         is_near = all(
             low is not None and high is not None and low >= -_MOST_MS and high <= _MOST_MS
@@ -101,10 +101,10 @@ def _far_in_orc(source: Any, size: int, held: Mapping[str, str]) -> Iterator[str
             yield stored
 
 
-def _far_in_parquet(source: Any, size: int, held: Mapping[str, str]) -> Iterator[str]:
+def _far_in_parquet(source: Any, size: int, columns: Mapping[str, str]) -> Iterator[str]:
     metadata = pq.read_metadata(source)
-    asked = [stored for stored in names_of_int96(metadata) if _name(stored, held)]
-    yield from far_columns(source, metadata, asked) if asked else ()
+    stored_names = [stored for stored in names_of_int96(metadata) if _name(stored, columns)]
+    yield from far_columns(source, metadata, stored_names) if stored_names else ()
 
 
 _READERS = {"orc": _far_in_orc, "parquet": _far_in_parquet}

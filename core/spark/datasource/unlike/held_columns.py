@@ -12,20 +12,20 @@ from typing import Any
 from core.errors import Refused
 
 
-def require_names_kept(
-    table: str, fields: Iterable[Any], written: Iterable[Any], held: Iterable[str]
+def require_unrenamed(
+    table: str, fields: Iterable[Any], file_schema: Iterable[Any], file_columns: Iterable[str]
 ) -> None:
-    """Raises `Refused` naming one of pypaimon's `fields` that has another name in a file of schema `written`.
+    """Raises `Refused` naming one of pypaimon's `fields` that has another name in a file of `file_schema`.
 
-    `held` are the names of the columns that the file has.
+    `file_columns` are the names of the columns that the file has.
     """
-    ids = {field.name: field.id for field in written}
-    names = {ids[name]: name for name in held if name in ids}
+    ids = {field.name: field.id for field in file_schema}
+    names = {ids[name]: name for name in file_columns if name in ids}
     for field in fields:
         name = names.get(field.id, field.name)
         if name != field.name:
             raise Refused(
-                f"Column {field.name} of {table} was called {name} when values of it were written anew, "
-                "which nothing here finds",
+                f"Column {field.name} of {table} was called {name} when values of it were written anew, and "
+                "no reader here finds these",
                 "Leave it out, or read a version from before; a stock engine reads it.",
             )

@@ -64,7 +64,7 @@ def _leaves(values: Any) -> Iterator[Any]:
 def _has_far(values: pa.FixedSizeBinaryArray) -> bool:
     if not len(values):
         return False
-    written = np.frombuffer(values.buffers()[1], _WRITTEN, len(values), values.offset * WIDTH)
-    days = written["day"].astype(np.int64) - _EPOCH_DAY
-    micros = np.clip(days, -_MOST_DAYS, _MOST_DAYS) * _DAY_US + written["nanos"] // 1_000
+    stored = np.frombuffer(values.buffers()[1], _WRITTEN, len(values), values.offset * WIDTH)
+    days = stored["day"].astype(np.int64) - _EPOCH_DAY
+    micros = np.clip(days, -_MOST_DAYS, _MOST_DAYS) * _DAY_US + stored["nanos"] // 1_000
     return bool((np.abs(days) >= _MOST_DAYS).any() or (np.abs(micros) > _MOST_US).any())

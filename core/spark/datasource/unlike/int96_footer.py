@@ -41,12 +41,12 @@ def footer_of_bytes(metadata: pq.FileMetaData, names: Collection[str]) -> pq.Fil
     version, elements = _schema(metadata)
     columns = [column for column in _columns(elements) if _name(column.elements[0]) in names]
     root = elements[0] | {_CHILDREN: (_I32, len(columns))}
-    shown = [root, *(_as_bytes(element) for column in columns for element in column.elements)]
+    elements_read = [root, *(_as_bytes(element) for column in columns for element in column.elements)]
     leaves = [leaf for column in columns for leaf in column.leaves]
     groups = [_group(metadata.row_group(number), leaves) for number in range(metadata.num_row_groups)]
     footer = {
         _VERSION: (_I32, version),
-        _ELEMENTS: (_LIST, (_STRUCT, shown)),
+        _ELEMENTS: (_LIST, (_STRUCT, elements_read)),
         _ROWS: (_I64, metadata.num_rows),
         _GROUPS: (_LIST, (_STRUCT, groups)),
         _WRITER: (_BINARY, metadata.created_by.encode()),
@@ -57,10 +57,10 @@ def footer_of_bytes(metadata: pq.FileMetaData, names: Collection[str]) -> pq.Fil
 
 def _schema(metadata: pq.FileMetaData) -> tuple[int, list[dict[int, Any]]]:
     """The format's version, and the elements of the schema."""
-    written = pa.BufferOutputStream()
-    metadata.write_metadata_file(written)
+    buffer = pa.BufferOutputStream()
+    metadata.write_metadata_file(buffer)
     # pyarrow writes a mark, then the footer, which begins with these two fields.
-    footer = _Compact(written.getvalue().to_pybytes()[4:])
+    footer = _Compact(buffer.getvalue().to_pybytes()[4:])
     footer.take(1)
     version = footer.value(_I32)
     footer.take(1)

@@ -86,19 +86,19 @@ def _decompressed(chunk: bytes, compression: int) -> bytes:
 
 def _lz4(chunk: bytes) -> bytes:
     """Decompress LZ4. pyarrow needs the length of the result, which ORC doesn't store."""
-    made = bytearray()
+    output = bytearray()
     at = 0
     while at < len(chunk):
         token = chunk[at]
         length, at = _length(chunk, at + 1, token >> 4)
-        made += chunk[at : at + length]
+        output += chunk[at : at + length]
         at += length
         if at < len(chunk):
             distance = int.from_bytes(chunk[at : at + 2], "little")
             length, at = _length(chunk, at + 2, token & 15)
             for _ in range(length + 4):
-                made.append(made[-distance])
-    return bytes(made)
+                output.append(output[-distance])
+    return bytes(output)
 
 
 def _length(chunk: bytes, at: int, length: int) -> tuple[int, int]:
@@ -113,33 +113,33 @@ def _length(chunk: bytes, at: int, length: int) -> tuple[int, int]:
 def _time_bounds(footer: bytes) -> dict[str, list[TimeBounds]]:
     types = [_fields_of(each) for number, each in _fields(footer) if number == _TYPES]
     statistics = [each for number, each in _fields(footer) if number == _STATISTICS]
-    found: dict[str, list[TimeBounds]] = {}
+    bounds_by_name: dict[str, list[TimeBounds]] = {}
     names = [bytes(each).decode() for each in types[0].get(_NAMES, ())]
-    for name, place in zip(names, _children(types[0]), strict=True):
-        for column in _below(types, place):
+    for name, number in zip(names, _children(types[0]), strict=True):
+        for column in _below(types, number):
             is_time = types[column].get(_KIND, [0])[0] in _TIME_KINDS
             if is_time and (bounds := _bounds(statistics[column])) is not None:
-                found.setdefault(name, []).append(bounds)
-    return found
+                bounds_by_name.setdefault(name, []).append(bounds)
+    return bounds_by_name
 
 
 def _children(kind: dict[int, list[Any]]) -> list[int]:
     """The ids of a type's children, which are stored packed or one by one."""
-    found: list[int] = []
+    ids: list[int] = []
     for each in kind.get(_SUBTYPES, ()):
         if isinstance(each, int):
-            found.append(each)
+            ids.append(each)
             continue
         at = 0
         while at < len(each):
             number, at = _varint(each, at)
-            found.append(number)
-    return found
+            ids.append(number)
+    return ids
 
 
-def _below(types: list[dict[int, list[Any]]], place: int) -> Iterator[int]:
-    yield place
-    for child in _children(types[place]):
+def _below(types: list[dict[int, list[Any]]], number: int) -> Iterator[int]:
+    yield number
+    for child in _children(types[number]):
         yield from _below(types, child)
 
 
@@ -156,10 +156,10 @@ def _bounds(statistics: bytes) -> TimeBounds | None:
 
 
 def _fields_of(message: bytes) -> dict[int, list[Any]]:
-    found: dict[int, list[Any]] = {}
+    values: dict[int, list[Any]] = {}
     for number, value in _fields(message):
-        found.setdefault(number, []).append(value)
-    return found
+        values.setdefault(number, []).append(value)
+    return values
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, Any]]:

@@ -15,7 +15,7 @@ from core.spark.datasource.field_types import type_name
 _UNSURE = frozenset({"FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES"})
 
 
-def require_directories_found(name: str, table: Any, splits: Iterable[Any]) -> None:
+def require_known_directories(name: str, table: Any, splits: Iterable[Any]) -> None:
     """Raises `Refused` naming the partition columns of such types if a file is not found.
 
     `table` is pypaimon's. For tables without such columns, the store is not accessed.
@@ -28,7 +28,7 @@ def require_directories_found(name: str, table: Any, splits: Iterable[Any]) -> N
         if not table.file_io.exists(file.file_path):
             columns = ", ".join(f"{column}, which is {kinds[column]}" for column in unsure)
             raise Refused(
-                f"{name} is partitioned by {columns}: the directory of {file.file_name} is not the one that "
-                "its partition is looked for in here",
-                "Names of such directories are the writer's Java's: a stock engine may find them.",
+                f"{name} is partitioned by {columns}: {file.file_name} is not in the directory in which this "
+                "reader looks for its partition",
+                "The writer's Java names such directories: a stock engine may find them.",
             )

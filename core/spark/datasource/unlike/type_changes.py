@@ -78,30 +78,32 @@ def converts_alike(old: ColumnType, new: ColumnType, *, is_orc: bool = False) ->
 
 def columns_of_one_type(fields: Iterable[Any], schemas: Iterable[Any]) -> set[str]:
     """The names of pypaimon's `fields` that have the same type in all `schemas` that contain them."""
-    written: dict[int, list[Any]] = {}
+    types: dict[int, list[Any]] = {}
     for schema in schemas:
         for field in schema.fields:
-            written.setdefault(field.id, []).append(field.type)
+            types.setdefault(field.id, []).append(field.type)
     return {
         field.name
         for field in fields
-        if all(old == new for other in written.get(field.id, ()) for old, new in _leaves(other, field.type))
+        if all(old == new for other in types.get(field.id, ()) for old, new in _leaves(other, field.type))
     }
 
 
-def require_convertible(table: str, fields: Iterable[Any], written: Sequence[Any], *, is_orc: bool) -> None:
-    """Raises `Refused` naming one of `fields` that can't be converted from the columns `written` of files.
+def require_convertible(
+    table: str, fields: Iterable[Any], file_fields: Sequence[Any], *, is_orc: bool
+) -> None:
+    """Raises `Refused` naming one of `fields` that can't be converted from `file_fields`, the files' columns.
 
     `is_orc`: some of the files are ORC files.
     """
-    by_id = {field.id: field for field in written}
+    by_id = {field.id: field for field in file_fields}
     for field in fields:
         old = by_id.get(field.id)
         if old is None or all(converts_alike(*pair, is_orc=is_orc) for pair in _leaves(old.type, field.type)):
             continue
         raise Refused(
             f"Column {field.name} of {table} was {type_words(old.type)} and is {type_words(field.type)}: "
-            "what files from before hold of it nothing here converts as stock Paimon does",
+            "no reader here converts its values in older files as stock Paimon does",
             "Leave it out, or read a version from before the change; a stock engine's full compaction "
             "writes the values anew (CALL sys.compact).",
         )
@@ -155,10 +157,10 @@ def _leaves(old: Any, new: Any) -> Iterator[tuple[ColumnType, ColumnType]]:
             yield from _leaves(old.key, new.key)
             yield from _leaves(old.value, new.value)
         case "RowType", "RowType":
-            written = {field.id: field.type for field in old.fields}
+            old_types = {field.id: field.type for field in old.fields}
             for field in new.fields:
-                if field.id in written:
-                    yield from _leaves(written[field.id], field.type)
+                if field.id in old_types:
+                    yield from _leaves(old_types[field.id], field.type)
         case old_kind, new_kind:
             if old_kind != new_kind or str(old) != str(new):
                 yield ColumnType(old_kind, None, None, False), ColumnType(new_kind, 0, None, False)

@@ -66,7 +66,7 @@ class Queries:
         self._prefix = prefix
         self._number = 0
         # Java frames of the current query's tables that were not sent to Java yet, by place.
-        self._untold: dict[str, Any] = {}
+        self._unsent_tables: dict[str, Any] = {}
         self.plans = KeptPlans()
 
     def tag(self) -> None:
@@ -88,24 +88,24 @@ class Queries:
         `limit` is how many rows will be shown, None for all.
         """
         self._number += 1
-        self._untold.clear()
+        self._unsent_tables.clear()
         views = msgspec.json.encode(list(stand_ins)).decode()
         numbers = msgspec.json.encode(self.plans.numbers).decode()
         most = -1 if limit is None else limit
-        description = self.java.asked(text, mode, most, views, self._number, numbers, job_tag())
+        description = self.java.planQuery(text, mode, most, views, self._number, numbers, job_tag())
         return self._number, _decoder.decode(description)
 
     def take(self, frame: DataFrame) -> Description:
         """Replace the current query by a frame."""
-        return _decoder.decode(self.java.taken(frame._jdf))
+        return _decoder.decode(self.java.replaceFrame(frame._jdf))
 
     def put(self, place: str, table: DataFrame) -> None:
         """Set the frame of one of the current query's tables."""
-        self._untold[place] = table._jdf
+        self._unsent_tables[place] = table._jdf
 
     def frame(self) -> DataFrame:
         """The frame of the current query, with its tables."""
-        self.tell_tables()
+        self.send_tables()
         return DataFrame(self.java.frame(), self._session)
 
     def few(self, results: Any, number: int, before: bool, most: int) -> bytes | None:
@@ -114,23 +114,23 @@ class Queries:
         `before`: the query has run before.
         """
         # One table is sent with this call, because most queries have only one.
-        place, table = self._untold.popitem() if self._untold else (None, None)
-        self.tell_tables()
-        found: bytes | None = self.java.few(results, number, before, most, place, table)
-        return found
+        place, table = self._unsent_tables.popitem() if self._unsent_tables else (None, None)
+        self.send_tables()
+        rows: bytes | None = self.java.few(results, number, before, most, place, table)
+        return rows
 
     def many(self, number: int, before: bool) -> Any:
-        """Java's frame of query `number`; `before`: it ran before. For any thread, after `tell_tables`."""
+        """Java's frame of query `number`; `before`: it ran before. For any thread, after `send_tables`."""
         return self.java.frame(number, before)
 
-    def tell_tables(self) -> None:
+    def send_tables(self) -> None:
         """Send the tables that were put to Java."""
-        while self._untold:
-            self.java.put(*self._untold.popitem())
+        while self._unsent_tables:
+            self.java.put(*self._unsent_tables.popitem())
 
     def explained(self) -> str:
         """The output of EXPLAIN for the current query."""
-        self.tell_tables()
+        self.send_tables()
         return str(self.java.explained())
 
     # Once for all threads: the thread that reports progress uses the same queries.
@@ -138,5 +138,5 @@ class Queries:
     def java(self) -> Any:
         plans = compiled(self._session, "Plans", classes(self._session))
         compiler = compiled(self._session, "Queries", plans)
-        given = (self._session._jsparkSession, VIEW_KEY, self._prefix)
-        return new_instance(self._session, "Queries", *given, compiler=compiler)
+        arguments = (self._session._jsparkSession, VIEW_KEY, self._prefix)
+        return new_instance(self._session, "Queries", *arguments, compiler=compiler)

@@ -37,10 +37,10 @@ public class KeyMerging {
     }
 
     /** The output of each task, as bytes. */
-    public List merged(List told) throws Exception {
+    public List merged(List taskTexts) throws Exception {
         ArrayList tasks = new ArrayList();
-        for (int number = 0; number < told.size(); number++) {
-            tasks.add(task((String) told.get(number)));
+        for (int number = 0; number < taskTexts.size(); number++) {
+            tasks.add(task((String) taskTexts.get(number)));
         }
         JavaSparkContext context = JavaSparkContext.fromSparkContext(session.sparkContext());
         return context.parallelize(tasks, tasks.size()).map(new MergeCall(MergeRules.of(rules))).collect();

@@ -34,14 +34,14 @@ public final class MergeCall implements Function, Serializable {
 
     public Object call(Object given) throws Exception {
         MergeTask task = (MergeTask) given;
-        JsonNode told = Json.read(task.told);
+        JsonNode description = Json.read(task.json);
         ByteArrayOutputStream answer = new ByteArrayOutputStream();
         DataOutputStream into = new DataOutputStream(answer);
-        JsonNode groups = Json.item(told, "groups");
+        JsonNode groups = Json.item(description, "groups");
         for (int number = 0; number < groups.size(); number++) {
             JsonNode group = Json.item(groups, number);
             into.writeInt(Json.item(group, "id").asInt());
-            Merging merging = new Merging(task, group, rules, bound(told, "low"), bound(told, "high"));
+            Merging merging = new Merging(task, group, rules, bound(description, "low"), bound(description, "high"));
             try {
                 merging.merge();
                 into.writeByte(MERGED);
@@ -59,8 +59,8 @@ public final class MergeCall implements Function, Serializable {
         return answer.toByteArray();
     }
 
-    private Values bound(JsonNode told, String name) throws IOException {
-        JsonNode bound = Json.item(told, name);
+    private Values bound(JsonNode description, String name) throws IOException {
+        JsonNode bound = Json.item(description, name);
         return bound.isNull() ? null : Values.of(rules.keyKinds, bound);
     }
 
@@ -104,11 +104,11 @@ final class Merging {
         this.low = low;
         this.high = high;
         this.isNumbered = Json.item(group, "numbered").asBoolean();
-        JsonNode told = Json.item(group, "files");
-        this.files = new MergedFile[told.size()];
-        this.heap = new Cursor[told.size()];
+        JsonNode described = Json.item(group, "files");
+        this.files = new MergedFile[described.size()];
+        this.heap = new Cursor[described.size()];
         for (int number = 0; number < files.length; number++) {
-            files[number] = new MergedFile(Json.item(told, number), rules.keyKinds);
+            files[number] = new MergedFile(Json.item(described, number), rules.keyKinds);
         }
     }
 
@@ -306,17 +306,17 @@ final class MergedFile {
     private long[] words = new long[0];
     private long[] seen;
 
-    MergedFile(JsonNode told, int[] keyKinds) throws IOException {
-        this.id = Json.item(told, "id").asInt();
-        this.path = Json.item(told, "path").asText();
-        this.size = Json.item(told, "size").asLong();
-        this.schema = Json.item(told, "schema").asText();
-        this.format = Json.item(told, "format").asText();
-        this.age = Json.item(told, "age").asInt();
-        this.mayRetract = Json.item(told, "may_retract").asBoolean();
-        this.first = Values.of(keyKinds, Json.item(told, "min_key"));
-        this.lowest = Json.item(told, "lowest").asLong();
-        this.highest = Json.item(told, "highest").asLong();
+    MergedFile(JsonNode file, int[] keyKinds) throws IOException {
+        this.id = Json.item(file, "id").asInt();
+        this.path = Json.item(file, "path").asText();
+        this.size = Json.item(file, "size").asLong();
+        this.schema = Json.item(file, "schema").asText();
+        this.format = Json.item(file, "format").asText();
+        this.age = Json.item(file, "age").asInt();
+        this.mayRetract = Json.item(file, "may_retract").asBoolean();
+        this.first = Values.of(keyKinds, Json.item(file, "min_key"));
+        this.lowest = Json.item(file, "lowest").asLong();
+        this.highest = Json.item(file, "highest").asLong();
         // Except in ORC files, rows come in the order of their numbers.
         this.seen = format.equals("orc") ? new long[0] : null;
     }
@@ -359,13 +359,13 @@ final class MergedFile {
         }
         ByteBuffer plain = ByteBuffer.allocate(used * 8).order(ByteOrder.LITTLE_ENDIAN);
         plain.asLongBuffer().put(words, 0, used);
-        byte[] told = MergeCall.deflated(plain.array());
+        byte[] compressed = MergeCall.deflated(plain.array());
         into.writeInt(id);
         into.writeLong(rows);
         into.writeLong(Math.max(base, 0) / BITS);
         into.writeInt(used * 8);
-        into.writeInt(told.length);
-        into.write(told);
+        into.writeInt(compressed.length);
+        into.write(compressed);
     }
 }
 

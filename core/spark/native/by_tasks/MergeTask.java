@@ -10,11 +10,11 @@ import scala.Function1;
 
 /** The input of a task in JSON, and how it reads files, by schema and format. */
 public final class MergeTask implements Serializable {
-    public final String told;
+    public final String json;
     public final HashMap readings;
 
-    public MergeTask(String told, HashMap readings) {
-        this.told = told;
+    public MergeTask(String json, HashMap readings) {
+        this.json = json;
         this.readings = readings;
     }
 }
@@ -54,13 +54,13 @@ public final class MergeRules implements Serializable {
         this.ignoresDelete = ignoresDelete;
     }
 
-    /** Parses the output of {@code merging.told_rules}. */
-    public static MergeRules of(JsonNode told) {
+    /** Parses the output of {@code merging.rules_fields}. */
+    public static MergeRules of(JsonNode rules) {
         return new MergeRules(
-                Values.kinds(Json.schema(told, "key")),
-                Values.kinds(Json.schema(told, "sequence")),
-                Json.item(told, "descending").asBoolean(),
-                Json.item(told, "ignore_delete").asBoolean());
+                Values.kinds(Json.schema(rules, "key")),
+                Values.kinds(Json.schema(rules, "sequence")),
+                Json.item(rules, "descending").asBoolean(),
+                Json.item(rules, "ignore_delete").asBoolean());
     }
 }
 

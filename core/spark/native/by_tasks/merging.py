@@ -55,15 +55,15 @@ def merged_by_tasks(
         return [None] * len(groups)
     numbered = [needs_numbers(group.files) for group in groups]
     java = new_instance(
-        spark, "KeyMerging", spark._jsparkSession, _told_rules(groups[0].rules), compiler=_compiler(spark)
+        spark, "KeyMerging", spark._jsparkSession, _rules_json(groups[0].rules), compiler=_compiler(spark)
     )
-    told = [_told(task, groups, numbered, options) for task in merge_tasks(groups, task_rows)]
+    task_texts = [_task_json(task, groups, numbered, options) for task in merge_tasks(groups, task_rows)]
     tag_this_thread(spark.sparkContext)
-    answers = java.merged(told)
-    made = [_Made(group) for group in groups]
+    answers = java.merged(task_texts)
+    collected = [_CollectedBits(group) for group in groups]
     for number in range(answers.size()):
-        _take(bytes(answers.get(number)), groups, made)
-    return [each.bits() for each in made]
+        _take(bytes(answers.get(number)), groups, collected)
+    return [each.bits() for each in collected]
 
 
 def _are_read(groups: Sequence[MergeGroup]) -> bool:
@@ -84,7 +84,7 @@ def keep_zeros(groups: Sequence[MergeGroup]) -> bool:
     return all(file.format != "orc" for group in groups for file in group.files)
 
 
-class _Made:
+class _CollectedBits:
     """The bits of a group, collected from the tasks' results."""
 
     def __init__(self, group: MergeGroup) -> None:
@@ -114,7 +114,7 @@ def _bit_count(file: MergeFile) -> int:
     return file.row_count if file.has_row_numbers else file.max_sequence - file.min_sequence + 1
 
 
-def _take(answer: bytes, groups: Sequence[MergeGroup], made: Sequence[_Made]) -> None:
+def _take(answer: bytes, groups: Sequence[MergeGroup], collected: Sequence[_CollectedBits]) -> None:
     at = 0
     while at < len(answer):
         group, went = _GROUP.unpack_from(answer, at)
@@ -123,18 +123,18 @@ def _take(answer: bytes, groups: Sequence[MergeGroup], made: Sequence[_Made]) ->
             (file,) = _COUNT.unpack_from(answer, at)
             raise FileMissing(Path(groups[group].files[file].path).name)
         if went != _MERGED:
-            made[group].unfit()
+            collected[group].unfit()
             continue
         (count,) = _COUNT.unpack_from(answer, at)
         at += _COUNT.size
         for _ in range(count):
-            file, rows, first, length, told = _FILE.unpack_from(answer, at)
-            at += _FILE.size + told
-            words = answer[at - told : at]
-            made[group].take(file, rows, first, words if told == length else zlib.decompress(words))
+            file, rows, first, length, size = _FILE.unpack_from(answer, at)
+            at += _FILE.size + size
+            words = answer[at - size : at]
+            collected[group].take(file, rows, first, words if size == length else zlib.decompress(words))
 
 
-def told_rules(rules: MergeRules) -> dict[str, Any]:
+def rules_fields(rules: MergeRules) -> dict[str, Any]:
     """The input for `MergeRules` in `MergeTask.java`."""
     return {
         "key": read_types(rules.key_types).jsonValue(),
@@ -144,7 +144,7 @@ def told_rules(rules: MergeRules) -> dict[str, Any]:
     }
 
 
-def _told_rules(rules: MergeRules) -> str:
+def _rules_json(rules: MergeRules) -> str:
     columns = {
         str(number): {
             "key": each.key,
@@ -153,12 +153,12 @@ def _told_rules(rules: MergeRules) -> str:
         }
         for number, each in rules.columns.items()
     }
-    return msgspec.json.encode(told_rules(rules) | {"columns": columns}).decode()
+    return msgspec.json.encode(rules_fields(rules) | {"columns": columns}).decode()
 
 
 def read_types(types: Sequence[str]) -> StructType:
     """The Spark types with which columns of these types (Paimon's texts) are read."""
-    fields = [DataField(place, f"c{place}", AtomicType(_nullable(each))) for place, each in enumerate(types)]
+    fields = [DataField(index, f"c{index}", AtomicType(_nullable(each))) for index, each in enumerate(types)]
     return table_types(fields)
 
 
@@ -166,21 +166,21 @@ def _nullable(type_text: str) -> str:
     return type_text.upper().removesuffix(" NOT NULL")
 
 
-def _told(
+def _task_json(
     task: MergeTask, groups: Sequence[MergeGroup], numbered: Sequence[bool], options: Mapping[str, str]
 ) -> str:
     rules = groups[0].rules
     return msgspec.json.encode(
         {
-            "low": None if task.low is None else _told_key(rules, task.low),
-            "high": None if task.high is None else _told_key(rules, task.high),
+            "low": None if task.low is None else _key_json(rules, task.low),
+            "high": None if task.high is None else _key_json(rules, task.high),
             "groups": [
                 {
-                    "id": place,
-                    "numbered": numbered[place],
-                    "files": list(_told_files(groups[place], files, options)),
+                    "id": index,
+                    "numbered": numbered[index],
+                    "files": list(_file_entries(groups[index], files, options)),
                 }
-                for place, files in task.parts
+                for index, files in task.parts
             ],
         }
     ).decode()
@@ -191,28 +191,28 @@ def needs_numbers(files: Sequence[MergeFile]) -> bool:
     return ages_overlap(files) or not all(file.has_row_numbers for file in files)
 
 
-def _told_files(
-    group: MergeGroup, places: Sequence[int], options: Mapping[str, str]
+def _file_entries(
+    group: MergeGroup, indexes: Sequence[int], options: Mapping[str, str]
 ) -> Iterator[Mapping[str, Any]]:
-    ages = {place: age for age, place in enumerate(by_age(group.files))}
-    for place in places:
-        file = group.files[place]
+    ages = {index: age for age, index in enumerate(by_age(group.files))}
+    for index in indexes:
+        file = group.files[index]
         is_numbered = file.has_row_numbers
         yield {
-            "id": place,
+            "id": index,
             "path": hadoop_address(file.path, options),
             "size": file.size,
             "schema": str(file.schema_id),
             "format": file.format,
-            "age": ages[place],
+            "age": ages[index],
             "may_retract": group.rules.may_retract(file),
-            "min_key": _told_key(group.rules, comparable(group.rules, file.min_key)),
+            "min_key": _key_json(group.rules, comparable(group.rules, file.min_key)),
             "lowest": 0 if is_numbered else file.min_sequence,
             "highest": file.row_count - 1 if is_numbered else file.max_sequence,
         }
 
 
-def _told_key(rules: MergeRules, key: Key) -> list[Any]:
+def _key_json(rules: MergeRules, key: Key) -> list[Any]:
     """A key for JSON: bytes become base64, numbers that may exceed 64 bits become texts."""
     return [
         str(value) if isinstance(value, int) and _is_wide(type_text) else value

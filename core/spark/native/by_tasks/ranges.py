@@ -38,11 +38,11 @@ def merge_tasks(groups: Sequence[MergeGroup], task_rows: int) -> list[MergeTask]
     tasks: list[MergeTask] = []
     parts: list[tuple[int, tuple[int, ...]]] = []
     filled = 0
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         if group.row_count > task_rows and all(file.has_row_numbers for file in group.files):
-            tasks += _ranged(place, group, task_rows)
+            tasks += _ranged(index, group, task_rows)
             continue
-        parts.append((place, tuple(range(len(group.files)))))
+        parts.append((index, tuple(range(len(group.files)))))
         filled += group.row_count
         if filled >= task_rows:
             tasks.append(MergeTask(tuple(parts)))
@@ -69,7 +69,7 @@ def _value(type_text: str, value: Any) -> Any:
     return value if isinstance(value, bytes) else int(value)
 
 
-def _ranged(place: int, group: MergeGroup, task_rows: int) -> Iterator[MergeTask]:
+def _ranged(number: int, group: MergeGroup, task_rows: int) -> Iterator[MergeTask]:
     ranges = [
         (comparable(group.rules, file.min_key), comparable(group.rules, file.max_key)) for file in group.files
     ]
@@ -80,7 +80,7 @@ def _ranged(place: int, group: MergeGroup, task_rows: int) -> Iterator[MergeTask
             for index, (first, last) in enumerate(ranges)
             if (high is None or first[: len(high)] < high) and (low is None or last[: len(low)] >= low)
         )
-        yield MergeTask(((place, inside),), low, high)
+        yield MergeTask(((number, inside),), low, high)
 
 
 def _bounds(files: Sequence[MergeFile], ranges: Sequence[tuple[Key, Key]], task_rows: int) -> list[Key]:

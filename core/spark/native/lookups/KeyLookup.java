@@ -44,7 +44,7 @@ public class KeyLookup {
     }
 
     /** The rows as a local relation; null if too many rows have to be read, or are found. */
-    public Dataset rows(String shape, String asked) throws Exception {
+    public Dataset rows(String shape, String question) throws Exception {
         if (shapes.size() > MOST_SHAPES) {
             shapes.clear();
         }
@@ -54,7 +54,7 @@ public class KeyLookup {
         Shape known = (Shape) shapes.get(shape);
         ArrayList found;
         try {
-            current = new Lookup(session, known, footers, Json.read(asked));
+            current = new Lookup(session, known, footers, Json.read(question));
             found = current.rows();
         } finally {
             current = null;
@@ -90,14 +90,14 @@ final class Shape {
     final MergeRules rules;
     final HashMap layouts = new HashMap();
 
-    Shape(JsonNode told) {
-        table = Json.schema(told, "table");
-        constants = Json.schema(told, "constants");
-        conditions = Json.schema(told, "conditions");
+    Shape(JsonNode shape) {
+        table = Json.schema(shape, "table");
+        constants = Json.schema(shape, "constants");
+        conditions = Json.schema(shape, "conditions");
         conditionKinds = Values.kinds(conditions);
-        JsonNode merging = Json.item(told, "rules");
+        JsonNode merging = Json.item(shape, "rules");
         rules = merging.isNull() ? null : MergeRules.of(merging);
-        JsonNode each = Json.item(told, "layouts");
+        JsonNode each = Json.item(shape, "layouts");
         for (int number = 0; number < each.size(); number++) {
             Layout layout = new Layout(Json.item(each, number));
             layouts.put(layout.name, layout);
@@ -135,15 +135,15 @@ final class Lookup {
     private final HashMap readers = new HashMap();
     private final ArrayList newest = new ArrayList();
 
-    Lookup(SparkSession session, Shape shape, ParquetFooters footers, JsonNode asked) throws IOException {
+    Lookup(SparkSession session, Shape shape, ParquetFooters footers, JsonNode question) throws IOException {
         this.session = session;
         this.shape = shape;
         this.footers = footers;
-        this.files = Json.item(asked, "files");
-        this.left = new AtomicLong(Json.item(asked, "most_read").asLong());
-        this.room = new AtomicLong(Json.item(asked, "most_bytes").asLong());
-        this.mostFound = Json.item(asked, "most_found").asInt();
-        JsonNode values = Json.item(asked, "values");
+        this.files = Json.item(question, "files");
+        this.left = new AtomicLong(Json.item(question, "most_read").asLong());
+        this.room = new AtomicLong(Json.item(question, "most_bytes").asLong());
+        this.mostFound = Json.item(question, "most_found").asInt();
+        JsonNode values = Json.item(question, "values");
         wanted = new WantedColumn[values.size()];
         for (int column = 0; column < wanted.length; column++) {
             wanted[column] = new WantedColumn(shape.conditionKinds[column], Json.item(values, column));
@@ -253,8 +253,8 @@ final class FileLookup implements Callable {
     /** The versions found; null if the file {@code mayBeThin} and lacks the key columns. */
     private ArrayList found(FileReader reader, boolean mayBeThin) throws Exception {
         Layout layout = reader.layout;
-        JsonNode told = Json.item(file, "bits");
-        FileBits bits = told.isNull() ? null : new FileBits(told.binaryValue());
+        JsonNode encoded = Json.item(file, "bits");
+        FileBits bits = encoded.isNull() ? null : new FileBits(encoded.binaryValue());
         UnsafeProjection projection = null;
         ArrayList found = new ArrayList();
         MatchingRows rows =

@@ -275,24 +275,24 @@ public final class Layout {
     public final int sorted;
     public final JsonNode made;
 
-    public Layout(JsonNode told) {
-        name = Json.item(told, "name").asText();
-        format = Json.item(told, "format").asText();
-        columns = Json.schema(told, "columns");
-        key = places(Json.item(told, "key"));
-        sequence = places(Json.item(told, "sequence"));
-        number = Json.item(told, "number").asInt();
-        kind = Json.item(told, "kind").asInt();
-        row = Json.item(told, "row").asInt();
-        conditions = places(Json.item(told, "conditions"));
-        sorted = Json.item(told, "sorted").asInt();
-        made = Json.item(told, "made");
+    public Layout(JsonNode layout) {
+        name = Json.item(layout, "name").asText();
+        format = Json.item(layout, "format").asText();
+        columns = Json.schema(layout, "columns");
+        key = places(Json.item(layout, "key"));
+        sequence = places(Json.item(layout, "sequence"));
+        number = Json.item(layout, "number").asInt();
+        kind = Json.item(layout, "kind").asInt();
+        row = Json.item(layout, "row").asInt();
+        conditions = places(Json.item(layout, "conditions"));
+        sorted = Json.item(layout, "sorted").asInt();
+        made = Json.item(layout, "made");
     }
 
-    private static int[] places(JsonNode told) {
-        int[] places = new int[told.size()];
+    private static int[] places(JsonNode indexes) {
+        int[] places = new int[indexes.size()];
         for (int each = 0; each < places.length; each++) {
-            places[each] = Json.item(told, each).asInt();
+            places[each] = Json.item(indexes, each).asInt();
         }
         return places;
     }

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from core.errors import PaimarkError
 from core.spark.merging.opening import OpenFile
-from core.spark.merging.reading import told_bounds
+from core.spark.merging.reading import exact_bounds
 from core.spark.native.conditions import Condition
 from core.spark.native.pruning import Range, may_satisfy
 from core.spark.native.state import TableFile, TableState
@@ -42,17 +42,17 @@ class Footers:
         self, state: TableState, files: Iterable[TableFile], conditions: Sequence[Condition]
     ) -> list[TableFile]:
         """The files that may have a row that satisfies all conditions."""
-        left = _MOST_READ
-        kept = []
+        unread = _MOST_READ
+        possible = []
         for file in files:
             key = file.address, file.size
-            if key not in self._known and left and _is_worth_reading(file):
-                left -= 1
+            if key not in self._known and unread and _is_worth_reading(file):
+                unread -= 1
                 self._keep(key, _read(file, self._open))
             groups = self._known.get(key)
             if groups is None or _may_hold(state, file, groups, conditions):
-                kept.append(file)
-        return kept
+                possible.append(file)
+        return possible
 
     def _keep(self, key: tuple[str, int], groups: RowGroups | None) -> None:
         if groups is None:
@@ -74,8 +74,8 @@ def _is_worth_reading(file: TableFile) -> bool:
 
 
 def _may_hold(state: TableState, file: TableFile, groups: RowGroups, conditions: Sequence[Condition]) -> bool:
-    made = dict(zip(state.names, state.columns[file.schema_id, file.file_format].made, strict=True))
-    stated = [(each, made[each.column]) for each in conditions if made[each.column] is not None]
+    origins = dict(zip(state.names, state.columns[file.schema_id, file.file_format].origins, strict=True))
+    stated = [(each, origins[each.column]) for each in conditions if origins[each.column] is not None]
     return any(
         all(may_satisfy(each, group[name]) for each, name in stated if name is not None and name in group)
         for group in groups
@@ -95,17 +95,20 @@ def _read(file: TableFile, open_file: OpenFile) -> RowGroups | None:
 
 
 def _ranges(group: Any) -> dict[str, Range]:
-    found = {}
-    for place in range(group.num_columns):
-        column = group.column(place)
-        told = column.statistics
-        if told is None or not told.has_null_count:
+    ranges = {}
+    for index in range(group.num_columns):
+        column = group.column(index)
+        statistics = column.statistics
+        if statistics is None or not statistics.has_null_count:
             continue
-        low, high = map(_value, told_bounds(told) or (None, None))
+        low, high = map(_value, exact_bounds(statistics) or (None, None))
         # Leave out nested columns: the path is not a column's name, or the counts are not of rows.
-        if "." not in column.path_in_schema and told.null_count + told.num_values == group.num_rows:
-            found[column.path_in_schema] = Range(low, high, told.null_count, group.num_rows)
-    return found
+        if (
+            "." not in column.path_in_schema
+            and statistics.null_count + statistics.num_values == group.num_rows
+        ):
+            ranges[column.path_in_schema] = Range(low, high, statistics.null_count, group.num_rows)
+    return ranges
 
 
 def _value(value: Any) -> Any:

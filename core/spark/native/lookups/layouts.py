@@ -21,7 +21,7 @@ _ROW = "_tmp_metadata_row_index"
 
 # A file is read whole, or has a deletion vector (marked). A file of key versions has extra columns for keys
 # (keyed), or none (thin).
-How = Literal["whole", "marked", "keyed", "thin"]
+FileForm = Literal["whole", "marked", "keyed", "thin"]
 
 
 class CannotLookUp(Exception):
@@ -30,7 +30,7 @@ class CannotLookUp(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """The columns to read from a table. `equal` are those of the conditions, `wanted` those of the result.
+    """The columns to read from a table. `equal` are those of the conditions.
 
     `key` are the columns of the merged key, in the order of `rules.key_types`.
     """
@@ -39,59 +39,59 @@ class Reads:
     rules: MergeRules | None
     key: tuple[str, ...]
     equal: tuple[StructField, ...]
-    wanted: Collection[str]
+    result_columns: Collection[str]
 
 
 class _Columns:
     """The columns to read, each once."""
 
     def __init__(self) -> None:
-        self._places: dict[str, int] = {}
+        self._indexes: dict[str, int] = {}
         self.fields: list[StructField] = []
 
-    def place(self, name: str, kind: DataType) -> int:
-        if name not in self._places:
-            self._places[name] = len(self.fields)
+    def index_of(self, name: str, kind: DataType) -> int:
+        if name not in self._indexes:
+            self._indexes[name] = len(self.fields)
             self.fields.append(StructField(name, kind))
-        return self._places[name]
+        return self._indexes[name]
 
 
-def layout_name(schema_id: int, file_format: str, how: How) -> str:
-    return f"{schema_id} {file_format} {how}"
+def layout_name(schema_id: int, file_format: str, form: FileForm) -> str:
+    return f"{schema_id} {file_format} {form}"
 
 
-def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Mapping[str, Any]:
+def file_layout(reads: Reads, schema_id: int, file_format: str, form: FileForm) -> Mapping[str, Any]:
     """The layout of the rows of such files: which column is where. Raises `CannotLookUp`."""
     columns = _Columns()
-    place_of: dict[str, int] = {}
+    index_by_name: dict[str, int] = {}
     keys: list[int] = []
     sequence: list[int] = []
     number = kind = row = -1
-    if how == "marked":
-        row = columns.place(_ROW, LongType())
-    if how in ("keyed", "thin"):
+    if form == "marked":
+        row = columns.index_of(_ROW, LongType())
+    if form in ("keyed", "thin"):
         assert reads.rules is not None
         names = reads.rules.columns[schema_id]
         key_types = as_stored(read_types(reads.rules.key_types), file_format)
         for name, column, field in zip(reads.key, names.key, key_types, strict=True):
-            stored = column if how == "keyed" else column.removeprefix(KEY_PREFIX)
-            place_of[name] = columns.place(stored, field.dataType)
-            keys.append(place_of[name])
+            stored = column if form == "keyed" else column.removeprefix(KEY_PREFIX)
+            index_by_name[name] = columns.index_of(stored, field.dataType)
+            keys.append(index_by_name[name])
         sequence_types = read_types(reads.rules.sequence_types)
         if as_stored(sequence_types, file_format) != sequence_types:
             raise CannotLookUp(*sequence_types.names)
         for stored_as, field in zip(names.sequence, sequence_types, strict=True):
-            sequence.append(-1 if stored_as is None else columns.place(stored_as, field.dataType))
+            sequence.append(-1 if stored_as is None else columns.index_of(stored_as, field.dataType))
         (kind_type,) = as_stored(StructType([StructField(_KIND, ByteType())]), file_format)
-        number, kind = columns.place(_SEQUENCE, LongType()), columns.place(_KIND, kind_type.dataType)
-    made = _made(reads, schema_id, file_format, columns)
+        number, kind = columns.index_of(_SEQUENCE, LongType()), columns.index_of(_KIND, kind_type.dataType)
+    sources = _sources(reads, schema_id, file_format, columns)
     for field in reads.equal:
-        if field.name not in place_of:
-            place_of[field.name] = _stored(reads, schema_id, file_format, field.name, columns)
-        if columns.fields[place_of[field.name]].dataType != field.dataType:
+        if field.name not in index_by_name:
+            index_by_name[field.name] = _stored(reads, schema_id, file_format, field.name, columns)
+        if columns.fields[index_by_name[field.name]].dataType != field.dataType:
             raise CannotLookUp(field.name)
     return {
-        "name": layout_name(schema_id, file_format, how),
+        "name": layout_name(schema_id, file_format, form),
         "format": file_format,
         "columns": StructType(columns.fields).jsonValue(),
         "key": keys,
@@ -99,34 +99,34 @@ def told_layout(reads: Reads, schema_id: int, file_format: str, how: How) -> Map
         "number": number,
         "kind": kind,
         "row": row,
-        "conditions": [place_of[field.name] for field in reads.equal],
+        "conditions": [index_by_name[field.name] for field in reads.equal],
         # Files that are merged with others are sorted by key.
         "sorted": -1 if number < 0 else [field.name for field in reads.equal].index(reads.key[0]),
-        "made": made,
+        "made": sources,
     }
 
 
-def _made(
+def _sources(
     reads: Reads, schema_id: int, file_format: str, columns: _Columns
 ) -> Sequence[tuple[str, int] | None]:
     """The source of each column of the table; None for nulls."""
     state = reads.state
-    made: list[tuple[str, int] | None] = []
+    sources: list[tuple[str, int] | None] = []
     constants = state.constants.names
-    for name, origin in zip(state.names, state.columns[schema_id, file_format].made, strict=True):
-        if origin is None or name not in reads.wanted:
-            made.append(None)
+    for name, origin in zip(state.names, state.columns[schema_id, file_format].origins, strict=True):
+        if origin is None or name not in reads.result_columns:
+            sources.append(None)
         elif origin in constants:
-            made.append(("constant", constants.index(origin)))
+            sources.append(("constant", constants.index(origin)))
         else:
-            made.append(("column", _stored(reads, schema_id, file_format, name, columns)))
-    return made
+            sources.append(("column", _stored(reads, schema_id, file_format, name, columns)))
+    return sources
 
 
 def _stored(reads: Reads, schema_id: int, file_format: str, name: str, columns: _Columns) -> int:
     """The index of a value column of the table among `columns`. Raises `CannotLookUp`."""
     of_file = reads.state.columns[schema_id, file_format]
-    origin = of_file.made[reads.state.names.index(name)]
+    origin = of_file.origins[reads.state.names.index(name)]
     if origin is None or origin not in of_file.read.names:
         raise CannotLookUp(name)
-    return columns.place(origin, of_file.read[origin].dataType)
+    return columns.index_of(origin, of_file.read[origin].dataType)

@@ -26,11 +26,11 @@ from core.spark.merging.opening import file_opener
 from core.spark.merging.survive import by_age
 from core.spark.native import by_tasks
 from core.spark.native.bitmap import merge_bits
-from core.spark.native.by_tasks.merging import keep_zeros, needs_numbers, told_rules
+from core.spark.native.by_tasks.merging import keep_zeros, needs_numbers, rules_fields
 from core.spark.native.first_rows import SMALL_RESULT
-from core.spark.native.lookups.asked import Asked, asked_rows
 from core.spark.native.lookups.footers import Footers
-from core.spark.native.lookups.layouts import CannotLookUp, How, Reads, layout_name, told_layout
+from core.spark.native.lookups.layouts import CannotLookUp, FileForm, Reads, file_layout, layout_name
+from core.spark.native.lookups.selected_rows import SelectedRows, selected_rows
 from core.spark.native.needs import ViewNeeds
 from core.spark.native.pruning import Pruner
 from core.spark.native.state import TableFile, TableState
@@ -61,7 +61,7 @@ class Lookups:
         self._stores = stores
         self._footers = Footers(self._open_file)
         # By table, columns and questions.
-        self._found: OrderedDict[Any, DataFrame] = OrderedDict()
+        self._frames: OrderedDict[Any, DataFrame] = OrderedDict()
         self._shapes: OrderedDict[Any, str | None] = OrderedDict()
         # By table and columns: they took too much.
         self._refused: OrderedDict[Any, None] = OrderedDict()
@@ -75,27 +75,29 @@ class Lookups:
         """
         if not need.conditions or self._conf.get(LOOKUPS, "on") == "off":
             return None
-        asked = asked_rows(state, pruner, types, need.conditions, self._footers)
-        if asked is None or not keep_zeros([group for group, _ in asked.merged]):
+        selected = selected_rows(state, pruner, types, need.conditions, self._footers)
+        if selected is None or not keep_zeros([group for group, _ in selected.merged]):
             return None
-        kind = key, tuple(each.field.name for each in asked.equal)
+        kind = key, tuple(each.field.name for each in selected.equal)
         if kind in self._refused:
             return None
         question = key, frozenset(need.columns), tuple(need.conditions)
-        found = self._found.pop(question, None)
-        if found is None:
-            reads = Reads(state, _rules(asked), tuple(pruner.key), asked.fields, frozenset(need.columns))
+        frame = self._frames.pop(question, None)
+        if frame is None:
+            reads = Reads(
+                state, _rules(selected), tuple(pruner.key), selected.fields, frozenset(need.columns)
+            )
             try:
-                found = self._looked_up(key, types, reads, asked)
+                frame = self._look_up(key, types, reads, selected)
             except (CannotLookUp, Py4JJavaError):
                 check_cancelled()
                 # The scan reports the error, as for all statements.
                 return None
-        if found is None:
+        if frame is None:
             _keep(self._refused, kind, None)
             return None
-        _keep(self._found, question, found)
-        return found
+        _keep(self._frames, question, frame)
+        return frame
 
     def stop(self) -> None:
         """Make a running lookup fail, if there is one. Any thread may call this."""
@@ -104,41 +106,41 @@ class Lookups:
 
     def _open_file(self, address: str) -> Any:
         # With the options of this moment: keys may be renewed.
-        return file_opener(self._warehouse.told_options)(address)
+        return file_opener(self._warehouse.client_options)(address)
 
-    def _looked_up(self, key: Key, types: StructType, reads: Reads, asked: Asked) -> DataFrame | None:
-        shape = self._shape(key, types, reads, asked)
+    def _look_up(self, key: Key, types: StructType, reads: Reads, selected: SelectedRows) -> DataFrame | None:
+        shape = self._shape(key, types, reads, selected)
         question = {
-            "values": [each.values for each in asked.equal],
-            "files": [*self._told_whole(asked), *self._told_merged(asked)],
+            "values": [each.values for each in selected.equal],
+            "files": [*self._whole_files(selected), *self._merged_files(selected)],
             "most_read": _MOST_READ,
             "most_found": SMALL_RESULT,
             "most_bytes": _MOST_BYTES,
         }
-        found = self._java.rows(shape, msgspec.json.encode(question).decode())
-        return None if found is None else DataFrame(found, self._session)
+        rows = self._java.rows(shape, msgspec.json.encode(question).decode())
+        return None if rows is None else DataFrame(rows, self._session)
 
-    def _shape(self, key: Key, types: StructType, reads: Reads, asked: Asked) -> str:
-        kinds = frozenset(_kinds(asked))
-        identity = key, reads.wanted, reads.equal, kinds
+    def _shape(self, key: Key, types: StructType, reads: Reads, selected: SelectedRows) -> str:
+        kinds = frozenset(_kinds(selected))
+        identity = key, reads.result_columns, reads.equal, kinds
         shape = self._shapes.pop(identity, None)
         if shape is None:
-            told = {
+            description = {
                 "table": types.jsonValue(),
                 "constants": reads.state.constants.jsonValue(),
                 "conditions": StructType(list(reads.equal)).jsonValue(),
-                "rules": None if reads.rules is None else told_rules(reads.rules),
-                "layouts": [told_layout(reads, *kind) for kind in kinds],
+                "rules": None if reads.rules is None else rules_fields(reads.rules),
+                "layouts": [file_layout(reads, *kind) for kind in kinds],
             }
-            shape = msgspec.json.encode(told).decode()
+            shape = msgspec.json.encode(description).decode()
         _keep(self._shapes, identity, shape)
         return shape
 
-    def _told_whole(self, asked: Asked) -> Iterator[Mapping[str, Any]]:
-        bits = self._bits(asked.marked)
-        for file in asked.whole:
+    def _whole_files(self, selected: SelectedRows) -> Iterator[Mapping[str, Any]]:
+        bits = self._bits(selected.marked)
+        for file in selected.whole:
             marks = bits.get(file.address)
-            yield self._told_file(file, "whole" if marks is None else "marked") | {
+            yield self._file_entry(file, "whole" if marks is None else "marked") | {
                 "bits": marks,
                 "thin": "",
                 "group": -1,
@@ -149,32 +151,32 @@ class Lookups:
 
     def _bits(self, marked: Sequence[MergeGroup]) -> dict[str, bytes]:
         """The encoded bits of the files by path. Raises `CannotLookUp`."""
-        made = merge_bits(self._conf, self._warehouse.told_options, marked)
-        told = {path: encoded(bits) for path, bits in made.items()}
-        if sum(map(len, told.values())) > _MOST_BITS:
+        by_path = merge_bits(self._conf, self._warehouse.client_options, marked)
+        bits_by_path = {path: encoded(bits) for path, bits in by_path.items()}
+        if sum(map(len, bits_by_path.values())) > _MOST_BITS:
             raise CannotLookUp("the deletion vectors")
-        return told
+        return bits_by_path
 
-    def _told_merged(self, asked: Asked) -> Iterator[Mapping[str, Any]]:
-        for number, (group, files) in enumerate(asked.merged):
+    def _merged_files(self, selected: SelectedRows) -> Iterator[Mapping[str, Any]]:
+        for number, (group, files) in enumerate(selected.merged):
             # In the order of the group's own files.
-            wanted = {file.address for file in files}
-            merged = [file for file in group.files if file.path in wanted]
-            ages = {place: age for age, place in enumerate(by_age(merged))}
+            addresses = {file.address for file in files}
+            merged = [file for file in group.files if file.path in addresses]
+            ages = {index: age for age, index in enumerate(by_age(merged))}
             is_numbered = needs_numbers(merged)
-            for place, (file, each) in enumerate(zip(files, merged, strict=True)):
-                yield self._told_file(file, "keyed") | {
+            for index, (file, each) in enumerate(zip(files, merged, strict=True)):
+                yield self._file_entry(file, "keyed") | {
                     "bits": None,
                     "thin": layout_name(file.schema_id, file.file_format, "thin"),
                     "group": number,
-                    "age": ages[place],
+                    "age": ages[index],
                     "may_retract": group.rules.may_retract(each),
                     "numbered": is_numbered,
                 }
 
-    def _told_file(self, file: TableFile, how: How) -> dict[str, Any]:
+    def _file_entry(self, file: TableFile, form: FileForm) -> dict[str, Any]:
         return {
-            "layout": layout_name(file.schema_id, file.file_format, how),
+            "layout": layout_name(file.schema_id, file.file_format, form),
             "address": self._stores.address(file.address),
             "size": file.size,
             "constants": file.partition,
@@ -191,22 +193,22 @@ class Lookups:
         return new_instance(self._session, "KeyLookup", self._session._jsparkSession, compiler=compiler)
 
 
-def _rules(asked: Asked) -> MergeRules | None:
-    return asked.merged[0][0].rules if asked.merged else None
+def _rules(selected: SelectedRows) -> MergeRules | None:
+    return selected.merged[0][0].rules if selected.merged else None
 
 
-def _kinds(asked: Asked) -> Iterator[tuple[int, str, How]]:
-    marked = {group.files[0].path for group in asked.marked}
-    for file in asked.whole:
+def _kinds(selected: SelectedRows) -> Iterator[tuple[int, str, FileForm]]:
+    marked = {group.files[0].path for group in selected.marked}
+    for file in selected.whole:
         yield file.schema_id, file.file_format, "marked" if file.address in marked else "whole"
-    for _, files in asked.merged:
+    for _, files in selected.merged:
         for file in files:
             yield file.schema_id, file.file_format, "keyed"
             # Which of the two applies shows when the file is opened.
             yield file.schema_id, file.file_format, "thin"
 
 
-def _keep(kept: OrderedDict[Any, T], key: Any, value: T) -> None:
-    kept[key] = value
-    while len(kept) > _KEPT:
-        kept.popitem(last=False)
+def _keep(cache: OrderedDict[Any, T], key: Any, value: T) -> None:
+    cache[key] = value
+    while len(cache) > _KEPT:
+        cache.popitem(last=False)

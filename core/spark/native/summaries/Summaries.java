@@ -51,15 +51,15 @@ public class Summaries {
      * The columns of one table that an aggregate needs, as {@code {"values": [name], "bounds": [name]}}; null if a
      * summary can't answer it.
      */
-    public static ObjectNode asked(Aggregate aggregate) {
-        Asked asked = new Asked();
-        if (!asked.takes(aggregate)) {
+    public static ObjectNode summaryColumns(Aggregate aggregate) {
+        SummaryColumns columns = new SummaryColumns();
+        if (!columns.takes(aggregate)) {
             return null;
         }
-        ObjectNode said = new ObjectMapper().createObjectNode();
-        list(asked.values, said.putArray("values"));
-        list(asked.bounds, said.putArray("bounds"));
-        return said;
+        ObjectNode description = new ObjectMapper().createObjectNode();
+        list(columns.values, description.putArray("values"));
+        list(columns.bounds, description.putArray("bounds"));
+        return description;
     }
 
     private static void list(TreeSet names, ArrayNode into) {
@@ -85,11 +85,11 @@ public class Summaries {
         ArrayList rows = new ArrayList();
         JsonNode listed = (JsonNode) (Object) new ObjectMapper().readTree(given);
         for (int number = 0; number < listed.size(); number++) {
-            JsonNode said = (JsonNode) (Object) listed.get(number);
+            JsonNode fields = (JsonNode) (Object) listed.get(number);
             Object[] row = new Object[width + 1];
-            row[width] = Long.valueOf(((JsonNode) (Object) said.get(0)).asLong());
+            row[width] = Long.valueOf(((JsonNode) (Object) fields.get(0)).asLong());
             for (int place = 0; place < names.size(); place++) {
-                JsonNode text = (JsonNode) (Object) said.get(place + 1);
+                JsonNode text = (JsonNode) (Object) fields.get(place + 1);
                 int column = columns.fieldIndex((String) names.get(place));
                 row[column] = text.isNull() ? null : Scans.value(columns.apply(column).dataType(), text.asText());
             }
@@ -127,7 +127,7 @@ public class Summaries {
         return false;
     }
 
-    /** The rows of an aggregate over a summary; {@code asked} must have accepted it. */
+    /** The rows of an aggregate over a summary; {@code summaryColumns} must have accepted it. */
     public static LogicalPlan answered(Aggregate aggregate) {
         Summary summary = Summary.of(aggregate.child());
         Functions functions = new Functions();
@@ -236,7 +236,7 @@ final class Functions extends AbstractPartialFunction {
         AttributeReference result = new AttributeReference(
                 "result", function.dataType(), true, Metadata.empty(), NamedExpression$.MODULE$.newExprId(), none);
         functions.add(function.aggregateFunction());
-        arguments.add(Asked.argument(function));
+        arguments.add(SummaryColumns.argument(function));
         results.add(result);
         return result;
     }

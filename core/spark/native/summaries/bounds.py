@@ -55,48 +55,48 @@ class ExactBounds:
 
     def of(self, file: TableFile, column: str) -> Bounds | None:
         """The bounds of a column in a file; None if the metadata don't give them exactly."""
-        found = self._in_file(file.schema_id, column)
-        if not isinstance(found, _InFile):
-            return found
+        in_file = self._in_file(file.schema_id, column)
+        if not isinstance(in_file, _InFile):
+            return in_file
         try:
-            return _stated(file, found)
+            return _stated(file, in_file)
         except (struct.error, ValueError, IndexError, KeyError, TypeError):
             # Invalid statistics give no bounds.
             return None
 
     def _find(self, schema_id: int, column: str) -> _InFile | Bounds | None:
-        wanted, fields = self._fields[column], self._schemas[schema_id].fields
-        written = next((field for field in fields if field.id == wanted.id), None)
-        if written is None:
+        field, fields = self._fields[column], self._schemas[schema_id].fields
+        file_field = next((each for each in fields if each.id == field.id), None)
+        if file_field is None:
             # The column was added after the file was written.
             return NOTHING
-        read = _reader(wanted, written)
-        return None if read is None else _InFile(written.name, [field.name for field in fields], read)
+        read = _reader(field, file_field)
+        return None if read is None else _InFile(file_field.name, [each.name for each in fields], read)
 
 
-def _reader(wanted: SchemaField, written: SchemaField) -> ValueReader | None:
+def _reader(field: SchemaField, file_field: SchemaField) -> ValueReader | None:
     """A reader of the file's type; None if its values may differ from the table's, or can't be exact."""
-    if not isinstance(wanted.type, str) or not isinstance(written.type, str):
+    if not isinstance(field.type, str) or not isinstance(file_field.type, str):
         return None
-    now, then = ColumnType.of(wanted.type), ColumnType.of(written.type)
+    now, then = ColumnType.of(field.type), ColumnType.of(file_field.type)
     is_same = now.name == then.name or {now.name, then.name} <= INTEGERS.keys()
     if not is_same or now.name not in _EXACT:
         return None
     if now.is_local:
         return lambda row, at: micros(*timestamp(row, at, then.fraction))
-    return value_reader(written.type)
+    return value_reader(file_field.type)
 
 
 def _stated(file: TableFile, column: _InFile) -> Bounds | None:
     record = file.entry.file
-    stats, kept = record["_VALUE_STATS"], record.get("_VALUE_STATS_COLS")
-    in_order = column.columns if kept is None else list(kept)
+    stats, columns_with_stats = record["_VALUE_STATS"], record.get("_VALUE_STATS_COLS")
+    in_order = column.columns if columns_with_stats is None else list(columns_with_stats)
     if column.name not in in_order:
         return None
-    place, arity = in_order.index(column.name), len(in_order)
-    low, high = (value_at(stats[name], arity, place, column.read) for name in ("_MIN_VALUES", "_MAX_VALUES"))
+    index, arity = in_order.index(column.name), len(in_order)
+    low, high = (value_at(stats[name], arity, index, column.read) for name in ("_MIN_VALUES", "_MAX_VALUES"))
     if low is not None and high is not None:
         return Bounds(low, high)
     nulls = stats["_NULL_COUNTS"]
-    is_all_null = low is None and high is None and len(nulls) == arity and nulls[place] == file.row_count
+    is_all_null = low is None and high is None and len(nulls) == arity and nulls[index] == file.row_count
     return NOTHING if is_all_null else None

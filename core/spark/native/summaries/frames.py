@@ -19,8 +19,8 @@ from core.spark.native.summaries.summary import SummaryRow
 def classes(session: SparkSession) -> Any:
     """The compiled classes of summaries, made once per session."""
     scans = compiled(session, "Scans", None, native.__name__)
-    asked = compiled(session, "Asked", scans, __package__)
-    return compiled(session, "Summaries", asked, __package__)
+    columns = compiled(session, "SummaryColumns", scans, __package__)
+    return compiled(session, "Summaries", columns, __package__)
 
 
 def summary_frame(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.spark.merging.model import MergeGroup
-from core.spark.native.needs import Asked
+from core.spark.native.needs import SummaryColumns
 from core.spark.native.state import TableFile
 from core.spark.native.summaries.bounds import NOTHING, Bounds, ExactBounds
 from core.table.records import TableSchema
@@ -46,7 +46,7 @@ class Summary:
         for file in self.files:
             if not (rows := count(file)):
                 continue
-            alike = tuple(file.partition[place] for place in self.shared.values())
+            alike = tuple(file.partition[index] for index in self.shared.values())
             counts[alike] = counts.get(alike, 0) + rows
             of_group = bounds.setdefault(alike, {})
             for column, of_file in self.bounds.get(file.address, {}).items():
@@ -72,15 +72,15 @@ def _text(value: object) -> str | None:
 def summarised(
     schema: TableSchema,
     schemas: Mapping[int, TableSchema],
-    asked: Asked,
+    needed: SummaryColumns,
     files: Sequence[TableFile],
     merged: Sequence[MergeGroup],
 ) -> Summary | None:
     """A summary for an aggregate; None if the metadata don't answer it exactly. `schemas` are the files'."""
-    partition = {name: place for place, name in enumerate(schema.partition_keys)}
-    if asked.values - partition.keys():
+    partition = {name: index for index, name in enumerate(schema.partition_keys)}
+    if needed.values - partition.keys():
         return None
-    bounded = sorted(asked.bounds - partition.keys())
+    bounded = sorted(needed.bounds - partition.keys())
     bounds: dict[str, dict[str, Bounds]] = {}
     if bounded:
         # Statistics cover all rows in a file, and files of keyed tables may hold uncounted deletions.
@@ -88,11 +88,11 @@ def summarised(
             return None
         exact = ExactBounds(schema, schemas)
         for file in files:
-            found = dict(_bounds(exact, file, bounded))
-            if len(found) < len(bounded):
+            file_bounds = dict(_bounds(exact, file, bounded))
+            if len(file_bounds) < len(bounded):
                 return None
-            bounds[file.address] = found
-    shared = {name: place for name, place in partition.items() if name in asked.values | asked.bounds}
+            bounds[file.address] = file_bounds
+    shared = {name: index for name, index in partition.items() if name in needed.values | needed.bounds}
     return Summary(files, merged, shared, bounds)
 
 

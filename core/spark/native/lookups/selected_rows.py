@@ -52,7 +52,7 @@ class Equality:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SelectedRows:
     """The rows that satisfy all of `equal`, in the `whole` files and in the files of the `merged` groups.
 
     For a table with a key, all versions of a row satisfy a condition in `equal`, or none does. The groups in
@@ -69,43 +69,43 @@ class Asked:
         return tuple(each.field for each in self.equal)
 
 
-def asked_rows(
+def selected_rows(
     state: TableState,
     pruner: Pruner,
     types: StructType,
     conditions: Sequence[Condition],
     footers: Footers,
-) -> Asked | None:
+) -> SelectedRows | None:
     """None if the conditions don't select rows by values, or if too many files may have them.
 
     For a table with a key, the conditions must give all columns of the key.
     """
     equal = _equalities(pruner, types, conditions)
-    given = {each.field.name for each in equal}
-    if not given or not given.issuperset(pruner.key):
+    names = {each.field.name for each in equal}
+    if not names or not names.issuperset(pruner.key):
         return None
     # Other conditions hold only for the newest versions, so they may not exclude files of older ones.
     always = pruner.on_keys(conditions) if pruner.key else conditions
-    needed = list(filter(pruner.keeps(always), state.files))
+    files = list(filter(pruner.keeps(always), state.files))
     if not pruner.key:
-        needed = footers.narrowed(state, needed, conditions)
-    if len(needed) > _MOST_FILES or not all(file.file_format in _FORMATS for file in needed):
+        files = footers.narrowed(state, files, conditions)
+    if len(files) > _MOST_FILES or not all(file.file_format in _FORMATS for file in files):
         return None
-    if sum(file.row_count for file in needed if file.file_format == "avro") > _MOST_AVRO_ROWS:
+    if sum(file.row_count for file in files if file.file_format == "avro") > _MOST_AVRO_ROWS:
         return None
-    groups = _groups(state, needed)
+    groups = _groups(state, files)
     merged = tuple(each for each in groups if not each[0].has_vector)
     marked = tuple(group for group, _ in groups if group.has_vector)
     if not all(group.files[0].format == "parquet" for group in marked):
         # For other formats Spark's readers give no row numbers.
         return None
     hidden = {file.address for _, files in merged for file in files}
-    whole = (file for file in needed if file.address not in hidden)
-    return Asked(equal, tuple(filter(pruner.keeps(conditions), whole)), merged, marked)
+    whole = (file for file in files if file.address not in hidden)
+    return SelectedRows(equal, tuple(filter(pruner.keeps(conditions), whole)), merged, marked)
 
 
 def _equalities(pruner: Pruner, types: StructType, conditions: Iterable[Condition]) -> tuple[Equality, ...]:
-    found = []
+    equalities = []
     for each in conditions:
         # Partition columns have the same value in all rows of a file.
         if each.operator not in ("=", "in") or each.column in pruner.partition:
@@ -113,13 +113,13 @@ def _equalities(pruner: Pruner, types: StructType, conditions: Iterable[Conditio
         if pruner.key and each.column not in pruner.key:
             continue
         field = types[each.column]
-        values = [_told(value, field.dataType) for value in each.values]
+        values = [_java_value(value, field.dataType) for value in each.values]
         if values and len(values) <= _MOST_VALUES and all(value is not None for value in values):
-            found.append(Equality(field, tuple((value,) for value in values)))
-    return tuple(found)
+            equalities.append(Equality(field, tuple((value,) for value in values)))
+    return tuple(equalities)
 
 
-def _told(value: Any, kind: DataType) -> Any:
+def _java_value(value: Any, kind: DataType) -> Any:
     """A value in the form of `Values.java`; None if a lookup can't compare it and ignores the condition."""
     if kind == StringType():
         return value.encode() if isinstance(value, str) else None
@@ -135,12 +135,12 @@ def _digits(value: Decimal, kind: DecimalType) -> int | str | None:
 
 
 def _groups(
-    state: TableState, needed: Sequence[TableFile]
+    state: TableState, selected: Sequence[TableFile]
 ) -> tuple[tuple[MergeGroup, tuple[TableFile, ...]], ...]:
-    by_address = {file.address: file for file in needed}
-    found = []
+    by_address = {file.address: file for file in selected}
+    groups = []
     for group in state.merged:
         files = tuple(by_address[file.path] for file in group.files if file.path in by_address)
         if files:
-            found.append((group, files))
-    return tuple(found)
+            groups.append((group, files))
+    return tuple(groups)

@@ -25,7 +25,7 @@ import scala.collection.Iterator;
  *
  * <p>Compiled where Spark runs, as {@code Scans} is; never on executors.
  */
-public final class Asked {
+public final class SummaryColumns {
     /** Columns of the table: those in conditions, groups and the like, and those of minima and maxima. */
     public final TreeSet values = new TreeSet();
     public final TreeSet bounds = new TreeSet();
