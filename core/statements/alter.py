@@ -9,7 +9,7 @@ from core.errors import failing_at
 from core.statements.call import ActionCall
 from core.table.names import named_table
 from core.travel.parse.uses import Statement
-from core.travel.statements.alters import read_alter, written
+from core.travel.statements.alters import changes_text, read_alter
 
 
 def action_of_alter(statement: Statement, database: str | None = None) -> ActionCall:
@@ -21,7 +21,7 @@ def action_of_alter(statement: Statement, database: str | None = None) -> Action
         if change.kind in ("add", "widen"):
             with failing_at(change.position):
                 paimon_type(change.value)
-    arguments: dict[str, object] = {alter.changes[0].kind: written(alter.changes)}
+    arguments: dict[str, object] = {alter.changes[0].kind: changes_text(alter.changes)}
     if branch is not None:
         arguments["branch"] = branch
     position = alter.changes[0].position

@@ -27,7 +27,7 @@ from core.table.catalog import find_table
 from core.travel.parse.sql import read_statement
 from core.travel.parse.uses import Statement
 from core.travel.resolving import require_versions
-from core.travel.statements.refused import not_done, require_query_explained
+from core.travel.statements.refused import require_query_explained, unsupported
 from core.travel.statements.unsupported import require_supported
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def run_statement(
     if statement.kind == "empty":
         yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
     elif is_unsupported(statement):
-        yield Failed.of(not_done(statement))
+        yield Failed.of(unsupported(statement))
     elif is_action(statement):
         yield from _run_action(engine, statement, database, limit, call or CallMode())
     else:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.travel.parse.errors import SqlRefused
 from core.travel.parse.sql import read_statement
-from core.travel.statements.alters import SchemaChange, read_alter, read_changes, written
+from core.travel.statements.alters import SchemaChange, changes_text, read_alter, read_changes
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 
@@ -70,7 +70,7 @@ def test_what_is_written_is_read_again(name: str, other: str, text: str, if_exis
         SchemaChange("drop", name, if_exists=if_exists),
         SchemaChange("set", text, other),
     ):
-        (again,) = read_changes(change.kind, written([change]))
+        (again,) = read_changes(change.kind, changes_text([change]))
         assert (again.name, again.value, again.comment, again.after, again.if_exists) == (
             change.name,
             change.value,

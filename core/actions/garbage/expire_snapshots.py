@@ -86,7 +86,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     freed, repair = what_goes(context, table, to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
-        summary=f"Expire {_range_said(gone)} of {where}: {counted(len(freed.files), 'file')}, {size(total)}",
+        summary=f"Expire {_id_range(gone)} of {where}: {counted(len(freed.files), 'file')}, {size(total)}",
         arguments=resolved,
         fingerprint=seen,
         steps=(
@@ -94,7 +94,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("replace", root.earliest_hint, f"snapshot {end} is the first that readers see"),
             Step("check", "every root", "what else needs their files, read again before any goes"),
             *freed_steps(freed),
-            Step("delete", _range_said(gone), "oldest first"),
+            Step("delete", _id_range(gone), "oldest first"),
         ),
         kept=(*kept_by(table, freed), f"{counted(len(ids) - len(gone), 'snapshot')} from {end} on"),
         warnings=tuple(_limits(lineage, ids, end, rules, consumers, context.clock())),
@@ -376,7 +376,7 @@ def _kept_by(lineage: Lineage, ids: Sequence[int], rules: Rules) -> str:
     return f"What was committed since {since}{by}: the oldest is of {oldest}{fewer}"
 
 
-def _range_said(ids: Sequence[int]) -> str:
+def _id_range(ids: Sequence[int]) -> str:
     if len(ids) == 1:
         return f"snapshot {ids[0]}"
     return f"snapshots {ids[0]} to {ids[-1]}"

@@ -76,7 +76,7 @@ class Keyed:
             f"WHERE is_conflict ORDER BY key LIMIT {_FIRST_CONFLICTS}"
         )
 
-    def every_conflict(self, shown: AsText, limit: int | None = None) -> str:
+    def every_conflict(self, as_text: AsText, limit: int | None = None) -> str:
         """One row per conflict, by key: `key`, `base`, `main` and `branch`, `differing` and `both`.
 
         The first four are JSON objects of values by `c` and the column's place, null for no row. `differing`
@@ -85,26 +85,27 @@ class Keyed:
         values.
         """
         sides = {"base": "base", "main": "main", "branch": "head"}
-        rows = [f"{self._packed(row, self.columns, shown)} AS {name}" for name, row in sides.items()]
+        rows = [f"{self._packed(row, self.columns, as_text)} AS {name}" for name, row in sides.items()]
         most = "" if limit is None else f" LIMIT {limit}"
         return (
-            f"{self._judged} SELECT {self._packed('k', self.keys, shown)} AS key, {', '.join(rows)}, "
-            f"{self._places(self._differs)} AS differing, {self._places(self._is_both)} AS both "
+            f"{self._judged} SELECT {self._packed('k', self.keys, as_text)} AS key, {', '.join(rows)}, "
+            f"{self._indexes_where(self._differs)} AS differing, "
+            f"{self._indexes_where(self._is_both)} AS both "
             f"FROM judged WHERE is_conflict ORDER BY k{most}"
         )
 
-    def _places(self, holds: Callable[[str], str]) -> str:
-        """The places of the columns for which a condition is true."""
-        flags = [f"IF({holds(name)}, {place}, NULL)" for place, name in enumerate(self.columns)]
+    def _indexes_where(self, holds: Callable[[str], str]) -> str:
+        """The indexes of the columns for which a condition is true."""
+        flags = [f"IF({holds(name)}, {index}, NULL)" for index, name in enumerate(self.columns)]
         return f"array_compact(array({', '.join(flags)}))"
 
     @property
     def count_conflicts(self) -> str:
         return f"{self._judged} SELECT count(*) AS conflicts FROM judged WHERE is_conflict"
 
-    def _packed(self, row: str, columns: Sequence[str], shown: AsText) -> str:
+    def _packed(self, row: str, columns: Sequence[str], as_text: AsText) -> str:
         values = [
-            f"{shown(name, f'{row}.{quoted(name)}')} AS c{self.columns.index(name)}" for name in columns
+            f"{as_text(name, f'{row}.{quoted(name)}')} AS c{self.columns.index(name)}" for name in columns
         ]
         return f"IF({row} IS NULL, NULL, to_json(struct({', '.join(values)}), {_JSON}))"
 
@@ -201,7 +202,7 @@ class Resolved(Keyed):
             f"ELSE IF(m IS NULL OR main IS NULL OR head IS NULL, {none}, struct({', '.join(cells)})) END"
         )
         return (
-            f"{self._judged}, {self._given}, "
+            f"{self._judged}, {self._choices}, "
             "beside_given AS (SELECT /*+ BROADCAST(given) */ * FROM judged LEFT JOIN given "
             f"ON IF(is_conflict, {self._identity}, NULL) = given_k), settled AS (SELECT *, "
             f"IF(is_conflict, {row}, IF(is_changed, head, main)) AS r FROM beside_given) "
@@ -230,7 +231,7 @@ class Resolved(Keyed):
         }
         cases = " ".join(f"WHEN {holds} THEN '{reason}'" for reason, holds in reasons.items())
         return (
-            f"{self._judged}, {self._given}, met AS "
+            f"{self._judged}, {self._choices}, met AS "
             f"(SELECT *, CASE {cases} END AS wrong, {self._identity} AS id "
             "FROM (SELECT * FROM judged WHERE is_conflict) "
             f"FULL OUTER JOIN given ON {self._identity} = given_k) "
@@ -239,8 +240,8 @@ class Resolved(Keyed):
         )
 
     @property
-    def _given(self) -> str:
-        cells = [self._place(each) for each in self.columns if each not in self.keys]
+    def _choices(self) -> str:
+        cells = [self._field(each) for each in self.columns if each not in self.keys]
         shape = f"k STRUCT<{self._key_shape}>, s STRING, m STRUCT<{_texts(cells or ['none'])}>"
         return (
             "given AS (SELECT c.k AS given_k, c.s, c.m FROM "
@@ -254,13 +255,13 @@ class Resolved(Keyed):
 
     @property
     def _key_shape(self) -> str:
-        return _texts(map(self._place, self.keys))
+        return _texts(map(self._field, self.keys))
 
-    def _place(self, column: str) -> str:
+    def _field(self, column: str) -> str:
         return f"c{self.columns.index(column)}"
 
     def _chosen(self, column: str) -> str:
-        return f"m.{self._place(column)}"
+        return f"m.{self._field(column)}"
 
     def _cell(self, column: str) -> str:
         name = quoted(column)

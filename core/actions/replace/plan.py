@@ -128,17 +128,17 @@ def _copy_steps(takeover: Takeover, of_main: dict[str, int]) -> list[Step]:
 
 def _kept(takeover: Takeover, previous: str, *, drops_previous: bool) -> list[str]:
     moving = _savepoints(takeover.tags)
-    kept = [f"Files of branch {takeover.branch.root.label} stay where they are: its jobs notice nothing"]
+    lines = [f"Files of branch {takeover.branch.root.label} stay where they are: its jobs notice nothing"]
     if not drops_previous:
-        kept.append(f"The previous main, whole, as branch {previous}")
+        lines.append(f"The previous main, whole, as branch {previous}")
     if moving:
         move = "move" if len(moving) > 1 else "moves"
-        kept.append(f"{_said(moving)} from before the fork {move} along")
+        lines.append(f"{_savepoint_words(moving)} from before the fork {move} along")
     fork = takeover.fork
     if fork.snapshot_id is not None and fork.is_proven:
         went = f"{counted(fork.ahead or 0, 'commit')} of the branch and {fork.behind or 0} of main since"
-        kept.append(f"Both hold snapshot {fork.snapshot_id}, where they part: {went}")
-    return kept
+        lines.append(f"Both hold snapshot {fork.snapshot_id}, where they part: {went}")
+    return lines
 
 
 def _warnings(context: Context, takeover: Takeover) -> list[str]:
@@ -190,7 +190,7 @@ def _warnings(context: Context, takeover: Takeover) -> list[str]:
     ]
     if staying:
         stay = "stay" if len(staying) > 1 else "stays"
-        warnings.append(f"{_said(staying)} from after the fork {stay} with the previous main")
+        warnings.append(f"{_savepoint_words(staying)} from after the fork {stay} with the previous main")
     return warnings
 
 
@@ -219,7 +219,7 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_SHOWN])}{more}"
 
 
-def _said(savepoints: Sequence[str]) -> str:
+def _savepoint_words(savepoints: Sequence[str]) -> str:
     return f"Savepoint{'s' * (len(savepoints) > 1)} {_listed(savepoints)}"
 
 

@@ -24,7 +24,7 @@ from core.actions.rewrite.spark_rewrite import (
     rows_of,
 )
 from core.actions.rollback import truncate
-from core.actions.rollback.way import Way, way_as_planned, way_to
+from core.actions.rollback.target import RollbackTarget, rollback_target, target_as_planned
 from core.actions.roots import savepoint_claim
 from core.errors import FileMissing
 from core.storage.files import Files
@@ -37,22 +37,22 @@ from core.table.records import Snapshot, is_same_commit, point_of
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `to`, a version of main (`snapshot.3`, `savepoint.1`, a tag) or a local date and time;
     `truncate`, to let main end at that snapshot instead of writing its rows again."""
-    files, asked = context.files, required_text(arguments, "to")
-    way = way_to(files, table, asked)
-    start, snapshot = way.start, way.version.snapshot
+    files, version = context.files, required_text(arguments, "to")
+    target = rollback_target(files, table, version)
+    start, snapshot = target.start, target.version.snapshot
     head = start.head.snapshot
     truncates = arguments.get("truncate") is True
-    what = f"{way.version.name} (snapshot {snapshot.id})"
+    what = f"{target.version.name} (snapshot {snapshot.id})"
     if truncates and not is_same_commit(head, snapshot):
-        return truncate.plan(context, start.head, snapshot, asked, way.fingerprint)
+        return truncate.plan(context, start.head, snapshot, version, target.fingerprint)
     if is_same_commit(head, snapshot):
         return Plan(
             summary=f"main of {table.full_name} is at {what} already",
-            arguments={"to": asked},
-            fingerprint=way.fingerprint,
+            arguments={"to": version},
+            fingerprint=target.fingerprint,
             empty=True,
         )
-    refusals = [*rewriting_refusals(start), *_column_refusals(files, way)]
+    refusals = [*rewriting_refusals(start), *_column_refusals(files, target)]
     rows = size = 0
     try:
         rows, size = size_of(files, table, snapshot)
@@ -61,9 +61,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     safety = savepoint_claim.next_id(files, table)
     return Plan(
         summary=f"Give main of {table.full_name} the rows of {what}, instead of those of snapshot {head.id}",
-        arguments={"to": asked, "snapshot": snapshot.id, "head": head.id, "root": start.root.branch},
-        fingerprint=way.fingerprint,
-        lasting=way.lasting,
+        arguments={"to": version, "snapshot": snapshot.id, "head": head.id, "root": start.root.branch},
+        fingerprint=target.fingerprint,
+        lasting=target.lasting,
         main_at=point_of(head),
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
@@ -71,7 +71,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
         ),
         kept=(f"Every snapshot, tag and savepoint, and the rows of snapshot {head.id} as a savepoint",),
-        warnings=tuple(_warnings(way)),
+        warnings=tuple(_warnings(target)),
         refusals=tuple(refusals),
         undo=f"paimark undo {table.word}",
     )
@@ -98,14 +98,14 @@ class Rollback(RewriteMain[RollbackState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        way = way_as_planned(work)
+        target = target_as_planned(work)
         state = RollbackState(
-            root=way.start.root.branch,
-            head=way.start.head.snapshot.as_written(),
-            version=way.version.snapshot.as_written(),
-            version_root=way.version.root.branch,
-            name=way.version.name,
-            schema=way.start.schema_text,
+            root=target.start.root.branch,
+            head=target.start.head.snapshot.as_written(),
+            version=target.version.snapshot.as_written(),
+            version_root=target.version.root.branch,
+            name=target.version.name,
+            schema=target.start.schema_text,
         )
         return cls(work, state)
 
@@ -118,7 +118,7 @@ class Rollback(RewriteMain[RollbackState]):
         return snapshot_of(self.state.head)
 
     def check(self, hold: Hold) -> None:
-        way_as_planned(self.work)
+        target_as_planned(self.work)
 
     def rows(self, start: RewriteBase) -> QueryRows:
         return rows_of(self.work.table.root(self.state.version_root), snapshot_of(self.state.version))
@@ -141,33 +141,33 @@ class Rollback(RewriteMain[RollbackState]):
         return self.moved_back(to=str(self.work.plan.arguments["to"]))
 
     def done(self) -> Done:
-        plan, (before, made) = self.work.plan, self.moved
+        plan, (before, new) = self.work.plan, self.moved
         return Done(
-            message=f"main of {plan.table} has the rows of {self.state.name} again, as snapshot {made.id}",
+            message=f"main of {plan.table} has the rows of {self.state.name} again, as snapshot {new.id}",
             result={
-                "snapshot_id": made.id,
+                "snapshot_id": new.id,
                 "rolled_back_to": snapshot_of(self.state.version).id,
                 "savepoint_id": self.safety,
             },
             before=f"snapshot {before.id}",
-            after=f"snapshot {made.id}",
+            after=f"snapshot {new.id}",
             undo=plan.undo,
         )
 
 
-def _warnings(way: Way) -> list[str]:
+def _warnings(target: RollbackTarget) -> list[str]:
     warnings = ["Streaming readers skip OVERWRITE commits by default: they will not see the rows go back"]
-    if way.version.note:
-        warnings.append(way.version.note)
-    added = {field.id for field in way.start.schema.fields}
-    if way.version.snapshot.schema_id != way.start.schema.id and added:
+    if target.version.note:
+        warnings.append(target.version.note)
+    added = {field.id for field in target.start.schema.fields}
+    if target.version.snapshot.schema_id != target.start.schema.id and added:
         warnings.append(
-            f"The rows are written by main's newest schema ({way.start.schema.id}): "
+            f"The rows are written by main's newest schema ({target.start.schema.id}): "
             "columns that came after the version are null"
         )
     return warnings
 
 
-def _column_refusals(files: Files, way: Way) -> list[Refusal]:
-    then = Lineage(files, way.version.root).schema(way.version.snapshot.schema_id)
-    return column_refusals(then, way.version.name, way.start)
+def _column_refusals(files: Files, target: RollbackTarget) -> list[Refusal]:
+    then = Lineage(files, target.version.root).schema(target.version.snapshot.schema_id)
+    return column_refusals(then, target.version.name, target.start)

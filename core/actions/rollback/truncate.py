@@ -13,8 +13,8 @@ from core.actions.names import archive_name
 from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.rollback import truncation
+from core.actions.rollback.target import target_as_planned
 from core.actions.rollback.truncation import Cut, cut_of
-from core.actions.rollback.way import way_as_planned
 from core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from core.actions.roots.pin_snapshot import ChosenSnapshot
 from core.actions.roots.root_files import snapshot_ids
@@ -177,8 +177,8 @@ class Truncate(Change[Undoable]):
 
 def as_planned(work: Work) -> tuple[ChosenSnapshot, Snapshot]:
     """Main's newest snapshot and the one to keep. Raises `Refused` when they are not as planned."""
-    way = way_as_planned(work)
-    return way.start.head, way.version.snapshot
+    target = target_as_planned(work)
+    return target.start.head, target.version.snapshot
 
 
 def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:

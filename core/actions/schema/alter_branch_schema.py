@@ -30,12 +30,12 @@ KINDS: tuple[AlterKind, ...] = get_args(AlterKind)
 
 
 @dataclass(frozen=True)
-class _Way:
+class _NextDefinition:
     """The present definition and the next one."""
 
     root: Root
     now: TableSchema
-    made: Changed
+    change: Changed
 
     @property
     def fingerprint(self) -> str:
@@ -56,24 +56,24 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         )
     changes = _changes(texts)
     root, now = _definition(context, table, branch)
-    made, refusals = Changed(None, (), ()), list[Refusal]()
+    change, refusals = Changed(None, (), ()), list[Refusal]()
     try:
-        made = _made(context, root, now, changes)
+        change = _change(context, root, now, changes)
     except UsageError as error:
         refusals.append(Refusal(error.message, error.hint))
     what = f"{root.label} of {table.full_name}"
-    described = "; ".join(made.clauses) or "leave it as it is"
+    described = "; ".join(change.clauses) or "leave it as it is"
     is_dropping = any(each.kind == "drop" for each in changes)
     return Plan(
         summary=f"Alter {what}: {described}",
         arguments={"branch": branch, "schema_id": now.id + 1, **texts},
-        fingerprint=_Way(root, now, made).fingerprint,
-        steps=(Step("create", root.schema(now.id + 1), described),) if made.schema else (),
+        fingerprint=_NextDefinition(root, now, change).fingerprint,
+        steps=(Step("create", root.schema(now.id + 1), described),) if change.schema else (),
         kept=(f"Every row and file, and definition {now.id}, by which what was saved until now is read",),
-        warnings=tuple(_warnings(context, root, changes)) if made.schema else (),
+        warnings=tuple(_warnings(context, root, changes)) if change.schema else (),
         refusals=tuple(refusals),
-        undo=_undo(table, branch, made),
-        empty=made.schema is None and not refusals,
+        undo=_undo(table, branch, change),
+        empty=change.schema is None and not refusals,
         removes=is_dropping,
     )
 
@@ -93,10 +93,12 @@ class AlterSchema(Change[AlterState]):
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        way = _as_planned(work.context, work.table, work.plan)
-        assert way.made.schema is not None
-        description = "; ".join(way.made.clauses)
-        return cls(work, AlterState(way.root.branch, way.made.schema.to_json().decode(), description))
+        definition = _as_planned(work.context, work.table, work.plan)
+        assert definition.change.schema is not None
+        description = "; ".join(definition.change.clauses)
+        return cls(
+            work, AlterState(definition.root.branch, definition.change.schema.to_json().decode(), description)
+        )
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -111,8 +113,8 @@ class AlterSchema(Change[AlterState]):
         return TableSchema.from_json(self.state.schema.encode(), self.work.table.journal)
 
     def check(self, hold: Hold) -> None:
-        way = _as_planned(self.work.context, self.work.table, self.work.plan)
-        if way.now.id + 1 != self._schema.id:
+        definition = _as_planned(self.work.context, self.work.table, self.work.plan)
+        if definition.now.id + 1 != self._schema.id:
             raise self._moved()
 
     def commit(self, hold: Hold) -> None:
@@ -166,7 +168,7 @@ def _definition(context: Context, table: TablePath, branch: str | None) -> tuple
     return root, Lineage(context.files, root).require_schema()
 
 
-def _made(context: Context, root: Root, now: TableSchema, changes: tuple[SchemaChange, ...]) -> Changed:
+def _change(context: Context, root: Root, now: TableSchema, changes: tuple[SchemaChange, ...]) -> Changed:
     # A table option may be a store's password: it goes into schemas, but never into logs.
     keep_secrets("", now.options, {each.name: each.value for each in changes if each.kind == "set"})
     return changed(
@@ -190,12 +192,12 @@ def _changes(texts: Mapping[str, str]) -> tuple[SchemaChange, ...]:
     return tuple(changes)
 
 
-def _as_planned(context: Context, table: TablePath, plan: Plan) -> _Way:
+def _as_planned(context: Context, table: TablePath, plan: Plan) -> _NextDefinition:
     texts = {str(kind): str(plan.arguments[kind]) for kind in KINDS if kind in plan.arguments}
     root, now = _definition(context, table, text_argument(plan.arguments, "branch"))
-    way = _Way(root, now, Changed(None, (), ()))
-    require_unmoved(table, plan, way.fingerprint)
-    return _Way(root, now, _made(context, root, now, _changes(texts)))
+    definition = _NextDefinition(root, now, Changed(None, (), ()))
+    require_unmoved(table, plan, definition.fingerprint)
+    return _NextDefinition(root, now, _change(context, root, now, _changes(texts)))
 
 
 def _warnings(context: Context, root: Root, changes: tuple[SchemaChange, ...]) -> list[str]:
@@ -216,11 +218,11 @@ def _warnings(context: Context, root: Root, changes: tuple[SchemaChange, ...]) -
     return warnings
 
 
-def _undo(table: TablePath, branch: str | None, made: Changed) -> str:
-    if not made.undo:
+def _undo(table: TablePath, branch: str | None, change: Changed) -> str:
+    if not change.undo:
         return ""
     by_kind: dict[str, list[str]] = {}
-    for kind, text in made.undo:
+    for kind, text in change.undo:
         by_kind.setdefault(kind, []).append(text)
     words = ["paimark", ACTION, table.full_name]
     words += [] if branch is None else ["--branch", branch]

@@ -42,8 +42,8 @@ from core.spark.writing.insert import insert_rows, insert_target
 from core.travel.parse.uses import Statement
 from core.travel.source import TimeFolder
 from core.travel.statements.inserts import Insert
-from core.travel.statements.refused import not_done
-from core.travel.statements.shows import require_nothing_kept
+from core.travel.statements.refused import unsupported
+from core.travel.statements.shows import require_view
 
 _SHOWS = (
     "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "
@@ -160,7 +160,7 @@ class Classic:
         if (description.reads and statement.writes) or not (
             description.reads or is_session_command(description.kind)
         ):
-            raise not_done(statement)
+            raise unsupported(statement)
         if insert is not None:
             return self._insert(job, insert, description.reads)
         if description.reads:
@@ -206,7 +206,7 @@ class Classic:
 
     def _command(self, job: Job, statement: Statement) -> tuple[int, bool]:
         session, views = self.session, self.session.views
-        require_nothing_kept(statement, views.is_temporary)
+        require_view(statement, views.is_temporary)
         views.register(job.named)
         is_made = False
         try:

@@ -18,7 +18,7 @@ from core.spark.launch import cluster, jvm
 from core.spark.launch.cds import Archive
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import Java, find_java
-from core.spark.launch.masters.masters import no_start, require_known, require_master
+from core.spark.launch.masters.masters import require_known, require_master, start_failure
 from core.spark.launch.refused_settings import require_no_redirection, require_possible
 from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
 from core.spark.launch.session_settings import require_obeyed
@@ -180,7 +180,7 @@ def _java_errors_explained(master: str) -> Iterator[None]:
     try:
         yield
     except Py4JJavaError as error:
-        raise no_start(master, str(error.java_exception.getMessage())) from error
+        raise start_failure(master, str(error.java_exception.getMessage())) from error
 
 
 def _require_sql_settings(settings: Mapping[str, str]) -> None:

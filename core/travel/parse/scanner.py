@@ -82,13 +82,13 @@ class Scanner(NameReader):
             case ("INSERT", "INTO" | "OVERWRITE"):
                 return self._insert(index + 2, frame)
             case ("DELETE", "FROM"):
-                return self._written(index + 2, frame)
+                return self._insert_target(index + 2, frame)
             case ("UPDATE", _):
-                return self._written(index + 1, frame)
+                return self._insert_target(index + 1, frame)
             case ("MERGE", _):
                 while index < len(self.tokens) and self.upper(index) != "INTO":
                     index += 1
-                behind = self._written(index + 1, frame)
+                behind = self._insert_target(index + 1, frame)
                 return self._relation(behind + 1, frame) if self.upper(behind) == "USING" else behind
             case ("CREATE" | "REPLACE" | "ALTER" | "CACHE", _):
                 frame.query_after_as = True
@@ -127,7 +127,7 @@ class Scanner(NameReader):
         self._refuse_past_target()
         return self._query_start(index, frame)
 
-    def _written(self, index: int, frame: _Frame) -> int:
+    def _insert_target(self, index: int, frame: _Frame) -> int:
         if not self.is_name(index):
             return index
         self.target, index = self.read_table(index, frame.block)

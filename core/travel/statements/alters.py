@@ -77,7 +77,7 @@ def read_changes(kind: AlterKind, text: str) -> tuple[SchemaChange, ...]:
     return _AlterReader(text, tokenize(text)).read_changes(kind)
 
 
-def written(changes: Iterable[SchemaChange]) -> str:
+def changes_text(changes: Iterable[SchemaChange]) -> str:
     """Changes of one kind, in the form that `read_changes` parses."""
     listed = list(changes)
     head = "IF EXISTS " if any(each.if_exists for each in listed) else ""

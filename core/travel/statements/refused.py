@@ -69,7 +69,7 @@ _FOREIGN: tuple[tuple[str, str], ...] = (
 )
 
 
-def not_done(statement: Statement) -> Refused:
+def unsupported(statement: Statement) -> Refused:
     """The refusal of a statement that Spark can parse, but that is not run here."""
     head = _head(statement)
     for words, hint in _HINTS:

@@ -18,6 +18,8 @@ _HEADS: tuple[tuple[tuple[str, ...], ShowKind], ...] = (
 )
 # Spark's database of the views that all sessions see.
 GLOBAL_VIEWS = "global_temp"
+# The names of the views that the engine makes of a statement's tables begin so.
+ENGINE_VIEWS = "__paimark_"
 # The hint for each verb.
 _KEEPING = {
     "REFRESH": "Leave it out.",
@@ -58,10 +60,14 @@ def only_shows(statement: Statement) -> bool:
 
 
 class NewView(NamedTuple):
-    """`keeps_old`: IF NOT EXISTS was written. `parts` begins with `global_temp` if all sessions see it."""
+    """`keeps_old`: IF NOT EXISTS was written. `parts` begins with `global_temp` if all sessions see it.
+
+    `position` is that of the name.
+    """
 
     parts: tuple[str, ...]
     keeps_old: bool
+    position: int
 
 
 def created_view(statement: Statement) -> NewView | None:
@@ -81,11 +87,12 @@ def created_view(statement: Statement) -> NewView | None:
     keeps_old = cursor.takes("IF", "NOT", "EXISTS")
     if not cursor.is_name(cursor.index):
         return None
+    position = cursor.position
     parts, cursor.index = cursor.read_name(cursor.index)
-    return NewView((*((GLOBAL_VIEWS,) if is_global else ()), parts[-1]), keeps_old)
+    return NewView((*((GLOBAL_VIEWS,) if is_global else ()), parts[-1]), keeps_old, position)
 
 
-def require_nothing_kept(statement: Statement, is_view: Callable[[tuple[str, ...]], bool]) -> None:
+def require_view(statement: Statement, is_view: Callable[[tuple[str, ...]], bool]) -> None:
     """Raises `SqlRefused` for REFRESH, CACHE or UNCACHE of a table: only session views can be cached."""
     cursor, tokens = TokenCursor.of(statement), statement.tokens
     verb = next((each for each in _KEEPING if cursor.takes(each)), None)

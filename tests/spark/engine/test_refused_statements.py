@@ -8,7 +8,7 @@ from core.spark.client.client import Engine
 from core.spark.protocol import Failed
 from core.statements.run import run_statement
 from core.travel.parse.sql import read_statement
-from core.travel.statements.refused import not_done
+from core.travel.statements.refused import unsupported
 from tests.spark.engine_fixture import ask, rows
 
 
@@ -29,7 +29,7 @@ from tests.spark.engine_fixture import ask, rows
     ],
 )
 def test_a_refusal_names_the_statement_and_what_to_use(sql: str, refused: str) -> None:
-    error = not_done(read_statement(sql))
+    error = unsupported(read_statement(sql))
     assert error.message == f"{refused} is not supported here"
     assert error.hint.endswith(".")
 

@@ -121,7 +121,7 @@ def test_another_version_of_spark_is_named(tmp_path: Path) -> None:
     ],
 )
 def test_why_spark_did_not_start_is_told(master: str, said: str, message: str, hint: str) -> None:
-    told = masters.no_start(master, said)
+    told = masters.start_failure(master, said)
     assert told.message == message and hint in told.hint
     # The engine's own log is told where there is no better hint.
     assert bool(told.hint) is bool(hint)

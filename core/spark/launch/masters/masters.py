@@ -59,26 +59,26 @@ def require_master(master: str, settings: Mapping[str, str], environment: Mappin
             "they can't be one cluster",
             f"Unset SPARK_HOME if the cluster is Spark {pyspark_version()}, or install pyspark {theirs}.",
         )
-    places = master.removeprefix("spark://").split(",")
-    if not all(map(_PLACE.fullmatch, places)):
+    addresses = master.removeprefix("spark://").split(",")
+    if not all(map(_PLACE.fullmatch, addresses)):
         raise Unavailable(
             f"{master} is no address of a master", "Write it as spark://host:7077; several end ,host:7077."
         )
-    require_listening(master, *places)
+    require_listening(master, *addresses)
 
 
-def no_start(master: str, said: str) -> Unavailable:
+def start_failure(master: str, java_message: str) -> Unavailable:
     """The error for a failed start of Spark, made from Java's message."""
-    message = said.splitlines()[0]
+    message = java_message.splitlines()[0]
     hint = "" if master.startswith("local") else "The workers' logs say more."
     if master == "yarn":
-        if queue := _NO_QUEUE.search(said):
+        if queue := _NO_QUEUE.search(java_message):
             return Unavailable(
                 f"YARN has no queue {queue[1]}",
                 "Name another: --spark-conf spark.yarn.queue=NAME. `yarn queue -list` knows them.",
             )
-        message = reason_of(said)
-        application = _APPLICATION.search(said)
+        message = reason_of(java_message)
+        application = _APPLICATION.search(java_message)
         hint = f"`yarn logs -applicationId {application[0] if application else 'ID'}` says more."
     if "stopped SparkContext" in message:
         message = "the master ended it, as when executors can't be started there"
@@ -88,9 +88,9 @@ def no_start(master: str, said: str) -> Unavailable:
     return Unavailable(f"Spark did not start on {master}: {message}", hint)
 
 
-def require_listening(master: str, *places: str) -> None:
+def require_listening(master: str, *addresses: str) -> None:
     """Raises `Unavailable` if none of the places of this master, `host:port` each, accepts connections."""
-    if refused := refusal_of(*places):
+    if refused := refusal_of(*addresses):
         what = "Kubernetes" if master.startswith(KUBERNETES) else "Spark"
         raise Unavailable(
             f"There is no {what} at {master} ({refused})", "Is it running, and is that its port?"
@@ -100,7 +100,7 @@ def require_listening(master: str, *places: str) -> None:
 def _api_server(master: str) -> str:
     """`host:port` of a Kubernetes master. Without a scheme Spark uses HTTPS."""
     address = master.removeprefix(KUBERNETES)
-    asked = urlsplit(address if "://" in address else f"https://{address}")
-    place = asked.netloc.rpartition("@")[2]
+    url = urlsplit(address if "://" in address else f"https://{address}")
+    address = url.netloc.rpartition("@")[2]
     # An IPv6 address, which is in brackets, contains colons as well.
-    return place if _WITH_PORT.search(place) else f"{place}:{80 if asked.scheme == 'http' else 443}"
+    return address if _WITH_PORT.search(address) else f"{address}:{80 if url.scheme == 'http' else 443}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.launch.masters.masters import no_start
+from core.spark.launch.masters.masters import start_failure
 
 REPORTS = Path(__file__).parent / "reports"
 
@@ -20,7 +20,7 @@ REPORTS = Path(__file__).parent / "reports"
     ],
 )
 def test_the_reason_is_found_in_a_real_report(report: str, reason: str) -> None:
-    failed = no_start("yarn", (REPORTS / f"{report}.txt").read_text())
+    failed = start_failure("yarn", (REPORTS / f"{report}.txt").read_text())
     assert failed.message == f"Spark did not start on yarn: {reason}"
     assert failed.hint.startswith("`yarn logs -applicationId application_1795660393827_")
 
@@ -52,4 +52,4 @@ def test_the_reason_is_found_in_a_real_report(report: str, reason: str) -> None:
     ids=["memory", "exit code", "killed", "nothing more"],
 )
 def test_the_reason_is_found_where_java_did_not_fail(report: str, reason: str) -> None:
-    assert no_start("yarn", report).message == f"Spark did not start on yarn: {reason}"
+    assert start_failure("yarn", report).message == f"Spark did not start on yarn: {reason}"

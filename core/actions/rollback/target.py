@@ -21,7 +21,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Way:
+class RollbackTarget:
     """The present main and the version."""
 
     start: RewriteBase
@@ -40,26 +40,28 @@ class Way:
         return fingerprint(*definition, self.version.root.directory, self.version.snapshot.to_json())
 
 
-def way_to(files: Files, table: TablePath, asked: str) -> Way:
-    """`asked` is a version of main, or a local date and time. Raises `NotFound` and `UsageError`."""
+def rollback_target(files: Files, table: TablePath, version: str) -> RollbackTarget:
+    """`version` is a version of main, or a local date and time. Raises `NotFound` and `UsageError`."""
     start = start_of(files, table)
-    return Way(start, _resolved(files, start.root, asked.strip()))
+    return RollbackTarget(start, _resolved(files, start.root, version.strip()))
 
 
-def _resolved(files: Files, root: Root, asked: str) -> Resolved:
-    is_tag = is_safe_name(asked) and Lineage(files, root).has_tag(asked)
-    if is_tag or not _TIME.fullmatch(asked):
-        return resolve_version(files, root, asked)
+def _resolved(files: Files, root: Root, version: str) -> Resolved:
+    is_tag = is_safe_name(version) and Lineage(files, root).has_tag(version)
+    if is_tag or not _TIME.fullmatch(version):
+        return resolve_version(files, root, version)
     try:
-        moment = datetime.fromisoformat(asked)
+        moment = datetime.fromisoformat(version)
     except ValueError as error:
-        raise UsageError(f"{asked!r} is not a time", "Write it like 2026-05-01 12:00.") from error
+        raise UsageError(f"{version!r} is not a time", "Write it like 2026-05-01 12:00.") from error
     zone = moment.astimezone().tzinfo
     assert zone is not None
     # A time in whole seconds means the beginning of that second.
-    return resolve_time(files, root, int(moment.timestamp() * 1000), asked, zone=zone)
+    return resolve_time(files, root, int(moment.timestamp() * 1000), version, zone=zone)
 
 
-def way_as_planned(work: Work) -> Way:
-    """Find the way again. Raises `Refused` when the version changed, or main did not merely go on."""
-    return as_planned_or_gone_on(work, lambda: way_to(work.files, work.table, str(work.plan.arguments["to"])))
+def target_as_planned(work: Work) -> RollbackTarget:
+    """Find the target again. Raises `Refused` when the version changed, or main did not merely go on."""
+    return as_planned_or_gone_on(
+        work, lambda: rollback_target(work.files, work.table, str(work.plan.arguments["to"]))
+    )
