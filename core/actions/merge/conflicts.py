@@ -87,19 +87,31 @@ class Conflict(msgspec.Struct, frozen=True):
         return [*differing, *same]
 
 
+# Why a merge can have no conflicts, by its kind.
+_WHY_NONE = {
+    "nothing": "main has all of the branch already",
+    "fast-forward": "main has not changed since",
+    "append": "the table has no primary key, so rows are added and removed whole",
+}
+
+
 class Conflicts(msgspec.Struct, frozen=True):
-    """The first `SHOWN` of the `count` conflicts, in the order of their keys."""
+    """The first `SHOWN` of the `count` conflicts, in the order of their keys.
+
+    `why_none` says why there can be none; empty if the rows were compared.
+    """
 
     title: str
     keys: tuple[str, ...]
     first: tuple[Conflict, ...]
     count: int
+    why_none: str = ""
 
     @property
     def summary(self) -> str:
         """How many conflicts there are, and how many of them are in `first`."""
         if not self.count:
-            return "no conflicts"
+            return f"no conflicts: {self.why_none}" if self.why_none else "no conflicts"
         said = counted(self.count, "key") + " in conflict"
         return said if self.count == len(self.first) else f"the first {len(self.first):,} of {said}"
 
@@ -117,7 +129,8 @@ def find_conflicts(context: Context, table: TablePath, name: str, progress: Prog
     schema = survey.target.schema
     compared = compare(context, survey)
     if compared is None:
-        return Conflicts(_title(table, survey), tuple(schema.primary_keys), (), 0)
+        keys = tuple(schema.primary_keys)
+        return Conflicts(_title(table, survey), keys, (), 0, _WHY_NONE[survey.kind])
     versions, queries = compared
     kinds = {field.name: ColumnType.of(_type_name(field.type)).name for field in schema.fields}
     first = asked(
