@@ -55,7 +55,7 @@ class Cancellation:
                 raise _cancelled()
 
     @property
-    def was_asked(self) -> bool:
+    def was_requested(self) -> bool:
         """Whether somebody cancelled it, even if that only stops the pieces after this one."""
         return self._comes_later or self._event.is_set()
 

@@ -156,11 +156,11 @@ def read_config(path: Path) -> ConfigFile:
     import tomllib
 
     try:
-        written = _without_nul(tomllib.loads(text))
+        content = _without_nul(tomllib.loads(text))
         try:
-            return msgspec.convert(written, ConfigFile)
+            return msgspec.convert(content, ConfigFile)
         except msgspec.ValidationError as error:
-            fault, hint = next(_faults(written), (str(error), ""))
+            fault, hint = next(_file_faults(content), (str(error), ""))
             raise UsageError(f"The config file {path} is not as expected: {fault}", hint) from error
     # A number with too many digits raises a `ValueError`; the errors of both libraries are `ValueError`s too.
     except (ValueError, RecursionError) as error:
@@ -170,14 +170,14 @@ def read_config(path: Path) -> ConfigFile:
         ) from error
 
 
-def _faults(written: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _file_faults(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The faults in the file's tables, each with a hint. Values may be secrets, and are never shown."""
-    contexts, commands = written.get("contexts"), written.get("command")
+    contexts, commands = content.get("contexts"), content.get("command")
     for name, each in contexts.items() if isinstance(contexts, dict) else ():
         yield from _of_table(each, WarehouseContext, f"[contexts.{name}]")
     for number, each in enumerate(commands if isinstance(commands, list) else (), 1):
         yield from _of_table(each, OwnCommand, f"[[command]] number {number}")
-    yield from _of_table(written, ConfigFile, "it")
+    yield from _of_table(content, ConfigFile, "it")
 
 
 def _of_table(table: Any, kind: type[msgspec.Struct], where: str) -> Iterator[tuple[str, str]]:

@@ -31,9 +31,9 @@ class once(Generic[T]):
     def __get__(self, instance: object | None, owner: type) -> T | Self:
         if instance is None:
             return self
-        return self._kept(instance)
+        return self._stored(instance)
 
-    def _kept(self, instance: object) -> T:
+    def _stored(self, instance: object) -> T:
         value = instance.__dict__[self._name] = self._make(instance)
         return value
 
@@ -41,9 +41,9 @@ class once(Generic[T]):
 class once_for_all(once[T]):
     """The same for a value that must be made only once: other threads wait while one thread computes it."""
 
-    def _kept(self, instance: object) -> T:
-        kept = instance.__dict__
+    def _stored(self, instance: object) -> T:
+        stored = instance.__dict__
         # A lock of this object; if two threads make one, `setdefault` keeps only the first.
-        with kept.setdefault(f"making {self._name}", threading.RLock()):
-            value: T = kept[self._name] if self._name in kept else super()._kept(instance)
+        with stored.setdefault(f"making {self._name}", threading.RLock()):
+            value: T = stored[self._name] if self._name in stored else super()._stored(instance)
             return value

@@ -26,7 +26,7 @@ from core.table.manifests.files import schema_of
 from core.table.manifests.manifests import FileKey
 from core.table.manifests.runs import Runs, minus
 from core.table.records import TableSchema
-from core.verify.located import Located, Needed, locate
+from core.verify.located import Located, NeededFile, locate
 from core.verify.needs import TableNeeds, needs_of
 from core.verify.orphans import Listed, control_directories, data_directories, is_known, left_over
 from core.verify.versions import versions
@@ -53,9 +53,9 @@ def space(
     powerless = guard_tags.repair_needed(files, table).paths
     needs = needs_of(files, table, there, progress)
     buckets = Buckets(_schema(files, root))
-    located = locate(files, needs, seen=_seen_in(needs, root, buckets))
+    located = locate(files, needs, count_file=_bucket_counter(needs, root, buckets))
     sizes = _Sizes(table, needs, located, context.clock())
-    for listed in _told(data_directories(files, table), progress):
+    for listed in _with_progress(data_directories(files, table), progress):
         sizes.take(listed)
     for listed in control_directories(files, table, list(there.roots)):
         sizes.take(listed, is_control=True)
@@ -92,7 +92,7 @@ def _schema(files: Files, root: Root) -> TableSchema:
     return schema
 
 
-def _seen_in(needs: TableNeeds, root: Root, buckets: Buckets) -> Callable[[int, FileKey, Runs], None]:
+def _bucket_counter(needs: TableNeeds, root: Root, buckets: Buckets) -> Callable[[int, FileKey, Runs], None]:
     """A function that counts the data files whose runs have the state of the root's newest snapshot."""
     numbers = {
         version.path: number
@@ -103,14 +103,14 @@ def _seen_in(needs: TableNeeds, root: Root, buckets: Buckets) -> Callable[[int, 
     heads = [path for path in numbers if path.rpartition("/")[0] == root.snapshots]
     head = numbers[heads[-1]] if heads else None
 
-    def seen(size: int, key: FileKey, users: Runs) -> None:
+    def count(size: int, key: FileKey, users: Runs) -> None:
         if head is not None and bisect_right(users, head) % 2:
             buckets.add(size, key)
 
-    return seen
+    return count
 
 
-def _told(listings: Iterator[Listed], progress: Callable[[str], None]) -> Iterator[Listed]:
+def _with_progress(listings: Iterator[Listed], progress: Callable[[str], None]) -> Iterator[Listed]:
     for number, listed in enumerate(listings):
         check_cancelled()
         if number % _TOLD_EVERY == 0 and number:
@@ -160,7 +160,7 @@ class _Sizes:
             return "records"
         return "orphans" if entry.modified and self.now - entry.modified >= DAY_MS else "young"
 
-    def _need(self, wanted: Needed, size: int) -> None:
+    def _need(self, wanted: NeededFile, size: int) -> None:
         self.by_users[tuple(wanted.users)].add(1, size if wanted.size is None else wanted.size)
 
     def rows(self) -> Iterator[SpaceRow]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from core import figures
-from core.actions.garbage.estimate import told
+from core.actions.garbage.estimate import with_progress
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.storage.limits import AT_ONCE_BYTES, MOST_BYTES, TooLarge
@@ -21,7 +21,7 @@ _POSTPONED = "/bucket-postpone/"
 _CHANGELOG_PREFIX = "changelog-"
 
 
-def faults(
+def file_faults(
     files: Files, sample: Sequence[SampleFile], progress: Callable[[str], None], unread: list[str]
 ) -> Iterator[tuple[SampleFile, str]]:
     """Faults of files, a sentence each; files of a format that Paimark can't read are skipped.
@@ -30,7 +30,7 @@ def faults(
     """
     schemas: dict[tuple[Root, int], TableSchema] = {}
     with ReadingProcess() as reading:
-        for each in told(sample, len(sample), "data files", progress):
+        for each in with_progress(sample, len(sample), "data files", progress):
             kind = each.path.rpartition(".")[2].lower()
             try:
                 if kind in FORMATS and (

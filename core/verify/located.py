@@ -17,7 +17,7 @@ from core.table.manifests.runs import Runs, members, union
 from core.verify.needs import NeededState, TableNeeds
 
 
-class Needed(NamedTuple):
+class NeededFile(NamedTuple):
     """`size` in bytes, None if no metadata records it; `users` are the states that need it."""
 
     size: int | None
@@ -43,7 +43,7 @@ class Located:
     whose directories can't be determined.
     """
 
-    files: dict[str, dict[str, Needed]] = field(default_factory=lambda: defaultdict(dict))
+    files: dict[str, dict[str, NeededFile]] = field(default_factory=lambda: defaultdict(dict))
     schemas: dict[int, Runs] = field(default_factory=dict)
     sample: list[SampleFile] = field(default_factory=list)
     unseen: int = 0
@@ -54,7 +54,7 @@ class Located:
         known = self.files[directory].get(name)
         if known is not None:
             size, users = known.size if size is None else size, union([known.users, users])
-        self.files[directory][name] = Needed(size, users)
+        self.files[directory][name] = NeededFile(size, users)
 
     def add_stored(self, each: StoredFile, users: Runs) -> None:
         if each.is_own:
@@ -67,22 +67,22 @@ def locate(
     files: Files,
     needs: TableNeeds,
     is_sampled: Callable[[str], bool] = lambda name: False,
-    seen: Callable[[int, FileKey, Runs], None] = lambda size, key, users: None,
+    count_file: Callable[[int, FileKey, Runs], None] = lambda size, key, users: None,
 ) -> Located:
     """It empties the folds, so that each file is in memory once. `is_sampled` selects by name the files to
-    read; `seen` gets the size in bytes, the key and the states of each data file."""
+    read; `count_file` gets the size in bytes, the key and the states of each data file."""
     located = Located()
     for path, size in needs.sizes.items():
         located.add(path, size, needs.uses.users(path))
-    places = _PlacesOf(files, needs.states)
+    directories = _PlacesOf(files, needs.states)
     by_schema: dict[int, dict[int, Runs]] = defaultdict(dict)
-    for name, file, key, users in _taken(needs.data):
+    for name, file, key, users in _drained(needs.data):
         by_schema[file.schema_id][file.fate] = users
-        seen(file.size, key, users)
-        _add_data(located, places, name, file, key, users, is_sampled=is_sampled(name))
-    for name, file, key, users in _taken(needs.indexes):
+        count_file(file.size, key, users)
+        _add_data(located, directories, name, file, key, users, is_sampled=is_sampled(name))
+    for name, file, key, users in _drained(needs.indexes):
         try:
-            located.add_stored(places.of(users).index_at(name, file.size, key), users)
+            located.add_stored(directories.of(users).index_at(name, file.size, key), users)
         except (Corrupt, NotFound, Refused) as error:
             located.unplaced.add(error.message)
     located.schemas = {number: union([*fates.values()]) for number, fates in by_schema.items()}
@@ -91,7 +91,7 @@ def locate(
 
 def _add_data(
     located: Located,
-    places: _PlacesOf,
+    directories: _PlacesOf,
     name: str,
     file: FoldedFile,
     key: FileKey,
@@ -100,18 +100,18 @@ def _add_data(
     is_sampled: bool,
 ) -> None:
     try:
-        data, *sides = places.of(users).stored_at(name, file.size, key)
+        data, *sides = directories.of(users).stored_at(name, file.size, key)
     except (Corrupt, NotFound, Refused) as error:
         located.unplaced.add(error.message)
         return
     for each in (data, *sides):
         located.add_stored(each, users)
     if is_sampled and data.is_own:
-        root = places.root_of(users)
+        root = directories.root_of(users)
         located.sample.append(SampleFile(data.path, file.rows, key.level, file.schema_id, root, users))
 
 
-def _taken(fold: Fold) -> Iterator[tuple[str, FoldedFile, FileKey, Runs]]:
+def _drained(fold: Fold) -> Iterator[tuple[str, FoldedFile, FileKey, Runs]]:
     while fold.files:
         name, file = fold.files.popitem()
         for key, users in fold.holders(name, file):

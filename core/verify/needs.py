@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from core.actions.context import Progress
-from core.actions.garbage.estimate import told
+from core.actions.garbage.estimate import with_progress
 from core.errors import Corrupt
 from core.storage.files import Files
 from core.table.layout import Root, TablePath
@@ -148,7 +148,7 @@ def _read_lists(files: Files, needs: TableNeeds, progress: Progress) -> dict[str
     entries: dict[str, tuple[int, int] | None] = {}
     wanted = [(number, path) for number, state in enumerate(needs.states) for path in state.lists]
     contents = files.read_many(path for _, path in wanted)
-    with_contents = told(zip(wanted, contents, strict=True), len(wanted), "manifest lists", progress)
+    with_contents = with_progress(zip(wanted, contents, strict=True), len(wanted), "manifest lists", progress)
     for (number, path), data in with_contents:
         if data is None:
             needs.is_whole = False
@@ -183,7 +183,7 @@ def _read_manifests(
     progress: Progress,
 ) -> None:
     sizes = {path: needs.sizes[path] or 0 for path in manifests}
-    reading = told(read_in_batches(files, sizes), len(manifests), "manifests", progress)
+    reading = with_progress(read_in_batches(files, sizes), len(manifests), "manifests", progress)
     for path, data in reading:
         if data is None:
             needs.is_whole = False
@@ -205,7 +205,7 @@ def _read_manifests(
 def _read_index_manifests(files: Files, table: TablePath, needs: TableNeeds, progress: Progress) -> None:
     paths = dict.fromkeys(each.index_manifest for each in needs.states if each.index_manifest)
     sizes = {path: 0 for path in paths if path}
-    for path, data in told(read_in_batches(files, sizes), len(sizes), "index manifests", progress):
+    for path, data in with_progress(read_in_batches(files, sizes), len(sizes), "index manifests", progress):
         if data is None:
             needs.is_whole = False
             continue

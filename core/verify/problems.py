@@ -11,7 +11,7 @@ from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import Root
 from core.table.manifests.runs import Runs, add, both, meet, members, minus
-from core.verify.located import Located, Needed
+from core.verify.located import Located, NeededFile
 from core.verify.needs import TableNeeds
 from core.verify.report import Problem, ProblemCause
 from core.verify.versions import StoredVersion
@@ -61,7 +61,7 @@ class Problems:
             else:
                 self.add("damaged", path, sentence, ())
 
-    def add_missing(self, directory: str, needed: Mapping[str, Needed]) -> None:
+    def add_missing(self, directory: str, needed: Mapping[str, NeededFile]) -> None:
         """Add files that a listing of the directory lacks."""
         for name, each in sorted(needed.items()):
             self.add_of("missing", f"{directory}/{name}", "it is not there", each.users)

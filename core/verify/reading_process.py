@@ -43,7 +43,7 @@ class ReadingProcess:
         At most `at_once` bytes are unpacked at once. Raises `TooLarge`.
         """
         header = {"kind": kind, "keys": list(keys), "at_once": at_once, "size": len(data)}
-        answer = self._asked(json.dumps(header).encode() + b"\n", data)
+        answer = self._send(json.dumps(header).encode() + b"\n", data)
         if not answer:
             self._end()
             most = figures.size(self._most_memory)
@@ -53,8 +53,8 @@ class ReadingProcess:
             raise TooLarge(reply["too_large"])
         return reply["fault"] if "fault" in reply else (reply["rows"], reply["ordered"])
 
-    def _asked(self, header: bytes, data: bytes) -> bytes:
-        process = self._process or self._started()
+    def _send(self, header: bytes, data: bytes) -> bytes:
+        process = self._process or self._start()
         assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(header)
@@ -64,7 +64,7 @@ class ReadingProcess:
             return b""
         return process.stdout.readline()
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", __name__, str(self._most_memory)],
             stdin=subprocess.PIPE,
@@ -116,13 +116,13 @@ def _bound_memory(most: int) -> None:
 
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
-            taken = int(file.read().split()[0]) * resource.getpagesize()
+            used = int(file.read().split()[0]) * resource.getpagesize()
     except OSError:
         return
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = taken + most
+    limit = used + most
     resource.setrlimit(
-        resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        resource.RLIMIT_AS, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard)
     )
 
 

@@ -10,6 +10,7 @@ from core.actions.branches.create_branch import root_being_made
 from core.actions.context import Context
 from core.storage.files import Files
 from core.table.layout import TablePath
+from core.table.lineage.lost_newest import lost_newest
 from core.table.manifests import apart
 from core.table.records import is_apart
 from core.verify.barrier import barrier_problems
@@ -55,6 +56,9 @@ def verify(
     _compare(files, table, there, located, problems, orphans)
     for lost in lost_commits(files, table, there, needs):
         problems.add("lost", lost.path, lost.detail, ())
+    for root in there.roots:
+        if (end := lost_newest(files, root)) is not None:
+            problems.add("missing", root.snapshot(end.named), end.reason, ())
     for cause, path, detail in barrier_problems(files, table):
         problems.add(cause, path, detail, ())
     unread = _read(files, located.sample, problems, progress) if located.sample else 0
@@ -136,9 +140,9 @@ def _read(
     files: Files, sample: Sequence[SampleFile], problems: Problems, progress: Callable[[str], None]
 ) -> int:
     """Read the sample, and return how many files would have taken too much memory."""
-    from core.verify.data import faults
+    from core.verify.data import file_faults
 
     unread: list[str] = []
-    for each, sentence in faults(files, sample, progress, unread):
+    for each, sentence in file_faults(files, sample, progress, unread):
         problems.add_of("damaged", each.path, sentence, each.users)
     return len(unread)

@@ -150,7 +150,7 @@ class RunningChange:
         """Its progress, or what it waits for; with an estimate of the time left if parts of it are done."""
         count, done = len(self.plan.parts), self._parts_done
         step = "".join(text for text, _ in self.line)
-        if self._cancellation.was_asked or not self.lines or self._spark.is_starting:
+        if self._cancellation.was_requested or not self.lines or self._spark.is_starting:
             return step
         if done:
             left = max(0.0, self._seconds_of_parts / done * count - self._job.elapsed)
@@ -164,7 +164,7 @@ class RunningChange:
     @property
     def line(self) -> Line:
         """The present step, and its elapsed time."""
-        if self._cancellation.was_asked and not self._spark.uses_spark:
+        if self._cancellation.was_requested and not self._spark.uses_spark:
             return [(f"cancelling, {self.elapsed}", "warn")]
         return self._spark.line
 
@@ -174,7 +174,7 @@ class RunningChange:
         if self.outcome is not None:
             return self.outcome.message, "good"
         why = self.error.message if self.error is not None else self.elapsed
-        return f"{self.title}: {why}", "warn" if self._cancellation.was_asked else "bad"
+        return f"{self.title}: {why}", "warn" if self._cancellation.was_requested else "bad"
 
     def tick(self) -> None:
         if self.running:

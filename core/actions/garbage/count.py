@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from core.actions.garbage.estimate import told
+from core.actions.garbage.estimate import with_progress
 from core.actions.garbage.reachability import Metadata, Progress
 from core.actions.garbage.references import Reference, ToDelete
 from core.errors import FileMissing
@@ -203,8 +203,8 @@ class Tally:
         They matter if a leaving reference may hold the file, or holds it at another level that would go.
         """
         going, states = self._metadata.going, self._data.states_of(fate).values()
-        may_go = any(meet(each.held, going) for each in states)
-        if any(meet(each.held, self._staying) for each in states):
+        may_go = any(meet(each.holding, going) for each in states)
+        if any(meet(each.holding, self._staying) for each in states):
             return
         for each in states:
             is_seen = not each.deleting or meet(each.added, going)
@@ -234,7 +234,7 @@ class Tally:
 
     def _contents(self, wanted: Mapping[str, int]) -> Iterator[tuple[str, bytes | None]]:
         reading = read_in_batches(self._files, wanted)
-        for path, data in told(reading, len(wanted), "manifests", self._progress):
+        for path, data in with_progress(reading, len(wanted), "manifests", self._progress):
             yield path, data
             # Known only after the caller has counted it.
             self._known.add(path)
@@ -258,8 +258,8 @@ class Tally:
             keys = free.get(file.fate)
             if keys is None:
                 states = self._data.states_of(file.fate)
-                keys = free[file.fate] = [key for key, each in states.items() if meet(each.held, going)]
-                others = [both(each.held, self._staying) for each in states.values()]
+                keys = free[file.fate] = [key for key, each in states.items() if meet(each.holding, going)]
+                others = [both(each.holding, self._staying) for each in states.values()]
                 if keys and (any(others) or any(map(self._is_in_shared, states.values()))):
                     keeping += others
                     keys.clear()

@@ -47,7 +47,7 @@ class Estimate:
         self._progress(Counting(f"{self._did} {done:,} of {self._total:,} {self._what}{left}"))
 
 
-def told(
+def with_progress(
     items: Iterable[T],
     total: int,
     what: str,

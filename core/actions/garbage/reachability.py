@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from core.actions.garbage.estimate import told
+from core.actions.garbage.estimate import with_progress
 from core.actions.garbage.references import Reference, ToDelete
 from core.errors import FileMissing
 from core.storage.files import Files
@@ -164,7 +164,9 @@ class Metadata:
 
     def _read(self, lists: Sequence[_List]) -> Iterator[tuple[_List, Iterable[ManifestMeta] | None]]:
         contents = self._files.read_many(each.path for each in lists)
-        reading = told(zip(lists, contents, strict=True), len(lists), "manifest lists", self._progress)
+        reading = with_progress(
+            zip(lists, contents, strict=True), len(lists), "manifest lists", self._progress
+        )
         for each, data in reading:
             path = each.path
             if data is None and each.instead is not None:

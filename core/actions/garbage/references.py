@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.actions.garbage.estimate import told
+from core.actions.garbage.estimate import with_progress
 from core.actions.roots.savepoint_claim import Claim
 from core.errors import Corrupt, FileMissing
 from core.storage.files import Files
@@ -100,7 +100,7 @@ def surviving(
     near = (*to_delete.roots[:1], *(among or ()))
     roots = roots_and_guards(files, table) if among is None else list(dict.fromkeys(near))
     views_of = each_of(lambda root: _RootView(files, root, to_delete, claimed[root.branch]), roots)
-    views = list(told(views_of, len(roots), "branches", progress))
+    views = list(with_progress(views_of, len(roots), "branches", progress))
     home = next((view for view in views if view.root in to_delete.roots[:1]), None)
 
     def deciding(view: _RootView) -> list[Reference]:
@@ -108,7 +108,7 @@ def surviving(
         return [*view.references(span), *view.changelogs()]
 
     by_key: dict[tuple[object, ...], Reference] = {}
-    for of_root in told(each_of(deciding, views), len(views), "branches' histories", progress):
+    for of_root in with_progress(each_of(deciding, views), len(views), "branches' histories", progress):
         for each in of_root:
             key = commit_key(each.record) if each.record else ()
             by_key.setdefault((*key, each.is_partial, each.keeps_changelog), each)

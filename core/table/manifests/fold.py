@@ -90,7 +90,7 @@ class FileStates(NamedTuple):
         return minus(self.deleting, self.keeping)
 
     @property
-    def held(self) -> Runs:
+    def holding(self) -> Runs:
         """The states that hold it."""
         return minus(self.added, self.deleted)
 
@@ -141,8 +141,8 @@ class Fold:
     def holders(self, name: str, file: FoldedFile) -> Iterator[tuple[FileKey, Runs]]:
         """Each key of the file with the states that hold it under that key, if any."""
         for number, change in self.states_of(file.fate).items():
-            if held := change.held:
-                yield self.key(name, file, number), held
+            if holding := change.holding:
+                yield self.key(name, file, number), holding
 
     def key(self, name: str, file: FoldedFile, number: int) -> FileKey:
         """The key of a file with this number."""
