@@ -6,6 +6,7 @@ from core.table.system_tables import SYSTEM_TABLES
 from core.travel.parse.cursor import TokenCursor
 from core.travel.parse.tokens import Token, keywords
 from core.travel.parse.uses import Statement
+from core.travel.statements.shows import ENGINE_VIEWS, created_view
 
 _JAVA_CALLS = keywords("java_method reflect try_reflect")
 _OF_FILES = keywords("input_file_name input_file_block_start input_file_block_length")
@@ -22,6 +23,7 @@ def require_supported(statement: Statement) -> None:
     _require_known_session(statement)
     _require_known_show(statement)
     _require_plain_describe(statement)
+    _require_own_view(statement)
     for index in range(len(statement.tokens)):
         _require_known(statement, index)
 
@@ -67,6 +69,15 @@ def _require_plain_describe(statement: Statement) -> None:
         raise statement.refused("DESCRIBE ... PARTITION is not supported here", hint, behind[0].start)
     if [token.upper for token in behind[-2:]] == ["AS", "JSON"]:
         raise statement.refused("DESCRIBE ... AS JSON is not supported here", _DETAILS_HINT, behind[-2].start)
+
+
+def _require_own_view(statement: Statement) -> None:
+    """Refuse a view with a name that the engine gives its own: a later statement would replace it."""
+    view = created_view(statement)
+    if view is not None and view.parts[-1].lower().startswith(ENGINE_VIEWS):
+        raise statement.refused(
+            f"{view.parts[-1]} is kept for Paimark's own views", "Choose another name.", view.position
+        )
 
 
 def _require_known(statement: Statement, index: int) -> None:

@@ -27,6 +27,8 @@ from core.travel.statements.unsupported import require_supported
         ("SELECT a FROM t WHERE a IN (^:x, 2)", ":x is a parameter", "the value itself"),
         ("SELECT ^java_method('java.lang.System', 'exit', 3)", "java_method can't call exit", "Leave it out"),
         ("SELECT 1, ^`reflect`('java.lang.System','exit',3)", "reflect can't call exit", "Leave it out"),
+        ("CREATE TEMP VIEW ^`__Paimark_1_0` AS SELECT 1", "__Paimark_1_0 is kept for", "another name"),
+        ("CACHE TABLE ^__paimark_1_0 AS SELECT 1", "__paimark_1_0 is kept for", "another name"),
         ("SELECT ^input_file_name() FROM shop.t", "input_file_name() is not supported", "db.`t$files`"),
         ("SELECT ^try_reflect('java.lang.System', 'exit', 3)", "try_reflect can't call exit", "Leave it out"),
     ],
