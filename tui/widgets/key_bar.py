@@ -138,7 +138,10 @@ class KeyBar(Lines):
 
     def _cut(self, text: str, width: int) -> str:
         """Cut the last line of a message; say where the whole message is."""
-        where = f" {key('browse.log', 'L')}: all of it" if self._is_logged else ""
+        # While somebody types, the key of the log is text.
+        is_typing = self.screen.focused is not None and self.screen.focused.check_consume_key("L", "L")
+        log = "in the log" if is_typing else f"{key('browse.log', 'L')}: all of it"
+        where = f" {log}" if self._is_logged else ""
         return cut(text, max(1, width - len(where))) + where
 
     def key_pressed(self) -> None:

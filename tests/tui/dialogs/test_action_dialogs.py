@@ -68,6 +68,10 @@ async def test_a_long_message_is_shown_whole_in_a_dialog_and_a_cut_one_says_wher
         await console.sees("… L: all of it")
         await console.pilot.resize_terminal(40, 10)
         await console.sees("… L: all of it")
+        await console.press("6")
+        await console.sees("[6 SQL]")
+        console.app.say(words)
+        await console.sees("… in the log")
 
 
 async def test_a_placeholder_that_is_cut_says_so(warehouse: Path) -> None:
