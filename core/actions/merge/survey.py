@@ -19,6 +19,7 @@ from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.lineage import Lineage
+from core.table.lineage.lost_newest import require_newest
 from core.table.lineage.main_branch import branch_root
 from core.table.manifests.files import snapshot_facts
 from core.table.records import Snapshot, TableSchema, is_same_commit
@@ -73,11 +74,14 @@ class Survey:
 def survey_merge(files: Files, table: TablePath, name: str, *, whole: bool = False) -> Survey:
     """Survey a merge of branch `name`. `whole`: write all rows of the branch, whatever main has of them.
 
-    Raises `NotFound` for no such branch, `Refused` if nothing tells what main has of it, `Corrupt`."""
+    Raises `NotFound` for no such branch, `Refused` if nothing tells what main has of it, or if either has
+    lost its newest snapshots, `Corrupt`.
+    """
     start = start_of(files, table)
     root = branch_root(files, table, name)
     if root == start.root:
         raise Refused(f"{name} is main of {table.full_name}", "Name another branch.")
+    require_newest(files, root)
     head = choose(files, root, None)
     if head is None:
         raise Refused(f"Branch {name} of {table.full_name} has no snapshot", "There is nothing to merge.")

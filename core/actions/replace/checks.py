@@ -16,6 +16,7 @@ from core.errors import NotFound, Refused
 from core.storage.files import Files
 from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
 from core.table.lineage.lineage import Lineage
+from core.table.lineage.lost_newest import require_newest
 from core.table.lineage.main_branch import branch_root, main_root
 from core.table.reading import numbered
 
@@ -31,6 +32,7 @@ def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
     if takeover.fingerprint != plan.fingerprint:
         raise moved(table, seen, takeover.description)
     raise_first(clash_refusals(takeover))
+    require_newest(files, branch)
     return takeover
 
 

@@ -15,6 +15,7 @@ from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
+from core.table.lineage.lost_newest import lost_newest
 from core.table.lineage.main_branch import all_roots
 from core.table.manifests.files import missing_of
 from core.table.records import is_same_commit
@@ -74,6 +75,8 @@ def unreadable_refusals(context: Context, branch: RootState) -> list[Refusal]:
     files, name = context.files, f"{branch.root.label} of {branch.root.table.full_name}"
     if branch.head is None:
         return [Refusal(f"{name} has no snapshot: main would be empty", "Commit rows to the branch first.")]
+    if (lost := lost_newest(files, branch.root)) is not None:
+        return [Refusal(lost.reason, lost.hint)]
     try:
         missing = missing_of(files, branch.root, branch.head.snapshot)
     except (Corrupt, NotFound, Refused) as error:

@@ -31,6 +31,7 @@ from core.table.definition import kinds
 from core.table.layout import Root, TablePath
 from core.table.lineage.commits import Overwritten, overwritten
 from core.table.lineage.lineage import Lineage
+from core.table.lineage.lost_newest import require_newest
 from core.table.lineage.main_branch import main_root
 from core.table.records import Snapshot, TableSchema
 from core.table.savepoints import SavepointManager
@@ -79,8 +80,9 @@ class QueryRows:
 
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:
-    """Main's present state. Raises `Refused` for a table without a snapshot."""
+    """Main's present state. Raises `Refused` for a table without a snapshot, or that has lost its newest."""
     root = main_root(files, table)
+    require_newest(files, root)
     head = choose(files, root, None)
     schema = Lineage(files, root).latest_schema()
     if head is None or schema is None:

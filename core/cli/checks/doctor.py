@@ -38,6 +38,7 @@ from core.table.catalog import databases, find_table
 from core.table.definition.retention import retention_off
 from core.table.layout import Root, TablePath, savepoint_tag
 from core.table.lineage.lineage import Lineage
+from core.table.lineage.lost_newest import lost_newest
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.manifests import apart
 from core.table.savepoints import SavepointManager
@@ -264,6 +265,8 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         yield Finding(name, "warning", detail, f"Run: paimark delete-branch {words}")
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
+    if (lost := lost_newest(files, root)) is not None:
+        yield Finding(name, "broken", lost.reason, lost.hint)
     for sentence in apart.warnings(files, root):
         yield Finding(name, "warning", sentence, f"{apart.INSTEAD}.")
     for verdict in writers_at_once(files.uri, context.options, root, rows):

@@ -49,6 +49,10 @@ class Lineage:
         ids = self.snapshot_ids()
         return ids[-1] if ids else None
 
+    def named_latest(self) -> int | None:
+        """The id in LATEST, whether or not its snapshot is there; None for none, and for the barrier."""
+        return self._hint(self.root.latest_hint)
+
     def earliest_id(self) -> int | None:
         """The oldest snapshot's id; None when there is none. Raises `NotFound` when the table is gone."""
         hint = self._hint(self.root.earliest_hint)
