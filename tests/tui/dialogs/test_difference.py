@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting, with_engine
 from tui.dialogs.difference import shown
 from tui.dialogs.difference.difference_screen import DifferenceScreen
+from tui.dialogs.difference.reading import DifferenceReading
 from tui.panes.query import QueryPane
 
 
@@ -132,7 +134,7 @@ async def _export_a_query(console: Sitting, place: Path) -> None:
 
 
 async def test_without_keys_whole_rows_are_counted_and_a_difference_can_be_cancelled(
-    engine_warehouse: Path, engine: Engine
+    engine_warehouse: Path, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     create_table(engine_warehouse, "looked.log", ORDERS)
     for count in (2, 3):
@@ -156,6 +158,16 @@ async def test_without_keys_whole_rows_are_counted_and_a_difference_can_be_cance
         await console.sees("cancelled", "r tries again")
         await console.press("r")
         await console.sees("3 added, 0 removed", "1 different row  in the order of columns")
+        # A long export: who closes the difference is told that it ended.
+        may_end = threading.Event()
+        monkeypatch.setattr(DifferenceReading, "write", lambda *_: may_end.wait(60))
+        await console.press("ctrl+e")
+        await console.type(f"{tmp_path}/all.csv")
+        await console.press("enter")
+        await console.sees("Writing ")
+        await console.press("escape")
+        await console.sees("all.csv was not written: the difference was closed")
+        may_end.set()
 
 
 def test_a_row_says_what_changed_in_it_and_whole_rows_say_all() -> None:

@@ -91,7 +91,7 @@ class DifferenceScreen(Dialog[str]):
         self._look_up, self._accept = look_up, accept
         self._looked_up: Difference | None = None
         self._spark: SparkWork | None = None
-        self._doing = ""
+        self._doing = self._written_to = ""
         self._totals = Totals()
         self._notes: Sequence[str] = ()
         self._choice = shown.Choice(None, "all", 0, 0)
@@ -332,6 +332,7 @@ class DifferenceScreen(Dialog[str]):
 
     def _export_to(self, path: Path | None) -> None:
         if path is not None and not self._refuses():
+            self._written_to = path.name
             reading = self._begin(f"Writing {clean_text(path)}")
             self._exporting.ask(partial(self._write, reading, path))
 
@@ -363,6 +364,9 @@ class DifferenceScreen(Dialog[str]):
             self._leave(None)
 
     def _leave(self, statement: str | None) -> None:
+        if self._exporting.busy:
+            lost = f"{clean_text(self._written_to)} was not written: the difference was closed"
+            self.app.post_message(StatusShown(lost, "warn"))
         self._looking.drop()
         if self._spark is not None:
             for slot in (self._counting, self._paging, self._exporting):
