@@ -95,15 +95,21 @@ def test_a_tag_that_an_engine_moved_keeps_what_it_holds_now(
     assert verify(context, ORDERS).problems == ()
 
 
+@pytest.mark.parametrize("is_deleted", [False, True])
 def test_a_guard_of_a_new_tag_is_not_taken_for_a_tag_that_moved(
-    context: Context, warehouse: Path, orders: Path
+    context: Context, warehouse: Path, orders: Path, is_deleted: bool
 ) -> None:
+    """While the table is locked, the guard is made only where no other tag of its name is."""
     branched(context)
     engine_tag(orders, "latest", 4)
     archive = dead_replacement(context, warehouse)
+    if is_deleted:
+        (orders / "tag/tag-latest").unlink()
     done(context, "create-tag", name="latest", retain="9 d")
-    assert Lineage(context.files, ORDERS.root()).tag("latest").id == 3
+    own = Lineage(context.files, ORDERS.root())
+    assert own.tag("latest").id == (3 if is_deleted else 4)
     done(context, "recover")
+    assert own.tag("latest").id == 3
     assert Lineage(context.files, archive).tag("latest").id == 4
 
 
