@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from msgspec.structs import replace
 
 from core.cancelling import Cancellation, cancellable
-from core.errors import PaimarkError, StatementFailed
+from core.errors import PaimarkError, StatementFailed, Unavailable
 from core.spark.engine.answers import answer, tell_answer
 from core.spark.engine.failures import failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
@@ -255,6 +255,7 @@ class Runner:
         resolved, beneath = self._resolved(opener, statement, order.differing)
         # Only now: the store may have refused the earlier keys when the tables were resolved.
         session.natives.renew_keys()
+        self._renew_views()
         job.named = session.views.names(resolved)
         by_use = {table.use: name for name, table in job.named.items()}
         spliced = splice(statement, by_use, database=session.state.database)
@@ -319,6 +320,16 @@ class Runner:
                 use.clause.span[0],
             )
         return True
+
+    def _renew_views(self) -> None:
+        """Let views whose tables Python reads use the present keys of stores."""
+        session = self._session
+        # Without keys the old ones stay: the store's refusal of them is the better message.
+        with suppress(Unavailable):
+            options = session.warehouse.client_options if self._made_views else {}
+            for key, made in self._made_views.items():
+                names = session.views.renew(made.parts, made.names, options)
+                self._made_views[key] = made._replace(names=names)
 
     def _forget_dropped(self) -> None:
         for view in [*self._made_views.values()]:

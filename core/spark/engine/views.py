@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace as replace_in
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
+from core.quoting import quoted
 from core.spark.arrow import listed_rows
 from core.spark.datasource.paimon import open_table
 from core.spark.datasource.scan import NO_TABLE, Scan
@@ -25,9 +27,8 @@ from core.spark.engine.tables import OpenedTable
 from core.spark.native.needs import ViewNeeds
 from core.spark.native.scans import NativeScans
 from core.spark.native.summaries.summary import Summary
-from core.travel.statements.shows import GLOBAL_VIEWS
+from core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 
-PREFIX = "__paimark_"
 _KEPT = 64
 
 
@@ -42,7 +43,7 @@ class Views:
     def __init__(self, session: SparkSession, natives: NativeScans) -> None:
         self._session = session
         self._natives = natives
-        self.queries = Queries(session, PREFIX)
+        self.queries = Queries(session, ENGINE_VIEWS)
         # Over Connect there is no Java session.
         java: Any = getattr(session, "_jsparkSession", None)
         self._catalog: Any = None if java is None else java.sessionState().catalog()
@@ -53,7 +54,7 @@ class Views:
     def names(self, opened: Sequence[OpenedTable]) -> dict[str, OpenedTable]:
         """A new name for each table, in their order."""
         self._made += 1
-        return {f"{PREFIX}{self._made}_{index}": table for index, table in enumerate(opened)}
+        return {f"{ENGINE_VIEWS}{self._made}_{index}": table for index, table in enumerate(opened)}
 
     def query(self, sql: str, named: Mapping[str, OpenedTable]) -> DataFrame:
         """The frame of a query over the `named` tables, which reads only what the query needs."""
@@ -136,6 +137,22 @@ class Views:
             frame = _system_frame(self._session, table) if is_listed else self._table(table, needs.get(name))
             frame.createOrReplaceTempView(name)
 
+    def renew(
+        self, view: Sequence[str], named: Mapping[str, OpenedTable], options: Mapping[str, str]
+    ) -> Mapping[str, OpenedTable]:
+        """Let Python read the tables `named` of the user's `view` with these catalog options."""
+        others = {
+            name: replace_in(table, scan=replace(table.scan, options=options))
+            for name, table in named.items()
+            if table.native is None and table.scan is not None and table.scan.options != options
+        }
+        # A view that is made again loses the rows that CACHE TABLE keeps, and these need no keys.
+        if not others or self._session.catalog.isCached(".".join(map(quoted, view))):
+            return named
+        self.register(others)
+        self.queries.plans.clear()
+        return {**named, **others}
+
     def drop(self, named: Mapping[str, OpenedTable]) -> None:
         # The session's method would also uncache the views, which are not cached, so the catalog's suffices.
         drop = self._session.catalog.dropTempView if self._catalog is None else self._catalog.dropTempView
@@ -145,7 +162,9 @@ class Views:
     def temporary(self) -> list[str]:
         """The names of the user's temporary views."""
         listed = self._session.catalog.listTables()
-        return sorted(each.name for each in listed if each.isTemporary and not each.name.startswith(PREFIX))
+        return sorted(
+            each.name for each in listed if each.isTemporary and not each.name.startswith(ENGINE_VIEWS)
+        )
 
     def is_temporary(self, parts: Sequence[str]) -> bool:
         """Whether there is a temporary view of that name, in this session or global."""

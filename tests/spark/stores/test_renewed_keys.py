@@ -101,7 +101,11 @@ def test_on_a_cluster(keys: Keys, store_jars: Path, warehouse_template: Path, tm
 
 def check_renewal(keys: Keys, engine: Engine) -> None:
     rows(engine, "CREATE TEMPORARY VIEW old AS SELECT * FROM shop.orders VERSION AS OF 2")
+    with by_pypaimon(engine):
+        rows(engine, "CREATE TEMPORARY VIEW by_python AS SELECT * FROM shop.orders VERSION AS OF 2")
+        rows(engine, "CACHE TABLE kept AS SELECT * FROM shop.orders VERSION AS OF 3")
     before = read(engine)
+    viewed = {view: in_order(rows(engine, f"SELECT * FROM {view}")) for view in ("by_python", "kept")}
     lookup = rows(engine, LOOKUP)
     keys.end()
     for sql in (*QUERIES, LOOKUP, UNREAD):
@@ -114,6 +118,11 @@ def check_renewal(keys: Keys, engine: Engine) -> None:
         assert read(engine) == before
         assert {name for name, _ in keys.door.served} == {key}
         assert any("Hadoop" in client for _, client in keys.door.served)
+        assert in_order(rows(engine, "SELECT * FROM by_python")) == viewed["by_python"]
+        assert {name for name, _ in keys.door.served} == {key}
+        keys.door.served.clear()
+        assert in_order(rows(engine, "SELECT * FROM kept")) == viewed["kept"]
+        assert not keys.door.served
     assert rows(engine, LOOKUP) == lookup
     rows(engine, f"SET {LOCAL_BYTES}=0")
     merged = rows(engine, UNREAD)
