@@ -15,6 +15,8 @@ from core.actions.merge.resolution import At, EndLine, Header, KeyLine, read_res
 from core.errors import Refused
 from tui.dialogs.conflicts import choosing as choosing_module
 from tui.dialogs.conflicts.choosing import Choosing
+from tui.dialogs.conflicts.columns import conflict_columns
+from tui.widgets.grid.paint import GUTTER, measure, visible_columns
 
 HEAD = At(2, "manifest-list-1")
 HEADER = Header(
@@ -129,3 +131,20 @@ def test_texts_that_would_look_alike_are_in_quotes() -> None:
     conflict = Conflict.of(line)
     assert conflict.lines == [('""', "a", "null", '"null"', '"x "')]
     assert ("a in branch", '"x "') in conflict.facts
+
+
+@pytest.mark.parametrize("width", [76, 96, 115, 140])
+def test_base_main_and_branch_fit_side_by_side(tmp_path: Path, width: int) -> None:
+    """On 120 columns long values of base and main left no room for the branch's."""
+    long = {"key": {"id": "k" * 60}, "choose": "", "both": ["a"], "columns": ["a"]}
+    sides = {side: {"id": "k" * 60, "a": side * 20, "b": "x"} for side in ("base", "main", "branch")}
+    path = tmp_path / "long.jsonl"
+    line = json.dumps({**long, **sides}).encode() + b"\n"
+    path.write_bytes(b"".join((encoded(HEADER), line, encoded(EndLine(1)))))
+    choosing = Choosing(str(path))
+    columns = conflict_columns(choosing, width)
+    widths = measure(columns, choosing, 0)
+    shown = visible_columns(widths, 0, 0, width - GUTTER)
+    assert shown == [*enumerate(widths)]
+    # Nor is room left that a value needs.
+    assert min(widths[-3:]) == 32 or width - GUTTER - sum(widths) - 2 * (len(widths) - 1) < 3

@@ -11,12 +11,12 @@ from textual.binding import Binding, BindingType
 
 from core.actions.context import Counting
 from core.actions.merge.conflict_file import open_conflicts
-from core.actions.merge.conflicts import LINE_COLUMNS
 from core.errors import PaimarkError
 from core.figures import counted
 from core.table.layout import TablePath
 from core.text import clean_text
 from tui.dialogs.conflicts.choosing import SIDES, Choosing
+from tui.dialogs.conflicts.columns import conflict_columns
 from tui.dialogs.conflicts.kept_file import kept_file
 from tui.dialogs.dialog import Dialog
 from tui.dialogs.pick import PickOne
@@ -33,9 +33,6 @@ from tui.work.background import Slot, ThreadReport
 from tui.work.spark_work import SparkWork
 
 _TICK = 0.5
-_WIDEST = 32
-# The widths on a narrow screen, so that base, main and branch are side by side there, too.
-_WIDE, _NARROW_NAME, _NARROW_VALUE = 100, 14, 10
 _NOBODY = "undecided again"
 _TYPE = "enter takes the line under the cursor; type for fewer"
 
@@ -81,6 +78,7 @@ class ConflictsScreen(Dialog[str | None]):
         self._is_looking, self._is_saving = True, False
         self._far = ""
         self._choosing: Choosing | None = None
+        self._columns: list[GridColumn] = []
         self._grid = RecordGrid()
         self._bar = KeyBar()
 
@@ -133,12 +131,9 @@ class ConflictsScreen(Dialog[str | None]):
     def _show(self) -> None:
         choosing = self._choosing
         assert choosing is not None
-        is_wide = self.app.size.width >= _WIDE
-        first, *sides = LINE_COLUMNS
-        names = (*choosing.header.keys, first, "taken")
-        columns = [GridColumn(name, most=_WIDEST if is_wide else _NARROW_NAME) for name in names]
-        columns += [GridColumn(name, most=_WIDEST if is_wide else _NARROW_VALUE) for name in sides]
-        self._grid.show(choosing, columns, note="No key was changed by both, to different rows.")
+        # Only once: other columns would reset the filter and the cursor.
+        self._columns = self._columns or conflict_columns(choosing, self._grid.size.width)
+        self._grid.show(choosing, self._columns, note="No key was changed by both, to different rows.")
         self._say_progress()
 
     def _say_progress(self) -> None:
