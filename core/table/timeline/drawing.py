@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.table.timeline.lanes import Lane, Place, Run, forked_at
+from core.table.timeline.lanes import Lane, LaneCommit, Run, forked_at
 
 MOST_LANES = 8
 FOLDED = "┊"
@@ -22,18 +22,18 @@ class Drawing:
         self._lanes = lanes
         self._left = [len(each) for each in runs]
         self._children = {
-            place: [child for child in children if runs[child]]
-            for place, children in forked_at(lanes).items()
+            commit: [child for child in children if runs[child]]
+            for commit, children in forked_at(lanes).items()
         }
         self._has_fork = {child for children in self._children.values() for child in children}
-        self._drawn: set[Place] = set()
+        self._drawn: set[LaneCommit] = set()
         # Lanes by column; the first column is kept for main's lane.
         self._columns: list[int | None] = [None] * MOST_LANES
         self._hidden: set[int] = set()
 
     def draw(self, run: Run, sign: str) -> str:
         """The line of the next run, with its sign in its lane."""
-        place = run.place
+        commit = run.newest_commit
         live = [lane is not None for lane in self._columns]
         here = self._column_for(run.lane)
         down = [
@@ -41,10 +41,12 @@ class Drawing:
             for source in self._lanes[run.lane].merges.get(run.newest, ())
             if source.lane != run.lane and source not in self._drawn and not run.is_folded
         ]
-        up = [self._columns.index(child) for child in self._children.get(place, ()) if child in self._columns]
+        up = [
+            self._columns.index(child) for child in self._children.get(commit, ()) if child in self._columns
+        ]
         line = self._line(here, sign, live, up, [column for column in down if column is not None])
-        self._drawn.add(place)
-        for child in self._children.get(place, ()):
+        self._drawn.add(commit)
+        for child in self._children.get(commit, ()):
             self._end(child)
         self._left[run.lane] -= 1
         if not self._left[run.lane] and run.lane not in self._has_fork:

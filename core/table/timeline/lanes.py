@@ -15,7 +15,7 @@ FEW = 8
 NEWEST_SHOWN = 10
 
 
-class Place(NamedTuple):
+class LaneCommit(NamedTuple):
     """A commit of the lane with this index."""
 
     lane: int
@@ -31,8 +31,8 @@ class Run(NamedTuple):
     length: int
 
     @property
-    def place(self) -> Place:
-        return Place(self.lane, self.newest)
+    def newest_commit(self) -> LaneCommit:
+        return LaneCommit(self.lane, self.newest)
 
     @property
     def is_folded(self) -> bool:
@@ -62,7 +62,7 @@ class Lane:
     parent: int | None = None
     fork: int | None = None
     notes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
-    merges: Mapping[int, tuple[Place, ...]] = field(default_factory=dict)
+    merges: Mapping[int, tuple[LaneCommit, ...]] = field(default_factory=dict)
 
     def has_file(self, snapshot_id: int) -> bool:
         at = bisect_left(self.ids, snapshot_id)
@@ -72,33 +72,33 @@ class Lane:
         return snapshot_id in self.tags or self.has_file(snapshot_id)
 
 
-def locate(lanes: Sequence[Lane], lane: int, snapshot_id: int) -> Place | None:
+def locate(lanes: Sequence[Lane], lane: int, snapshot_id: int) -> LaneCommit | None:
     """The place that shows a snapshot of this lane's root: on the lane, or on one from which it parted."""
     index: int | None = lane
     while index is not None:
         here = lanes[index]
         if here.fork is None or snapshot_id > here.fork:
-            return Place(index, snapshot_id) if here.has(snapshot_id) else None
+            return LaneCommit(index, snapshot_id) if here.has(snapshot_id) else None
         index = here.parent
     return None
 
 
-def forked_at(lanes: Sequence[Lane]) -> dict[Place, list[int]]:
+def forked_at(lanes: Sequence[Lane]) -> dict[LaneCommit, list[int]]:
     """For each commit that is shown and has any: the lanes that part from it."""
-    children: dict[Place, list[int]] = {}
+    children: dict[LaneCommit, list[int]] = {}
     for index, lane in enumerate(lanes):
         if lane.parent is None or lane.fork is None or not (lane.ids or lane.tags):
             continue
         if lanes[lane.parent].has(lane.fork):
-            children.setdefault(Place(lane.parent, lane.fork), []).append(index)
+            children.setdefault(LaneCommit(lane.parent, lane.fork), []).append(index)
     return children
 
 
 def all_runs(lanes: Sequence[Lane], opened: Iterable[Opened] = ()) -> list[list[Run]]:
     """The runs of each lane, newest first. It uses only ids, so that any number of commits costs the same."""
     marked: list[set[int]] = [{*lane.tags, *lane.notes, *lane.merges} for lane in lanes]
-    for place in forked_at(lanes):
-        marked[place.lane].add(place.id)
+    for commit in forked_at(lanes):
+        marked[commit.lane].add(commit.id)
     for lane in lanes:
         for sources in lane.merges.values():
             for source in sources:

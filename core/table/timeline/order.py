@@ -6,7 +6,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from core.table.timeline.lanes import Lane, Place, Run, forked_at
+from core.table.timeline.lanes import Lane, LaneCommit, Run, forked_at
 
 # Epoch milliseconds of the newest commit of a run.
 TimeOf = Callable[[Run], int]
@@ -18,15 +18,15 @@ def in_order(lanes: Sequence[Lane], runs: Sequence[Sequence[Run]], time_of: Time
     A commit waits for the lanes that part from it and for the merges of it, whatever the clocks say.
     """
     children = forked_at(lanes)
-    blockers: Counter[Place] = Counter(
-        {place: sum(bool(runs[child]) for child in lanes_from) for place, lanes_from in children.items()}
+    blockers: Counter[LaneCommit] = Counter(
+        {commit: sum(bool(runs[child]) for child in lanes_from) for commit, lanes_from in children.items()}
     )
     for index, lane in enumerate(lanes):
         for merge, sources in lane.merges.items():
             if lane.has(merge):
-                blockers.update(source for source in sources if source != Place(index, merge))
+                blockers.update(source for source in sources if source != LaneCommit(index, merge))
     ready: list[tuple[int, int]] = []
-    waiting: dict[Place, tuple[int, int]] = {}
+    waiting: dict[LaneCommit, tuple[int, int]] = {}
     following = [0] * len(lanes)
 
     def queue(index: int) -> None:
@@ -34,22 +34,22 @@ def in_order(lanes: Sequence[Lane], runs: Sequence[Sequence[Run]], time_of: Time
             return
         run = runs[index][following[index]]
         entry = (-time_of(run), index)
-        if blockers[run.place] > 0:
-            waiting[run.place] = entry
+        if blockers[run.newest_commit] > 0:
+            waiting[run.newest_commit] = entry
         else:
             heapq.heappush(ready, entry)
 
-    def release(place: Place) -> None:
-        blockers[place] -= 1
-        if blockers[place] <= 0 and place in waiting:
-            heapq.heappush(ready, waiting.pop(place))
+    def release(commit: LaneCommit) -> None:
+        blockers[commit] -= 1
+        if blockers[commit] <= 0 and commit in waiting:
+            heapq.heappush(ready, waiting.pop(commit))
 
     for index in range(len(lanes)):
         queue(index)
     while ready or waiting:
         if not ready:
             # Records that contradict each other must not hide commits.
-            newest = min(waiting, key=lambda place: waiting[place])
+            newest = min(waiting, key=lambda commit: waiting[commit])
             ready.append(waiting.pop(newest))
         _, index = heapq.heappop(ready)
         run, lane = runs[index][following[index]], lanes[index]
@@ -58,5 +58,5 @@ def in_order(lanes: Sequence[Lane], runs: Sequence[Sequence[Run]], time_of: Time
         for source in lane.merges.get(run.newest, ()):
             release(source)
         if following[index] == len(runs[index]) and lane.parent is not None and lane.fork is not None:
-            release(Place(lane.parent, lane.fork))
+            release(LaneCommit(lane.parent, lane.fork))
         queue(index)

@@ -17,7 +17,7 @@ from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX, Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.main_branch import branch_names
 from core.table.records import Point, Snapshot, Tag, commit_key, is_apart
-from core.table.timeline.lanes import Lane, Place, locate
+from core.table.timeline.lanes import Lane, LaneCommit, locate
 
 T = TypeVar("T")
 
@@ -144,21 +144,23 @@ def _lane(side: Side, parent: tuple[int, int] | None) -> Lane:
     return replace(lane, notes=notes)
 
 
-def newborn_branches(lanes: Sequence[Lane]) -> dict[Place, list[str]]:
+def newborn_branches(lanes: Sequence[Lane]) -> dict[LaneCommit, list[str]]:
     """The branches without a commit of their own, by the commit where they begin."""
-    newborn: dict[Place, list[str]] = {}
+    newborn: dict[LaneCommit, list[str]] = {}
     for lane in lanes[1:]:
         if not lane.ids and not lane.tags and lane.parent is not None and lane.fork is not None:
-            newborn.setdefault(Place(lane.parent, lane.fork), []).append(lane.root.label)
+            newborn.setdefault(LaneCommit(lane.parent, lane.fork), []).append(lane.root.label)
     return newborn
 
 
 def _with_newborn(lanes: Sequence[Lane]) -> list[Lane]:
     """Name branches without a commit of their own at the commit where they begin."""
     notes = {}
-    for place, names in newborn_branches(lanes).items():
+    for commit, names in newborn_branches(lanes).items():
         more = f" and {counted(len(names) - _MOST_NAMED, 'more', 'more')}" if len(names) > _MOST_NAMED else ""
-        notes[place] = f"{'branch' if len(names) == 1 else 'branches'} {', '.join(names[:_MOST_NAMED])}{more}"
+        notes[commit] = (
+            f"{'branch' if len(names) == 1 else 'branches'} {', '.join(names[:_MOST_NAMED])}{more}"
+        )
     return _with_notes(lanes, notes.items())
 
 
@@ -166,11 +168,13 @@ def _with_events(files: Files, lanes: Sequence[Lane], events: Iterable[PastEvent
     """Add merges and other events, if their commits are still the ones that were recorded."""
     by_branch = {lane.root.branch: index for index, lane in enumerate(lanes)}
     shown_events = [each for each in events if each.root in by_branch]
-    places = {(each.root, each.at.id) for each in shown_events}
-    places |= {(each.source, each.head.id) for each in shown_events if each.head and each.source in by_branch}
-    there = _snapshots(files, [(lanes[by_branch[branch]].root, number) for branch, number in places])
+    commits = {(each.root, each.at.id) for each in shown_events}
+    commits |= {
+        (each.source, each.head.id) for each in shown_events if each.head and each.source in by_branch
+    }
+    there = _snapshots(files, [(lanes[by_branch[branch]].root, number) for branch, number in commits])
 
-    def find(branch: str | None, point: Point, before_ms: float) -> Place | None:
+    def find(branch: str | None, point: Point, before_ms: float) -> LaneCommit | None:
         """Ids are given again: it must be the recorded commit or, without one, no newer than the record."""
         snapshot = there.get((branch, point.id))
         if snapshot is None:
@@ -178,20 +182,20 @@ def _with_events(files: Files, lanes: Sequence[Lane], events: Iterable[PastEvent
         is_it = snapshot.time_millis <= before_ms if point.is_lost else point.is_of(snapshot)
         return locate(lanes, by_branch[branch], point.id) if is_it else None
 
-    notes: list[tuple[Place, str]] = []
-    edges: dict[Place, list[Place]] = {}
+    notes: list[tuple[LaneCommit, str]] = []
+    edges: dict[LaneCommit, list[LaneCommit]] = {}
     for each in shown_events:
-        place = find(each.root, each.at, each.time_ms)
-        if place is None:
+        commit = find(each.root, each.at, each.time_ms)
+        if commit is None:
             continue
-        notes.append((place, each.words))
+        notes.append((commit, each.words))
         source = find(each.source, each.head, each.time_ms) if each.head else None
-        if source is not None and source != place:
-            edges.setdefault(place, []).append(source)
+        if source is not None and source != commit:
+            edges.setdefault(commit, []).append(source)
     noted_lanes = _with_notes(lanes, notes)
-    for place, sources in edges.items():
-        lane = noted_lanes[place.lane]
-        noted_lanes[place.lane] = replace(lane, merges={**lane.merges, place.id: tuple(sources)})
+    for commit, sources in edges.items():
+        lane = noted_lanes[commit.lane]
+        noted_lanes[commit.lane] = replace(lane, merges={**lane.merges, commit.id: tuple(sources)})
     return noted_lanes
 
 
@@ -209,11 +213,11 @@ def _snapshots(files: Files, commits: Sequence[tuple[Root, int]]) -> dict[tuple[
     return there
 
 
-def _with_notes(lanes: Sequence[Lane], notes: Iterable[tuple[Place, str]]) -> list[Lane]:
+def _with_notes(lanes: Sequence[Lane], notes: Iterable[tuple[LaneCommit, str]]) -> list[Lane]:
     noted_lanes = list(lanes)
-    for place, words in notes:
-        lane = noted_lanes[place.lane]
-        known = lane.notes.get(place.id, ())
-        if lane.has(place.id) and words not in known:
-            noted_lanes[place.lane] = replace(lane, notes={**lane.notes, place.id: (*known, words)})
+    for commit, words in notes:
+        lane = noted_lanes[commit.lane]
+        known = lane.notes.get(commit.id, ())
+        if lane.has(commit.id) and words not in known:
+            noted_lanes[commit.lane] = replace(lane, notes={**lane.notes, commit.id: (*known, words)})
     return noted_lanes

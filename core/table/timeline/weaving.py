@@ -11,7 +11,7 @@ from core.table.layout import SAVEPOINT_TAG_PREFIX
 from core.table.records import DECODE_ERRORS, Tag, misnamed, not_whole
 from core.table.rows import SnapshotRow, row_decoder
 from core.table.timeline.drawing import FOLDED, Drawing
-from core.table.timeline.lanes import Lane, Opened, Place, Run, all_runs
+from core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs
 from core.table.timeline.order import in_order
 from core.table.timeline.scene import Scene
 
@@ -61,39 +61,39 @@ class RecordReader:
         self._files = files
         self._scene = scene
         self._decode = row_decoder()
-        self._known: dict[Place, SnapshotRow | None] = {}
+        self._known: dict[LaneCommit, SnapshotRow | None] = {}
 
     def take(self, lane: int, rows: Iterable[SnapshotRow]) -> None:
         """Add rows that were read elsewhere."""
-        self._known.update((Place(lane, row.snapshot_id), row) for row in rows)
+        self._known.update((LaneCommit(lane, row.snapshot_id), row) for row in rows)
 
-    def at(self, place: Place) -> SnapshotRow | None:
-        if place not in self._known:
-            self.read([place])
-        return self._known[place]
+    def at(self, commit: LaneCommit) -> SnapshotRow | None:
+        if commit not in self._known:
+            self.read([commit])
+        return self._known[commit]
 
-    def time_of(self, place: Place) -> int:
+    def time_of(self, commit: LaneCommit) -> int:
         """Epoch milliseconds; a time long ago if the record can't be read."""
-        row = self.at(place)
+        row = self.at(commit)
         return _LONG_AGO if row is None else row.commit_time
 
     def of_run(self, run: Run, following: Sequence[Run] = ()) -> SnapshotRow | None:
         """The newest commit of a run; those of the runs that follow are read together with it."""
-        if run.place not in self._known:
-            self.read(place for each in (run, *following) for place in _ends(each))
-        return self._known[run.place]
+        if run.newest_commit not in self._known:
+            self.read(commit for each in (run, *following) for commit in _ends(each))
+        return self._known[run.newest_commit]
 
-    def read(self, places: Iterable[Place]) -> None:
+    def read(self, commits: Iterable[LaneCommit]) -> None:
         """Read all places that are not known yet, in parallel."""
         lanes = self._scene.lanes
-        unread = [each for each in dict.fromkeys(places) if each not in self._known]
+        unread = [each for each in dict.fromkeys(commits) if each not in self._known]
         paths = [lanes[each.lane].root.snapshot(each.id) for each in unread]
-        for place, path, data in zip(unread, paths, self._files.read_many(paths), strict=True):
-            self._known[place] = self._from_tag(place) if data is None else self._row(path, place.id, data)
+        for commit, path, data in zip(unread, paths, self._files.read_many(paths), strict=True):
+            self._known[commit] = self._from_tag(commit) if data is None else self._row(path, commit.id, data)
 
-    def same_commit(self, place: Place, name: str) -> bool:
+    def same_commit(self, commit: LaneCommit, name: str) -> bool:
         """Whether a tag is of the commit that is shown: ids are given again after a rollback."""
-        row, tag = self.at(place), self._scene.tags[place.lane][name]
+        row, tag = self.at(commit), self._scene.tags[commit.lane][name]
         return row is None or (row.commit_time, row.commit_user, row.commit_identifier) == (
             tag.time_millis,
             tag.commit_user,
@@ -111,9 +111,9 @@ class RecordReader:
             return None
         return row
 
-    def _from_tag(self, place: Place) -> SnapshotRow | None:
-        names = self._scene.lanes[place.lane].tags.get(place.id, ())
-        return row_of_tag(self._scene.tags[place.lane][names[0]]) if names else None
+    def _from_tag(self, commit: LaneCommit) -> SnapshotRow | None:
+        names = self._scene.lanes[commit.lane].tags.get(commit.id, ())
+        return row_of_tag(self._scene.tags[commit.lane][names[0]]) if names else None
 
 
 def row_of_tag(tag: Tag) -> SnapshotRow:
@@ -137,20 +137,20 @@ def weave(
     records: RecordReader,
     opened: Sequence[Opened] = (),
     limit: int = 500,
-    until: Place | None = None,
+    until: LaneCommit | None = None,
 ) -> tuple[list[Row], int]:
     """The newest `limit` rows, or as many more as include `until`, and the number of all rows.
 
     It reads the records of these rows, and the newest of each lane.
     """
     runs = all_runs(scene.lanes, opened)
-    records.read(place for lane in runs for run in lane[:_FIRST_AHEAD] for place in _ends(run))
-    positions = {run.place: at for lane in runs for at, run in enumerate(lane)}
+    records.read(commit for lane in runs for run in lane[:_FIRST_AHEAD] for commit in _ends(run))
+    positions = {run.newest_commit: at for lane in runs for at, run in enumerate(lane)}
     # A record that can't be read gets the time of the last one before it in its lane.
     last_times = [_TO_COME] * len(runs)
 
     def time_of(run: Run) -> int:
-        lane, at = runs[run.lane], positions[run.place]
+        lane, at = runs[run.lane], positions[run.newest_commit]
         row = records.of_run(run, lane[at + 1 : at + _AHEAD])
         if row is not None:
             last_times[run.lane] = row.commit_time
@@ -171,14 +171,14 @@ def _row(scene: Scene, records: RecordReader, drawing: Drawing, run: Run) -> Row
     lane = scene.lanes[run.lane]
     if run.is_folded:
         graph = drawing.draw(run, FOLDED)
-        oldest = records.at(Place(run.lane, run.oldest))
-        return Row(lane, run, graph, records.at(run.place), oldest, is_main=run.lane == 0)
+        oldest = records.at(LaneCommit(run.lane, run.oldest))
+        return Row(lane, run, graph, records.at(run.newest_commit), oldest, is_main=run.lane == 0)
     named = lane.tags.get(run.newest, ())
-    tags = tuple(each for each in named if records.same_commit(run.place, each))
+    tags = tuple(each for each in named if records.same_commit(run.newest_commit, each))
     others = tuple(each for each in named if each not in tags)
     is_expired = not lane.has_file(run.newest)
     sign = EXPIRED if is_expired else _sign(tags)
-    newest = records.at(run.place)
+    newest = records.at(run.newest_commit)
     return Row(lane, run, drawing.draw(run, sign), newest, newest, tags, others, is_expired, run.lane == 0)
 
 
@@ -188,34 +188,34 @@ def _sign(tags: Sequence[str]) -> str:
     return SAVED if tags[0].startswith(SAVEPOINT_TAG_PREFIX) else TAGGED
 
 
-def covers(run: Run, place: Place | None) -> bool:
+def covers(run: Run, commit: LaneCommit | None) -> bool:
     """Whether a commit is in a run."""
-    return place is not None and run.lane == place.lane and run.oldest <= place.id <= run.newest
+    return commit is not None and run.lane == commit.lane and run.oldest <= commit.id <= run.newest
 
 
-def _ends(run: Run) -> tuple[Place, ...]:
-    return (run.place, Place(run.lane, run.oldest)) if run.is_folded else (run.place,)
+def _ends(run: Run) -> tuple[LaneCommit, ...]:
+    return (run.newest_commit, LaneCommit(run.lane, run.oldest)) if run.is_folded else (run.newest_commit,)
 
 
-def place_at(scene: Scene, records: RecordReader, lane: int, time_ms: int) -> Place | None:
+def commit_at(scene: Scene, records: RecordReader, lane: int, time_ms: int) -> LaneCommit | None:
     """The newest commit of a lane's history at or before a time (epoch ms); None if all are later.
 
-    It bisects, though times need not rise with ids: the result is a place to show, and no version to read.
+    It bisects, though times need not rise with ids: the result is a commit to show, and no version to read.
     """
     index: int | None = lane
     newest: int | None = None
     while index is not None:
         here = scene.lanes[index]
         ids = sorted({*here.ids, *here.tags})
-        places = [Place(index, each) for each in ids if newest is None or each <= newest]
-        at = bisect_right(places, time_ms, key=records.time_of)
+        commits = [LaneCommit(index, each) for each in ids if newest is None or each <= newest]
+        at = bisect_right(commits, time_ms, key=records.time_of)
         if at:
-            return places[at - 1]
+            return commits[at - 1]
         index, newest = here.parent, here.fork
     return None
 
 
-def around(lane: Lane, snapshot_id: int, each_side: int) -> Opened:
+def unfold_around(lane: Lane, snapshot_id: int, each_side: int) -> Opened:
     """The commits around a snapshot, to be shown one by one."""
     at = bisect_left(lane.ids, snapshot_id)
     there = lane.ids[max(0, at - each_side) : at + each_side + 1]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from core.table.layout import TablePath
 from core.table.timeline.drawing import FOLDED, Drawing
-from core.table.timeline.lanes import Lane, Opened, Place, Run, all_runs, locate
+from core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs, locate
 from core.table.timeline.order import in_order
 
 TABLE = TablePath("shop", "orders")
@@ -19,23 +19,23 @@ def lane(
     ids: Sequence[int],
     parent: int | None = None,
     fork: int | None = None,
-    merges: Mapping[int, Sequence[Place]] | None = None,
+    merges: Mapping[int, Sequence[LaneCommit]] | None = None,
 ) -> Lane:
     edges = {each: tuple(sources) for each, sources in (merges or {}).items()}
     return Lane(TABLE.root(name), ids, parent=parent, fork=fork, merges=edges)
 
 
 def rows(
-    lanes: Sequence[Lane], times: Mapping[Place, int] | None = None, opened: Sequence[Opened] = ()
+    lanes: Sequence[Lane], times: Mapping[LaneCommit, int] | None = None, opened: Sequence[Opened] = ()
 ) -> list[tuple[Run, str]]:
     """Without times a commit is as old as its number says, and main's the youngest of equals."""
     runs = all_runs(lanes, opened)
     drawing = Drawing(lanes, runs)
-    ordered = in_order(lanes, runs, lambda run: (times or {}).get(run.place, run.newest * 10))
+    ordered = in_order(lanes, runs, lambda run: (times or {}).get(run.newest_commit, run.newest * 10))
     return [(run, drawing.draw(run, FOLDED if run.is_folded else "●")) for run in ordered]
 
 
-def picture(lanes: Sequence[Lane], times: Mapping[Place, int] | None = None) -> list[str]:
+def picture(lanes: Sequence[Lane], times: Mapping[LaneCommit, int] | None = None) -> list[str]:
     """Each line: lanes, and the newest id of the run."""
     return [f"{line} {run.newest}" for run, line in rows(lanes, times)]
 
@@ -74,7 +74,7 @@ def test_branches_of_one_commit_end_there_together_and_pass_others_by() -> None:
 
 def test_a_merge_joins_the_branch_that_goes_on() -> None:
     lanes = [
-        lane(None, [1, 2, 9], merges={9: [Place(1, 5)]}),
+        lane(None, [1, 2, 9], merges={9: [LaneCommit(1, 5)]}),
         lane("fix", [4, 5, 10], 0, 1),
     ]
     assert picture(lanes) == [
@@ -88,7 +88,7 @@ def test_a_merge_joins_the_branch_that_goes_on() -> None:
 
 
 def test_a_merge_opens_the_lane_of_a_branch_that_ended_with_it() -> None:
-    lanes = [lane(None, [1, 2, 9], merges={9: [Place(1, 5)]}), lane("fix", [5], 0, 1)]
+    lanes = [lane(None, [1, 2, 9], merges={9: [LaneCommit(1, 5)]}), lane("fix", [5], 0, 1)]
     assert picture(lanes) == ["●─╮ 9", "│ ● 5", "● │ 2", "●─╯ 1"]
 
 
@@ -99,13 +99,17 @@ def test_a_lane_of_which_nothing_tells_where_it_began_just_ends() -> None:
 
 def test_no_commit_stands_above_one_that_came_from_it_whatever_clocks_say() -> None:
     lanes = [lane(None, [1, 2]), lane("fix", [3], 0, 2)]
-    assert picture(lanes, {Place(1, 3): 0}) == ["  ● 3", "●─╯ 2", "● 1"]
+    assert picture(lanes, {LaneCommit(1, 3): 0}) == ["  ● 3", "●─╯ 2", "● 1"]
 
 
 def test_records_that_contradict_one_another_hide_no_commit() -> None:
     """The merge says that main's 1 came after the branch, the fork that the branch came after main's 2."""
-    lanes = [lane(None, [1, 2], merges={1: [Place(1, 3)]}), lane("fix", [3], 0, 2)]
-    assert sorted(run.place for run, _ in rows(lanes)) == [Place(0, 1), Place(0, 2), Place(1, 3)]
+    lanes = [lane(None, [1, 2], merges={1: [LaneCommit(1, 3)]}), lane("fix", [3], 0, 2)]
+    assert sorted(run.newest_commit for run, _ in rows(lanes)) == [
+        LaneCommit(0, 1),
+        LaneCommit(0, 2),
+        LaneCommit(1, 3),
+    ]
 
 
 def test_long_runs_fold_between_what_is_worth_a_row() -> None:
@@ -150,4 +154,9 @@ def test_a_lane_gets_a_free_column_once_another_ends() -> None:
 
 def test_what_a_lane_shares_is_found_where_it_is_shown() -> None:
     lanes = [lane(None, [1, 2, 3]), lane("fix", [3, 4], 0, 2), lane("more", [5], 1, 3)]
-    assert [locate(lanes, 2, each) for each in (5, 3, 2, 9)] == [Place(2, 5), Place(1, 3), Place(0, 2), None]
+    assert [locate(lanes, 2, each) for each in (5, 3, 2, 9)] == [
+        LaneCommit(2, 5),
+        LaneCommit(1, 3),
+        LaneCommit(0, 2),
+        None,
+    ]

@@ -10,9 +10,9 @@ from core.storage.files import Files
 from core.storage.local import LocalFiles
 from core.table.layout import Root
 from core.table.records import APART, Point
-from core.table.timeline.lanes import Opened, Place
+from core.table.timeline.lanes import LaneCommit, Opened
 from core.table.timeline.scene import PastEvent, Scene, read_scene
-from core.table.timeline.weaving import RecordReader, Row, around, place_at, weave
+from core.table.timeline.weaving import RecordReader, Row, commit_at, unfold_around, weave
 from tests.table.lineages import TABLE, CountingFiles, snapshot_json, write_lineage
 
 MAIN = TABLE.root()
@@ -193,7 +193,7 @@ def test_a_page_has_the_newest_rows_and_reads_little_more(tmp_path: Path) -> Non
     rows, total = weave(scene, RecordReader(files, scene), limit=20)
     assert ([row.run.newest for row in rows], total) == ([*range(300, 280, -1)], 300)
     assert len(files.reads) < 120
-    rows, _ = weave(scene, RecordReader(files, scene), limit=20, until=Place(0, 200))
+    rows, _ = weave(scene, RecordReader(files, scene), limit=20, until=LaneCommit(0, 200))
     assert rows[-1].run.newest == 200
 
 
@@ -206,15 +206,15 @@ def test_a_time_is_found_on_the_branch_and_before_its_fork_on_main(tmp_path: Pat
     reader = RecordReader(files, scene)
     times = {1: 600 * HOUR, 2: 501 * HOUR, 3: 1000 * HOUR + 5, 4: 5 * HOUR, 5: HOUR}
     asked = [(1, times[1]), (1, times[2]), (0, times[3]), (1, times[4]), (0, times[5])]
-    assert [place_at(scene, reader, lane, time_ms) for lane, time_ms in asked] == [
-        Place(1, 501),
-        Place(0, 500),
-        Place(0, 1000),
-        Place(0, 3),
+    assert [commit_at(scene, reader, lane, time_ms) for lane, time_ms in asked] == [
+        LaneCommit(1, 501),
+        LaneCommit(0, 500),
+        LaneCommit(0, 1000),
+        LaneCommit(0, 3),
         None,
     ]
     assert len(files.reads) < 60
-    assert around(scene.lanes[0], 1000, 2) == Opened(MAIN, 998, 1002)
+    assert unfold_around(scene.lanes[0], 1000, 2) == Opened(MAIN, 998, 1002)
 
 
 def test_a_folded_run_tells_the_rows_it_brought(tmp_path: Path) -> None:

@@ -40,5 +40,5 @@ def _branches(action: str, row: Row, scene: Scene, *, ends: bool = False) -> Ite
     is_newest = row.run.newest == max([*lane.ids[-1:], *lane.tags])
     if not row.is_main and (is_newest or not ends):
         yield on_branch(action, lane.root.label)
-    for name in newborn_branches(scene.lanes).get(row.run.place, ()):
+    for name in newborn_branches(scene.lanes).get(row.run.newest_commit, ()):
         yield on_branch(action, name)

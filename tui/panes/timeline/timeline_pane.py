@@ -13,10 +13,10 @@ from textual.binding import Binding, BindingType
 from core.errors import PaimarkError
 from core.figures import age, counted, exact_time
 from core.table.operations import operation_names
-from core.table.timeline.lanes import NEWEST_SHOWN, Lane, Place
+from core.table.timeline.lanes import NEWEST_SHOWN, Lane, LaneCommit
 from core.table.timeline.lanes import Opened as OpenedRun
 from core.table.timeline.scene import Scene, read_scene
-from core.table.timeline.weaving import RecordReader, place_at, weave
+from core.table.timeline.weaving import RecordReader, commit_at, weave
 from core.travel.times.spoken import HINT, read_spoken_time
 from tui.messages import StatusShown
 from tui.named_keys import key, unfilter_hint
@@ -54,11 +54,11 @@ _STILL_READING = "The branches are still being read: try again in a moment"
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """The target of a jump: the view that shows it, and a sentence. `place` is None if all is younger."""
+    """The target of a jump: the view that shows it, and a sentence. `commit` is None if all is younger."""
 
     loaded: PaneRows[TimelineRows]
     view: View
-    place: Place | None
+    commit: LaneCommit | None
     message: str
 
 
@@ -88,7 +88,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         super().__init__(session, desk)
         self.grid = TimelineGrid(self.COLUMNS, frozen=self.FROZEN, at_edge=self._at_edge, sign=self._sign)
         self._view = View(_ROWS)
-        self._go_to: Place | None = None
+        self._go_to: LaneCommit | None = None
         self._heads = BranchHeads()
 
     def on_mount(self) -> None:
@@ -209,7 +209,9 @@ class TimelinePane(RecordPane[TimelineRows]):
             end = bisect_right(row.lane.ids, row.run.newest)
             start = max(bisect_left(row.lane.ids, row.run.oldest), end - _UNFOLDED)
             opened = OpenedRun(row.lane.root, row.lane.ids[start], row.run.newest)
-            self._change_view(replace(self._view, unfolded=(*self._view.unfolded, opened)), row.run.place)
+            self._change_view(
+                replace(self._view, unfolded=(*self._view.unfolded, opened)), row.run.newest_commit
+            )
         else:
             self.says_no_row()
 
@@ -223,9 +225,9 @@ class TimelinePane(RecordPane[TimelineRows]):
         if left == self._view.unfolded:
             self.post_message(StatusShown("Nothing of this branch is unfolded", "warn"))
         else:
-            self._change_view(replace(self._view, unfolded=left), row.run.place)
+            self._change_view(replace(self._view, unfolded=left), row.run.newest_commit)
 
-    def _change_view(self, view: View, go_to: Place | None = None) -> None:
+    def _change_view(self, view: View, go_to: LaneCommit | None = None) -> None:
         """Make other rows of the history that was read, and put the cursor on a commit."""
         loaded = self.loaded
         if loaded is None or loaded.fingerprint is None:
@@ -258,9 +260,9 @@ class TimelinePane(RecordPane[TimelineRows]):
         if self.loaded is not jump.loaded:
             self.post_message(StatusShown("The table changed meanwhile: jump again", "warn"))
             return
-        self.post_message(StatusShown(jump.message, "" if jump.place else "warn"))
-        if jump.place is not None:
-            self._change_view(jump.view, jump.place)
+        self.post_message(StatusShown(jump.message, "" if jump.commit else "warn"))
+        if jump.commit is not None:
+            self._change_view(jump.view, jump.commit)
 
     def _jump_failed(self, error: PaimarkError) -> None:
         self.post_message(StatusShown(error.message, "bad"))
@@ -296,12 +298,12 @@ def _look_up(loaded: PaneRows[TimelineRows], view: View, time_ms: int) -> Jump:
     woven, now_ms = loaded.rows.woven, int(time.time() * 1000)
     lanes = woven.scene.lanes
     start = next((index for index, lane in enumerate(lanes) if lane.root == loaded.opened.root), 0)
-    place = place_at(woven.scene, woven.reader, start, time_ms)
+    commit = commit_at(woven.scene, woven.reader, start, time_ms)
     time_text = exact_time(time_ms, now_ms)
-    if place is None:
+    if commit is None:
         return Jump(loaded, view, None, f"Nothing here is as old as {time_text}")
-    lane = lanes[place.lane]
-    view = view.including(lane, place)
-    committed = age(woven.reader.time_of(place), now_ms)
-    message = f"Snapshot {place.id} of {lane.root.label}, committed {committed}: the newest at {time_text}"
-    return Jump(loaded, view, place, message)
+    lane = lanes[commit.lane]
+    view = view.including(lane, commit)
+    committed = age(woven.reader.time_of(commit), now_ms)
+    message = f"Snapshot {commit.id} of {lane.root.label}, committed {committed}: the newest at {time_text}"
+    return Jump(loaded, view, commit, message)

@@ -10,9 +10,9 @@ from math import sqrt
 from core.figures import counted, distance, exact_moment, exact_time
 from core.table.layout import MAIN
 from core.table.timeline.drawing import FOLDED
-from core.table.timeline.lanes import Lane, Opened, Place
+from core.table.timeline.lanes import Lane, LaneCommit, Opened
 from core.table.timeline.scene import Scene, newborn_branches
-from core.table.timeline.weaving import RecordReader, Row, around, covers
+from core.table.timeline.weaving import RecordReader, Row, covers, unfold_around
 from tui.formats import format_value
 from tui.named_keys import key
 from tui.records.record_key import CommitKey, RecordKey, commit_of_row, snapshot_key
@@ -50,11 +50,11 @@ class View:
 
     limit: int
     unfolded: tuple[Opened, ...] = ()
-    until: Place | None = None
+    until: LaneCommit | None = None
 
-    def including(self, lane: Lane, place: Place) -> View:
+    def including(self, lane: Lane, commit: LaneCommit) -> View:
         """The view with a commit of this lane unfolded."""
-        return replace(self, unfolded=(*self.unfolded, around(lane, place.id, _AROUND)), until=place)
+        return replace(self, unfolded=(*self.unfolded, unfold_around(lane, commit.id, _AROUND)), until=commit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ class TimelineRows(Records[Row | None]):
         same = (known for known in keys if (known.kind, known.made) == (key.kind, key.made))
         return next((self._indexes[known] for known in same), None)
 
-    def index_of(self, place: Place) -> int | None:
+    def index_of(self, commit: LaneCommit) -> int | None:
         """The index of the row of a commit, or of the run that it is folded into."""
-        at = (index for index, row in enumerate(self.records) if row is not None and covers(row.run, place))
+        at = (index for index, row in enumerate(self.records) if row is not None and covers(row.run, commit))
         return next(at, None)
 
     @cached_property
@@ -115,7 +115,7 @@ class TimelineRows(Records[Row | None]):
             row.graph,
             None if row.run.is_folded else row.run.newest,
             _branch(row),
-            _words(row, self._newborn.get(row.run.place, ())),
+            _words(row, self._newborn.get(row.run.newest_commit, ())),
             newest.commit_time if newest else None,
             row.change,
             bar(shown.delta_record_count, self._largest) if shown else None,
@@ -129,14 +129,16 @@ class TimelineRows(Records[Row | None]):
 
 def unfolded_for(key: Hashable, view: View, scene: Scene, reader: RecordReader) -> View:
     """The view with the commit of a row's key unfolded, on the branch that has it."""
-    commit = key.made if isinstance(key, RecordKey) and key.kind == "snapshot" else None
-    if not isinstance(commit, CommitKey):
+    key_commit = key.made if isinstance(key, RecordKey) and key.kind == "snapshot" else None
+    if not isinstance(key_commit, CommitKey):
         return view
-    places = [Place(index, commit.id) for index, lane in enumerate(scene.lanes) if lane.has(commit.id)]
-    reader.read(places)
-    rows = ((place, reader.at(place)) for place in places)
-    here = (place for place, row in rows if row is not None and commit_of_row(row) == commit)
-    return next((view.including(scene.lanes[place.lane], place) for place in here), view)
+    commits = [
+        LaneCommit(index, key_commit.id) for index, lane in enumerate(scene.lanes) if lane.has(key_commit.id)
+    ]
+    reader.read(commits)
+    rows = ((commit, reader.at(commit)) for commit in commits)
+    here = (commit for commit, row in rows if row is not None and commit_of_row(row) == key_commit)
+    return next((view.including(scene.lanes[commit.lane], commit) for commit in here), view)
 
 
 def version_of(row: Row | None) -> RowVersion | None:
