@@ -12,8 +12,8 @@ from core.errors import Unavailable, UsageError
 from core.figures import counted, size
 from core.spark.launch.home import SparkHome, find_spark
 from core.spark.launch.java import find_java
+from core.spark.stores.jars.cached import cached_jars, directory_of
 from core.spark.stores.jars.fetching import fetch, require_fitting
-from core.spark.stores.jars.kept import directory_of, fetched
 from core.spark.stores.jars.lists import JarSet, jar_sets
 
 _COLUMNS = ("name", "purpose", "for", "jars", "state", "directory")
@@ -60,7 +60,7 @@ def _row(jars: JarSet, spark: SparkHome) -> tuple[object, ...]:
 def _state(jars: JarSet, spark: SparkHome) -> str:
     try:
         require_fitting(jars, spark)
-        return "fetched" if fetched(jars) else "not fetched"
+        return "fetched" if cached_jars(jars) else "not fetched"
     except Unavailable as error:
         return error.message
 

@@ -14,8 +14,8 @@ from core.quoting import quoted
 from core.spark.launch.home import SparkHome, find_spark
 from core.spark.protocol import Explained, Failed
 from core.spark.stores.addresses import Store, store_of
+from core.spark.stores.jars.cached import cached_jars
 from core.spark.stores.jars.fetching import require_fitting
-from core.spark.stores.jars.kept import fetched
 from core.spark.stores.jars.lists import jar_sets
 from core.spark.stores.lacks import SLOWLY, how_to_add, incomplete, of_other_hadoop
 from core.spark.stores.named import named_files, named_packages
@@ -76,7 +76,7 @@ def _verdict_on_fetched(store: Store, spark: SparkHome) -> Verdict:
     jar_set = jar_sets()[store.kind]
     try:
         require_fitting(jar_set, spark)
-        if jars := fetched(jar_set):
+        if jars := cached_jars(jar_set):
             where = jars[0].parent
             return Verdict(
                 "ok", f"{counted(len(jars), 'jar')} for {jar_set.name}, of {jar_set.label}, in {where}"

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from core.errors import Unavailable
 from core.redaction import redacted
 from core.spark.stores.addresses import Store, store_of
-from core.spark.stores.jars.kept import fetched
+from core.spark.stores.jars.cached import cached_jars
 from core.spark.stores.jars.lists import JarSet, jar_sets
 from core.spark.stores.named import named_files, named_packages
 from core.spark.stores.settings import hadoop_settings
@@ -84,7 +84,7 @@ def _is_named(jars: JarSet, settings: Mapping[str, str]) -> bool:
 
 def _fetched(jars: JarSet) -> list[Path]:
     try:
-        return fetched(jars)
+        return cached_jars(jars)
     except Unavailable as error:
         # Tables are still read, through Python; EXPLAIN and `doctor` tell the reason.
         print(redacted(f"paimark: {error.message}. {error.hint}"), file=sys.stderr)

@@ -8,7 +8,7 @@ import pytest
 
 from core.cli.checks.doctor_readers import on_paper
 from core.config import Settings
-from core.spark.stores.jars.kept import directory_of
+from core.spark.stores.jars.cached import directory_of
 from core.spark.stores.jars.lists import jar_sets
 
 HINT = "Run `paimark jars fetch s3`, or give them with --spark-conf 'spark.jars=/dir/*.jar'."
@@ -19,17 +19,17 @@ def _cache_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def told(warehouse: str, **conf: str) -> list[tuple[str, ...]]:
+def findings(warehouse: str, **conf: str) -> list[tuple[str, ...]]:
     spark_conf = {name.replace("_", "."): value for name, value in conf.items()}
     return [tuple(each) for each in on_paper(Settings(warehouse, spark_conf=spark_conf))]
 
 
 def test_jars_that_were_not_fetched_are_told_with_the_command() -> None:
     lacking = "Spark has no client for s3, so tables are read through Python"
-    assert told("s3://lake/w") == [("warning", lacking, HINT)]
-    assert told("/a/directory") == []
-    assert told("memory://x")[0][:2] == ("ok", lacking.replace("s3", "memory"))
-    assert told("hdfs://n:1/w")[0][1].startswith("Spark brings the client of HDFS, of Hadoop 3.")
+    assert findings("s3://lake/w") == [("warning", lacking, HINT)]
+    assert findings("/a/directory") == []
+    assert findings("memory://x")[0][:2] == ("ok", lacking.replace("s3", "memory"))
+    assert findings("hdfs://n:1/w")[0][1].startswith("Spark brings the client of HDFS, of Hadoop 3.")
 
 
 def test_a_jar_that_was_changed_is_told_by_name() -> None:
@@ -37,7 +37,7 @@ def test_a_jar_that_was_changed_is_told_by_name() -> None:
     directory = directory_of(known)
     directory.mkdir(parents=True, mode=0o700)
     (directory / known.jars[0].name).write_bytes(b"no jar")
-    [(state, detail, hint)] = told("s3://lake/w")
+    [(state, detail, hint)] = findings("s3://lake/w")
     assert (state, hint) == ("warning", "Run `paimark jars fetch s3` again.")
     assert detail.startswith(f"{known.jars[0].name} is not the jar that it should be")
 
@@ -57,13 +57,15 @@ def test_a_jar_that_was_changed_is_told_by_name() -> None:
 def test_jars_of_ones_own_are_looked_at(names: list[str], expected: str, tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).touch()
-    [(state, detail, _)] = told("s3://lake/w", spark_jars=f"{tmp_path}/*.jar")
+    [(state, detail, _)] = findings("s3://lake/w", spark_jars=f"{tmp_path}/*.jar")
     assert detail.startswith(expected)
     assert state == ("ok" if "own settings" in expected else "warning")
 
 
 def test_packages_of_another_hadoop_are_told() -> None:
-    [(state, detail, _)] = told("s3://lake/w", spark_jars_packages="org.apache.hadoop:hadoop-aws:3.3.4")
+    [(state, detail, _)] = findings("s3://lake/w", spark_jars_packages="org.apache.hadoop:hadoop-aws:3.3.4")
     assert (state, detail[:39]) == ("warning", "hadoop-aws-3.3.4.jar is of Hadoop 3.3.4")
-    [(state, detail, _)] = told("s3://lake/w", spark_jars_packages="a:b:1,org.apache.hadoop:hadoop-aws:3.4.2")
+    [(state, detail, _)] = findings(
+        "s3://lake/w", spark_jars_packages="a:b:1,org.apache.hadoop:hadoop-aws:3.4.2"
+    )
     assert (state, detail) == ("ok", "hadoop-aws-3.4.2.jar, of your own settings")

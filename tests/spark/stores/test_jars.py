@@ -12,7 +12,7 @@ from core.errors import Unavailable
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import find_java
 from core.spark.stores.jars.fetching import REPOSITORIES, fetch
-from core.spark.stores.jars.kept import directory_of, fetched
+from core.spark.stores.jars.cached import directory_of, cached_jars
 from core.spark.stores.jars.lists import Jar, JarSet, jar_sets
 from core.spark.stores.launching import prepared
 
@@ -52,9 +52,9 @@ def java() -> Path:
 
 
 def test_what_was_fetched_is_there_for_good(repository: dict[str, str]) -> None:
-    assert fetched(jars(RIGHT)) == []
+    assert cached_jars(jars(RIGHT)) == []
     directory = fetch(jars(RIGHT), find_spark(), repository, java)
-    assert [path.read_bytes() for path in fetched(jars(RIGHT))] == [BYTES + b"thing-1.0.jar"]
+    assert [path.read_bytes() for path in cached_jars(jars(RIGHT))] == [BYTES + b"thing-1.0.jar"]
     assert [path.name for path in directory.iterdir()] == ["thing-1.0.jar"]
     # Once is enough: no repository is asked again.
     assert fetch(jars(RIGHT), find_spark(), {REPOSITORIES: "file:/nowhere"}, java) == directory
@@ -94,10 +94,10 @@ def test_a_jar_that_was_changed_later_is_not_used(
     assert prepared({}, "s3://lake/w", {}, hadoop).jars == []
     assert "thing-1.0.jar is not the jar that it should be" in capsys.readouterr().err
     fetch(known, find_spark(), repository, java)
-    assert fetched(known)
+    assert cached_jars(known)
     place.chmod(0o777)
     with pytest.raises(Unavailable, match="can be written to by others"):
-        fetched(known)
+        cached_jars(known)
 
 
 def test_a_repository_that_lacks_one_is_told(repository: dict[str, str], tmp_path: Path) -> None:

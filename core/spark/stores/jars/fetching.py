@@ -17,7 +17,7 @@ from typing import Protocol
 from xml.sax.saxutils import quoteattr
 
 from core.errors import Unavailable
-from core.spark.stores.jars.kept import directory_of, fetched, require_right
+from core.spark.stores.jars.cached import cached_jars, directory_of, require_checksum
 from core.spark.stores.jars.lists import JarSet
 
 # Spark's settings for its own resolver; we obey them, too.
@@ -75,7 +75,9 @@ def _fetch(
         else:
             _by_ivy(jars, new, spark, settings, find_java())
         for jar in jars.jars:
-            require_right(new / jar.name, jar, "Nothing was kept. Is the repository the one that you mean?")
+            require_checksum(
+                new / jar.name, jar, "Nothing was kept. Is the repository the one that you mean?"
+            )
         shutil.rmtree(directory, ignore_errors=True)
         new.rename(directory)
 
@@ -93,7 +95,7 @@ def require_fitting(jars: JarSet, spark: OwnSpark) -> None:
 
 def _is_whole(jars: JarSet) -> bool:
     try:
-        return bool(fetched(jars))
+        return bool(cached_jars(jars))
     except Unavailable:
         return False
 

@@ -16,14 +16,14 @@ def directory_of(jars: JarSet) -> Path:
     return cache_directory() / "jars" / f"{jars.name}-hadoop-{jars.version}"
 
 
-def fetched(jars: JarSet) -> list[Path]:
+def cached_jars(jars: JarSet) -> list[Path]:
     """The checked jars of a set; empty if it was not fetched. Raises `Unavailable`, which names a bad one."""
     directory = directory_of(jars)
     if not directory.is_dir():
         return []
     require_ours(directory)
     for jar in jars.jars:
-        require_right(directory / jar.name, jar, f"Run `paimark jars fetch {jars.name}` again.")
+        require_checksum(directory / jar.name, jar, f"Run `paimark jars fetch {jars.name}` again.")
     return [directory / jar.name for jar in jars.jars]
 
 
@@ -37,14 +37,14 @@ def require_ours(directory: Path) -> None:
         )
 
 
-def require_right(path: Path, jar: Jar, hint: str) -> None:
+def require_checksum(path: Path, jar: Jar, hint: str) -> None:
     """Raises `Unavailable` for a jar that is missing, or has another checksum than in the list."""
     try:
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise Unavailable(f"{path} can't be read: {error.strerror}", hint) from error
-    if found != jar.sha256:
+    if digest != jar.sha256:
         raise Unavailable(
-            f"{path.name} is not the jar that it should be: its SHA-256 is {found}, not {jar.sha256}", hint
+            f"{path.name} is not the jar that it should be: its SHA-256 is {digest}, not {jar.sha256}", hint
         )
