@@ -99,6 +99,8 @@ class BrowseScreen(Screen[None]):
         self.set_interval(FOLLOW_SECONDS, self.follow)
         self.set_interval(FOLLOW_SECONDS, self.session.memory.save_soon)
         self.set_interval(_ENGINE_SECONDS, self._summary.show_engine)
+        # Keys that were typed before are handled after a thread's result.
+        self.call_after_refresh(post, app, lambda: None)
 
     def on_screen_suspend(self) -> None:
         # The message of this screen is not about the dialog that opens.
@@ -201,8 +203,6 @@ class BrowseScreen(Screen[None]):
         self.tables.follow()
         self._summary.follow()
 
-    # Messages of panes
-
     def on_record_pane_changed(self, event: RecordPane.Changed) -> None:
         pane = event.pane
         if pane.loaded is not None and pane.is_of(self.target):
@@ -214,8 +214,6 @@ class BrowseScreen(Screen[None]):
     def on_query_pane_row_highlighted(self) -> None:
         if self.tabs.current is Tab.QUERY:
             self._show_detail()
-
-    # Calls by panes
 
     def open_table(self, table: TablePath) -> None:
         """Show a table, and focus its rows."""
@@ -280,6 +278,8 @@ class BrowseScreen(Screen[None]):
 
     def waits_for(self, binding: str) -> str:
         """The event that a key must wait for: rows of the tree or of the tab, or a file of the query pane."""
+        if not self.is_mounted:
+            return "" if binding in NEVER_WAIT else "the screen is there"
         in_tree = self.tables.has_focus_within
         if in_tree and not binding.startswith("grid.") and (table := self.tables.pointed_at()) is not None:
             # The cursor has just reached it: the key is for this table.

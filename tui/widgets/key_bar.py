@@ -128,7 +128,7 @@ class KeyBar(Lines):
         if self._message is None:
             return ()
         text, ink = self._message
-        if width_of(text) <= width:
+        if not width or width_of(text) <= width:
             return [[self._message]]
         inside, most = max(1, width - 1), max(1, self.app.size.height // _SHARE)
         lines = wrap(text.strip(), inside)

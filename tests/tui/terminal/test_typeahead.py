@@ -19,7 +19,9 @@ from core.travel.diff.diff import Difference, make_difference
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.driving import Sitting, at_events, at_orders, sitting, with_engine
+from tui.console import Console
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
+from tui.opening import Opening
 from tui.panes.query import QueryPane
 from tui.panes.timeline.timeline_pane import Jump, TimelinePane, _look_up
 from tui.query.peeking import Peeking
@@ -226,6 +228,18 @@ async def test_who_was_asked_whether_to_leave_and_stayed_is_asked_again(warehous
         assert console.app.is_running
         await console.press("ctrl+q")
         await console.until(lambda: not console.app.is_running, "leave")
+
+
+async def test_a_key_typed_before_there_is_a_screen_waits_for_it(warehouse: Path) -> None:
+    """`4` ended the console: there was no screen yet on which to open a tab. Keys that leave never wait."""
+    session = Session(Settings(str(warehouse)))
+    browse = Console(session, Opening(session), start_engine=False).browse
+    for binding in ("tab.tags", "app.palette", "app.help", "act.tag", "tables.open", ""):
+        assert browse.waits_for(binding) == "the screen is there"
+    assert browse.waits_for("app.quit") == ""
+    async with sitting(warehouse) as console:
+        await console.sees("● events")
+        assert console.app.browse.waits_for("tab.tags") == ""
 
 
 async def test_keys_wait_for_the_first_tables_too(warehouse: Path, slow: SlowSession) -> None:
