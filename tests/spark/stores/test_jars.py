@@ -11,8 +11,8 @@ from core.cli.main import run
 from core.errors import Unavailable
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import find_java
+from core.spark.stores.jars.cached import cached_jars, directory_of
 from core.spark.stores.jars.fetching import REPOSITORIES, fetch
-from core.spark.stores.jars.cached import directory_of, cached_jars
 from core.spark.stores.jars.lists import Jar, JarSet, jar_sets
 from core.spark.stores.launching import prepared
 
