@@ -17,7 +17,7 @@ from core.config import cache_directory, config_path, state_directory
 USERS_OWN = Path(pwd.getpwuid(os.getuid()).pw_dir)
 
 
-def places() -> list[Path]:
+def directories_in_use() -> list[Path]:
     environment = os.environ
     audit_path = open_context("/nowhere", {}, read_only=True).audit_path
     return [
@@ -33,7 +33,7 @@ def test_nothing_is_kept_in_the_users_own_home(unset: list[str], monkeypatch: py
     for name in unset:
         monkeypatch.delenv(name)
     assert Path.home() != USERS_OWN
-    assert [each for each in places() if not each.is_relative_to(Path.home())] == []
+    assert [each for each in directories_in_use() if not each.is_relative_to(Path.home())] == []
 
 
 def test_nor_by_the_processes_that_tests_start() -> None:

@@ -21,7 +21,9 @@ _CHANCE = re.compile(
 
 def apart_from_chance(files: Mapping[str, bytes]) -> Counter[tuple[str, str]]:
     """Each path with what the file says, as often as there are such files."""
-    return Counter((_CHANCE.sub("", path), _CHANCE.sub("", _told(data))) for path, data in files.items())
+    return Counter(
+        (_CHANCE.sub("", path), _CHANCE.sub("", _stable_text(data))) for path, data in files.items()
+    )
 
 
 def difference(state: Counter[tuple[str, str]], right: Counter[tuple[str, str]]) -> list[str]:
@@ -29,7 +31,7 @@ def difference(state: Counter[tuple[str, str]], right: Counter[tuple[str, str]])
     return [f"+ {path}" for path, _ in state - right] + [f"- {path}" for path, _ in right - state]
 
 
-def _told(data: bytes) -> str:
+def _stable_text(data: bytes) -> str:
     # The marker between the blocks of an Avro file is another each time.
     if data.startswith(b"Obj\x01"):
         return str(list(fastavro.reader(io.BytesIO(data))))

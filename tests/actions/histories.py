@@ -205,7 +205,7 @@ class History:
             start = self.random.randrange(len(line.manifests))
             end = self.random.randint(start + 1, len(line.manifests))
             group = [entry for _, entries in line.manifests[start:end] for entry in entries]
-            return [*line.manifests[:start], *self._written(_annihilated(group)), *line.manifests[end:]]
+            return [*line.manifests[:start], *self._manifests(_annihilated(group)), *line.manifests[end:]]
         clean = [
             (name, entries)
             for name, entries in line.manifests
@@ -213,9 +213,9 @@ class History:
         ]
         whole = {file for _, entries in clean for _, file, _ in entries}
         rest: list[Entry] = [(0, file, level) for file, level in line.live.items() if file not in whole]
-        return [*clean, *self._written(rest)]
+        return [*clean, *self._manifests(rest)]
 
-    def _written(self, entries: list[Entry]) -> Iterator[tuple[str, tuple[Entry, ...]]]:
+    def _manifests(self, entries: list[Entry]) -> Iterator[tuple[str, tuple[Entry, ...]]]:
         middle = self.random.randint(0, len(entries))
         for part in (entries[:middle], entries[middle:]):
             if part:

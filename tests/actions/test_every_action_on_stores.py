@@ -104,28 +104,28 @@ def on_disk(start: Tree, stray: Tree, tmp_path_factory: pytest.TempPathFactory) 
     path = tmp_path_factory.mktemp("disk") / "warehouse"
     path.mkdir()
     put(LocalFiles(str(path)), start)
-    said = list(told(context_on(path), stray))
-    return said, apart_from_chance(contents(path))
+    message_of = list(messages_of_steps(context_on(path), stray))
+    return message_of, apart_from_chance(contents(path))
 
 
 def test_on_s3(on_disk: Story, start: Tree, stray: Tree, tmp_path: Path) -> None:
     with PretendingServer("keeps") as server:
         files = open_files(f"s3://{BUCKET}/lake", server.options())
         put(files, start)
-        said = list(told(context_on(tmp_path / "lake", files), stray))
+        message_of = list(messages_of_steps(context_on(tmp_path / "lake", files), stray))
         objects = {key.removeprefix("lake/"): data for key, data in server.objects.items()}
-    assert_same((said, table(objects)), on_disk)
+    assert_same((message_of, table(objects)), on_disk)
 
 
 @pytest.mark.long
 def test_on_hdfs(on_disk: Story, start: Tree, stray: Tree, tmp_path: Path, hdfs: str) -> None:
     files = open_files(f"{hdfs}/{uuid.uuid4().hex}")
     put(files, start)
-    said = list(told(context_on(tmp_path / "lake", files), stray))
-    assert_same((said, table(dict(everything(files)))), on_disk)
+    message_of = list(messages_of_steps(context_on(tmp_path / "lake", files), stray))
+    assert_same((message_of, table(dict(everything(files)))), on_disk)
 
 
-def told(context: Context, stray: Tree) -> Iterator[str]:
+def messages_of_steps(context: Context, stray: Tree) -> Iterator[str]:
     """Do each step, go back and forth where that goes, and die in between once; what was said of each."""
     for step in STEPS:
         if step.after_stray:
@@ -133,10 +133,10 @@ def told(context: Context, stray: Tree) -> Iterator[str]:
         arguments = dict(step.arguments)
         if step.name == "restore":
             arguments["to"] = len(read_operations(context.files, ORDERS)) - 1
-        yield said(context, step.name, **arguments)
+        yield message_of(context, step.name, **arguments)
         if step.goes_back:
-            yield said(context, "undo")
-            yield said(context, "redo")
+            yield message_of(context, "undo")
+            yield message_of(context, "redo")
     with pytest.raises(Death):
         done(
             context_on(context.audit_path.parent, FaultFiles(context.files, 5)),
@@ -144,11 +144,11 @@ def told(context: Context, stray: Tree) -> Iterator[str]:
             name="c",
             tag="v2",
         )
-    yield said(context, "recover")
+    yield message_of(context, "recover")
     assert planned(context, "recover").empty
 
 
-def said(context: Context, action: str, **arguments: object) -> str:
+def message_of(context: Context, action: str, **arguments: object) -> str:
     ((text, _),) = apart_from_chance({done(context, action, ORDERS, **arguments).message: b""})
     return f"{action}: {text}"
 

@@ -54,15 +54,15 @@ def test_lists_have_what_the_system_tables_have(warehouse: Path, orders: paimark
     def expected(name: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in system_table(name).read(files, ORDERS.root())]
 
-    def found(records: list[Any]) -> list[tuple[Any, ...]]:
+    def field_values(records: list[Any]) -> list[tuple[Any, ...]]:
         return [tuple(getattr(each, name) for name in each.__struct_fields__) for each in records]
 
-    assert found(orders.snapshots()) == expected("snapshots")[::-1]
+    assert field_values(orders.snapshots()) == expected("snapshots")[::-1]
     assert [each.snapshot_id for each in orders.snapshots(limit=2)] == [5, 4]
-    assert found(orders.savepoints()) == expected("savepoints")
-    assert found(orders.tags()) == expected("tags")
-    assert found(orders.branches()) == expected("branches")
-    assert found(orders.operations()) == expected("operations")
+    assert field_values(orders.savepoints()) == expected("savepoints")
+    assert field_values(orders.tags()) == expected("tags")
+    assert field_values(orders.branches()) == expected("branches")
+    assert field_values(orders.operations()) == expected("operations")
     assert [each.snapshot_id for each in orders.snapshots(branch="fix")] == [5]
 
 

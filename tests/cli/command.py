@@ -20,7 +20,7 @@ PROGRAM = Path(sys.executable).with_name("paimark")
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """`code` is the exit code."""
 
     code: int
@@ -38,11 +38,11 @@ class Paimark:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
 
-    def __call__(self, *words: str | Path) -> Ran:
+    def __call__(self, *words: str | Path) -> CommandResult:
         self._capsys.readouterr()
         code = run([str(word) for word in words])
         out, err = self._capsys.readouterr()
-        return Ran(code, out, err)
+        return CommandResult(code, out, err)
 
 
 def program(
@@ -50,7 +50,7 @@ def program(
     environment: Mapping[str, str] | None = None,
     given: str | None = None,
     seconds: float = 240,
-) -> Ran:
+) -> CommandResult:
     """Run the installed `paimark` as a process without a terminal."""
     done = subprocess.run(
         [PROGRAM, *words],
@@ -61,10 +61,10 @@ def program(
         text=True,
         timeout=seconds,
     )
-    return Ran(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def on_terminal(*words: str | Path, typed: str = "", columns: int = 80) -> Ran:
+def on_terminal(*words: str | Path, typed: str = "", columns: int = 80) -> CommandResult:
     """Run the installed `paimark` on a terminal that wide, where somebody types; both streams are `out`."""
     parent, child = pty.openpty()
     process = subprocess.Popen(
@@ -86,7 +86,7 @@ def on_terminal(*words: str | Path, typed: str = "", columns: int = 80) -> Ran:
     finally:
         os.close(parent)
         code = process.wait(timeout=60)
-    return Ran(code, written.decode(), "")
+    return CommandResult(code, written.decode(), "")
 
 
 def bare_environment(more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -215,7 +215,7 @@ class Scene(KilledScene):
             for name in _LIST_NAME.findall(data.decode())
         }
         return {
-            owners.get(path.removeprefix("savepoint/"), path): _told(path, data)
+            owners.get(path.removeprefix("savepoint/"), path): _comparable(path, data)
             for path, data in files.items()
             if not _ANYBODYS.search(path)
         }
@@ -240,7 +240,7 @@ class Scene(KilledScene):
             (self._directory / path).unlink()
 
 
-def _told(path: str, data: bytes) -> object:
+def _comparable(path: str, data: bytes) -> object:
     if path.startswith("savepoint/manifest-list-"):
         return list(fastavro.reader(io.BytesIO(data)))
     if path.startswith("savepoint/"):

@@ -131,7 +131,7 @@ def newest_files(context: Context, table: TablePath) -> Iterator[tuple[Any, ...]
     yield from file_rows(context.files, root, snapshot) if snapshot else ()
 
 
-def faults(warehouse: Path, table: TablePath) -> list[str]:
+def failing_uses(warehouse: Path, table: TablePath) -> list[str]:
     """The uses that fail with anything but a `PaimarkError`."""
     faulty = []
     for name, use in uses(warehouse, table):
@@ -176,7 +176,7 @@ def test_every_damage_of_a_file_is_said_in_a_sentence(
             if zlib.crc32(f"{seed}{each.name}".encode()) % share:
                 continue
             path.write_bytes(each.data)
-            faulty += [f"{path.name}, {each.name}: {fault}" for fault in faults(damaged, table)]
+            faulty += [f"{path.name}, {each.name}: {fault}" for fault in failing_uses(damaged, table)]
         path.write_bytes(data)
     assert faulty == []
     assert contents(damaged) == before
@@ -184,4 +184,4 @@ def test_every_damage_of_a_file_is_said_in_a_sentence(
 
 @pytest.mark.parametrize("table", [ORDERS, MOVED, INTERRUPTED], ids=lambda table: table.name)
 def test_undamaged_tables_have_no_fault(damaged: Path, table: TablePath) -> None:
-    assert faults(damaged, table) == []
+    assert failing_uses(damaged, table) == []

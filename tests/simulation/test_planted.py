@@ -11,7 +11,7 @@ from tests.simulation.schedules.bench import Bench
 from tests.simulation.schedules.cases import CASES
 from tests.simulation.schedules.crash_points import CrashPoints
 from tests.simulation.schedules.planted import PLANTS, planted
-from tests.simulation.schedules.stories import told
+from tests.simulation.schedules.stories import run_story
 from tests.simulation.world import Violation
 
 # By the name of each fault, the crash point that finds it. A crash point is deterministic.
@@ -71,6 +71,6 @@ def test_a_crash_point_finds_it(name: str, wanted: str) -> None:
 
 @pytest.mark.parametrize(("name", "story"), STORIES.items())
 def test_a_story_finds_it(name: str, story: Callable[[Bench], None]) -> None:
-    told(story)
+    run_story(story)
     with planted(name), pytest.raises(Violation):
-        told(story)
+        run_story(story)

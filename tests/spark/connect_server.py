@@ -14,7 +14,7 @@ from pathlib import Path
 from core.spark.launch.home import find_spark
 from core.spark.launch.java import find_java
 from core.spark.launch.jvm import FLAGS
-from tests.spark.standalone import SPARING, said
+from tests.spark.standalone import SPARING, wait_for_log
 
 
 @contextmanager
@@ -54,7 +54,7 @@ def connect_server(directory: Path) -> Iterator[str]:
             command, stdout=out, stderr=out, env=environment, cwd=directory, start_new_session=True
         )
     try:
-        said("(Spark Connect server started)", log, server)
+        wait_for_log("(Spark Connect server started)", log, server)
         yield f"sc://127.0.0.1:{port}"
     finally:
         if server.poll() is None:

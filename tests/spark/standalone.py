@@ -65,14 +65,14 @@ def standalone(place: Path, settings: Mapping[str, str] = MappingProxyType({})) 
     try:
         log = place / "master.log"
         processes.append(start("master.Master", log, "--port", "0"))
-        master = said(_MASTER_AT, log, processes[0])
+        master = wait_for_log(_MASTER_AT, log, processes[0])
         for number in (1, 2):
             # Of a host each: Spark tries a slow task again on another one only.
             words = ("--cores", "1", "--memory", "1g", "--work-dir", str(place / f"worker-{number}"), master)
             host = f"127.0.0.{number}" if sys.platform == "linux" else "127.0.0.1"
             processes.append(start("worker.Worker", place / f"worker-{number}.log", *words, host=host))
         for number in (1, 2):
-            said("(Successfully registered)", place / f"worker-{number}.log", processes[number])
+            wait_for_log("(Successfully registered)", place / f"worker-{number}.log", processes[number])
         yield Standalone(master, tuple(processes[1:]), place, processes[0])
     finally:
         for process in processes:
@@ -103,7 +103,7 @@ def _start(
         )
 
 
-def said(words: str, log: Path, process: subprocess.Popen[bytes]) -> str:
+def wait_for_log(words: str, log: Path, process: subprocess.Popen[bytes]) -> str:
     until = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < until and process.poll() is None:
         if found := re.search(words, log.read_text(errors="replace")):

@@ -91,11 +91,11 @@ def agree(
     whole, *rest = _questions(random, table, target, rows)
     questions = [whole, *random.sample(rest, 3), _aggregate(table, target, rows)]
     faults = [_differ("pypaimon", _pypaimon_rows(warehouse, target), whole.rows)]
-    answers = [answered(engine, each) for each in questions]
+    answers = [judge_question(engine, each) for each in questions]
     if answers[0].is_native:
         assert ask(engine, f"SET {SCAN}=python").finish
         try:
-            answers += [answered(engine, each) for each in (whole, random.choice(questions[1:]))]
+            answers += [judge_question(engine, each) for each in (whole, random.choice(questions[1:]))]
         finally:
             assert ask(engine, f"RESET {SCAN}").finish
     found = [fault for fault in [*faults, *(answer.fault for answer in answers)] if fault]
@@ -149,17 +149,17 @@ def _questions(random: Random, table: Generated, target: Target, rows: list[list
 
 
 @dataclass(frozen=True)
-class Answered:
+class Verdict:
     """`fault` is empty where the answer is right."""
 
     is_native: bool
     fault: str
 
 
-def answered(engine: Engine, question: Question) -> Answered:
+def judge_question(engine: Engine, question: Question) -> Verdict:
     answer = ask(engine, question.sql)
     how = "".join(reading.scan for reading in answer.readings)
-    return Answered(how == "native", _fault(answer, question, f"{how}: {question.sql}"))
+    return Verdict(how == "native", _fault(answer, question, f"{how}: {question.sql}"))
 
 
 def _fault(answer: Answer, question: Question, what: str) -> str:

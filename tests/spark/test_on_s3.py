@@ -32,7 +32,7 @@ def context(on_s3: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
     return replace(context_on(tmp_path / "w", files), options=on_s3.settings.options, engine=lambda: on_s3)
 
 
-def ran(engine: Engine, sql: str) -> list[dict[str, Any]]:
+def rows_of(engine: Engine, sql: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for event in run_statement(engine, sql, call=CallMode(lambda action, plan: None)):
         assert not isinstance(event, Failed), event
@@ -52,9 +52,9 @@ def stored(engine: Engine, name: str) -> list[dict[str, Any]]:
 def test_rows_are_inserted_on_s3(on_s3: Engine, context: Context) -> None:
     done(context, "create-branch", name="fix", tag="v2")
     insert = "INSERT INTO shop.`orders$branch_fix` SELECT order_id, 'fixed', 0 FROM shop.orders LIMIT 3"
-    (made,) = ran(on_s3, insert)
+    (made,) = rows_of(on_s3, insert)
     assert (made["table"], made["snapshot_id"], made["row_count"]) == ("shop.orders$branch_fix", 3, 3)
-    [made] = ran(
+    [made] = rows_of(
         on_s3,
         "INSERT OVERWRITE shop.orders SELECT * FROM shop.`orders$branch_fix` WHERE customer = 'fixed'",
     )

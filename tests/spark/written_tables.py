@@ -52,20 +52,20 @@ def order(
     )
 
 
-def written(engine: Engine, task: Write) -> int | None:
+def run_write(engine: Engine, task: Write) -> int | None:
     """Do it; the snapshot it made."""
-    told = ended(engine, task)
+    told = end_of_write(engine, task)
     assert isinstance(told, Told), told
     return told.snapshot
 
 
 def refused(engine: Engine, task: Write) -> Failed:
-    failed = ended(engine, task)
+    failed = end_of_write(engine, task)
     assert isinstance(failed, Failed), failed
     return failed
 
 
-def ended(engine: Engine, task: Write) -> Told | Failed:
+def end_of_write(engine: Engine, task: Write) -> Told | Failed:
     events = [each for each in engine.do(task) if not isinstance(each, StageProgress)]
     if isinstance(events[-1], Finished):
         told = events[-2]

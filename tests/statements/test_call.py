@@ -23,7 +23,7 @@ def action_of(sql: str, database: str | None = None) -> ActionCall:
     return action_of_call(read_statement(sql), database)
 
 
-def written(argument: Argument) -> str:
+def sample_value(argument: Argument) -> str:
     return GIVEN[argument.kind][0]
 
 
@@ -31,8 +31,8 @@ def written(argument: Argument) -> str:
 def test_every_action_is_called_by_name_and_by_place(name: str) -> None:
     action = ACTIONS[name]
     procedure = name.replace("-", "_")
-    places = ["'shop.orders'", *map(written, action.arguments)]
-    names = [f"{each.name.replace('-', '_')} => {written(each)}" for each in reversed(action.arguments)]
+    places = ["'shop.orders'", *map(sample_value, action.arguments)]
+    names = [f"{each.name.replace('-', '_')} => {sample_value(each)}" for each in reversed(action.arguments)]
     by_place = action_of(f"CALL sys.{procedure}({', '.join(places)})")
     names.append("table => 'shop.orders'")
     by_name = action_of(f"CALL SYS.{procedure.upper()}({', '.join(names)})")

@@ -41,7 +41,7 @@ class Handler(BaseHTTPRequestHandler):
         """The one with which a request to S3 is signed; empty without a signature."""
         return (self.headers.get("Authorization") or "").partition("Credential=")[2].partition("/")[0]
 
-    def asked(self, target: str, body: bytes, headers: dict[str, str]) -> Answer:
+    def forwarded(self, target: str, body: bytes, headers: dict[str, str]) -> Answer:
         """What the server at `host:port` says to this request."""
         connection = http.client.HTTPConnection(target)
         try:

@@ -96,7 +96,7 @@ class Proxy(LocalServer):
             def handle_request(self) -> None:
                 body, headers = self.body(), dict(self.headers.items())
                 seen = spoil(self.command, headers)
-                answer = self.asked(target, body, headers)
+                answer = self.forwarded(target, body, headers)
                 self.close_connection = seen != "all"
                 if seen != "nothing":
                     self.pass_on(answer, None if seen == "all" else len(answer.body) // 2)

@@ -14,7 +14,7 @@ from tests.travel.conftest import SparkJudge
 from tests.travel.generated import unhurried
 
 
-def found(sql: str) -> list[tuple[str, str | None]]:
+def table_uses(sql: str) -> list[tuple[str, str | None]]:
     """Each table's name, and what its clause asks for."""
     return [(".".join(use.parts), use.version or use.time_expression) for use in read_statement(sql).uses]
 
@@ -216,7 +216,7 @@ def test_the_tables_are_those_that_spark_reads(spark_judge: SparkJudge, line: st
     ],
 )
 def test_other_statements_and_unfinished_ones(sql: str, tables: list[tuple[str, str | None]]) -> None:
-    assert found(sql) == tables
+    assert table_uses(sql) == tables
 
 
 @pytest.mark.parametrize(
@@ -377,5 +377,5 @@ def test_absurd_nesting_is_refused(sql: str) -> None:
 
 def test_a_hundred_parentheses_are_read() -> None:
     depth = 100
-    assert found("SELECT " + "(" * depth + "1" + ")" * depth + " FROM t") == [("t", None)]
-    assert found("SELECT * FROM " + "(SELECT * FROM " * depth + "t" + ")" * depth) == [("t", None)]
+    assert table_uses("SELECT " + "(" * depth + "1" + ")" * depth + " FROM t") == [("t", None)]
+    assert table_uses("SELECT * FROM " + "(SELECT * FROM " * depth + "t" + ")" * depth) == [("t", None)]

@@ -328,14 +328,14 @@ def test_it_tells_what_counting_everything_over_everything_tells(random: Random)
         assert all(each.needed_by for each in changed.problems)
 
 
-class Asked(list[StoredVersion]):
+class CountedVersions(list[StoredVersion]):
     """Versions, and how many of them were asked for."""
 
     asked = 0
 
     def __iter__(self) -> Iterator[StoredVersion]:
         for each in super().__iter__():
-            Asked.asked += 1
+            CountedVersions.asked += 1
             yield each
 
 
@@ -348,14 +348,14 @@ def test_of_many_files_that_many_versions_lack_few_versions_are_asked_for(
         history.files.create(TABLE.root().tag(f"t{number}"), history.files.read(TABLE.root().tag("kept")))
     needs = needs_of(history.files, TABLE, versions(history.files, TABLE), lambda line: None)
     for state in needs.states:
-        state.versions = Asked(state.versions)
+        state.versions = CountedVersions(state.versions)
     located = locate(history.files, needs, lambda name: False)
     collected = problems.Problems(history.files, needs)
-    Asked.asked = 0
+    CountedVersions.asked = 0
     for directory, needed in located.files.items():
         if directory.endswith("bucket-0"):
             collected.add_missing(directory, needed)
     assert collected.count >= 1000
     assert (len(collected.listed), collected.listed[0].needed_by_count) == (10, 31)
     # One that is there for each file.
-    assert Asked.asked < collected.count + 20 * 31
+    assert CountedVersions.asked < collected.count + 20 * 31

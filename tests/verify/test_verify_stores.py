@@ -40,7 +40,7 @@ def overwrite(orders: Path, number: int, *, deletes: bool = False) -> None:
     path.write_bytes(theirs)
 
 
-def found(report: VerifyReport) -> list[tuple[str, str]]:
+def problems_of(report: VerifyReport) -> list[tuple[str, str]]:
     return [(each.cause, each.path) for each in report.problems]
 
 
@@ -48,7 +48,7 @@ def found(report: VerifyReport) -> list[tuple[str, str]]:
 def test_a_commit_that_was_overwritten_is_lost(context: Context, orders: Path, deletes: bool) -> None:
     overwrite(orders, 6, deletes=deletes)
     report = verify(context, ORDERS)
-    assert found(report) == [("lost", ORDERS.root().snapshot(6))]
+    assert problems_of(report) == [("lost", ORDERS.root().snapshot(6))]
     assert "snapshot 7 was built on another snapshot 6 than is there now" in report.problems[0].detail
 
 
@@ -57,7 +57,7 @@ def test_it_is_told_once_however_many_branches_hold_it(context: Context, orders:
     done(context, "create-tag", name="fork")
     branched(context, tag="fork")
     done(context, "replace-main-branch", name="fix")
-    assert [cause for cause, _ in found(verify(context, ORDERS))] == ["lost"]
+    assert [cause for cause, _ in problems_of(verify(context, ORDERS))] == ["lost"]
 
 
 def test_it_has_an_exit_code_of_its_own(paimark: Paimark, warehouse: Path, orders: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_stale_tag_of_the_replaced_main_is_read_by_its_schemas(context: Contex
     newest = (orders / f"snapshot/snapshot-{(orders / 'snapshot/LATEST').read_text()}").read_bytes()
     done(context, "replace-main-branch", name="fix")
     (orders / "tag/tag-stale").write_bytes(newest)
-    assert found(verify(context, ORDERS)) == []
+    assert problems_of(verify(context, ORDERS)) == []
 
 
 def test_what_stops_open_sessions_must_stand_while_a_branch_is_main(context: Context, orders: Path) -> None:
@@ -98,12 +98,12 @@ def test_what_stops_open_sessions_must_stand_while_a_branch_is_main(context: Con
     assert report.is_whole and report.orphans == () and report.leftovers == ()
     barrier.unlink()
     report = verify(context, ORDERS)
-    assert found(report) == [("missing", BARRIER)]
+    assert problems_of(report) == [("missing", BARRIER)]
     assert "`paimark auto-savepoint shop.orders` puts it up" in report.problems[0].detail
     done(context, "undo")
     assert verify(context, ORDERS).is_whole
     barrier.write_bytes(data)
-    assert found(verify(context, ORDERS)) == [("damaged", BARRIER)]
+    assert problems_of(verify(context, ORDERS)) == [("damaged", BARRIER)]
 
 
 STRANGE = ["branch/notes.txt", "branch/MAIN-BRANCH.bak", "savepoint/notes", "snapshot/odd", "schema/x-1"]

@@ -24,19 +24,19 @@ def signed(orders: Path, number: int) -> None:
     path.write_bytes(msgspec.json.encode({**record, "commitUser": commit_user(TOKEN)}))
 
 
-def landed(context: Context, after: int) -> Landed:
+def find_landed(context: Context, after: int) -> Landed:
     return find_commit(context.files, MAIN, TOKEN, after)[0]
 
 
 def test_the_next_snapshot_tells_by_its_user(context: Context, orders: Path) -> None:
-    assert landed(context, 3) is Landed.NO
+    assert find_landed(context, 3) is Landed.NO
     signed(orders, 4)
-    assert landed(context, 3) is Landed.YES
+    assert find_landed(context, 3) is Landed.YES
 
 
 def test_nothing_after_the_head_means_no(context: Context) -> None:
-    assert landed(context, 5) is Landed.NO
-    assert landed(context, 9) is Landed.NO
+    assert find_landed(context, 5) is Landed.NO
+    assert find_landed(context, 9) is Landed.NO
 
 
 @pytest.mark.parametrize("kept_by", ["tag", "savepoint", "tag of a branch"])
@@ -60,13 +60,13 @@ def test_an_expired_commit_is_found_where_a_reference_holds_it(
 def test_an_expired_commit_of_somebody_else_is_told_by_a_tag_of_it(context: Context, orders: Path) -> None:
     done(context, "create-tag", name="kept", snapshot=3)
     (orders / "snapshot/snapshot-3").unlink()
-    assert landed(context, 2) is Landed.NO
+    assert find_landed(context, 2) is Landed.NO
 
 
 def test_nobody_can_tell_once_all_traces_expired(context: Context, orders: Path) -> None:
     for number in (1, 2, 3):
         (orders / f"snapshot/snapshot-{number}").unlink()
-    assert landed(context, 2) is Landed.UNKNOWN
+    assert find_landed(context, 2) is Landed.UNKNOWN
 
 
 def test_expiry_does_not_pass_a_commit_that_is_being_made(context: Context, orders: Path) -> None:

@@ -63,7 +63,7 @@ def recovered(context: Context) -> bool:
     return waits
 
 
-def begun(context: Context) -> journal.JournaledChange:
+def interrupted_change(context: Context) -> journal.JournaledChange:
     now = journal.current(context, ORDERS)
     assert now is not None
     return now
@@ -84,7 +84,7 @@ def test_what_died_just_now_is_waited_for_and_what_died_long_ago_is_not(late: Co
 def test_a_heartbeat_is_a_sign_of_life(late: Context, orders: Path) -> None:
     die(late, "create-branch", 4, name="b", tag="v2")
     let_an_hour_pass(orders)
-    late.files.replace(ORDERS.heartbeat(begun(late).journal.token), b"7")
+    late.files.replace(ORDERS.heartbeat(interrupted_change(late).journal.token), b"7")
     assert recovered(late)
 
 
@@ -104,7 +104,7 @@ def test_who_fails_without_an_answer_leaves_its_last_heartbeat(context: Context,
 def test_a_recovery_that_only_waited_is_no_sign_of_life(late: Context, orders: Path) -> None:
     """Whoever leaves, or loses the line, waits for the rest of the time, not for all of it again."""
     die(late, "create-branch", 4, name="b", tag="v2")
-    journal.take_over(late, ORDERS, begun(late), "waited")
+    journal.take_over(late, ORDERS, interrupted_change(late), "waited")
     let_an_hour_pass(orders)
     late.files.replace(ORDERS.heartbeat("waited"), b"90")
     assert not recovered(late)
@@ -114,7 +114,7 @@ def test_a_recovery_that_went_on_is_one(late: Context, orders: Path) -> None:
     die(late, "create-branch", 4, name="b", tag="v2")
     let_an_hour_pass(orders)
     die(late, "recover", 2)
-    assert begun(late).steps[-1] == "no request of it can come any more"
+    assert interrupted_change(late).steps[-1] == "no request of it can come any more"
     assert recovered(late)
 
 

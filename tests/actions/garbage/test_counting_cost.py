@@ -141,15 +141,15 @@ class Crowd(Wrapped):
         self._now = self.most = 0
 
     def names(self, directory: str) -> list[str]:
-        with self._asked():
+        with self._counted_request():
             return super().names(directory)
 
     def exists(self, path: str) -> bool:
-        with self._asked():
+        with self._counted_request():
             return super().exists(path)
 
     @contextmanager
-    def _asked(self) -> Iterator[None]:
+    def _counted_request(self) -> Iterator[None]:
         with self._lock:
             self._now += 1
             self.most = max(self.most, self._now)

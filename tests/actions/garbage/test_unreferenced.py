@@ -69,7 +69,7 @@ def expected(history: History, to_delete: ToDelete, root: Root) -> set[str]:
     return {path for path in reach if files.exists(path)}
 
 
-def found(history: History, to_delete: ToDelete) -> set[str]:
+def freed_paths(history: History, to_delete: ToDelete) -> set[str]:
     return {each.path for each in FileCount(history.files, TABLE, to_delete).freed().files}
 
 
@@ -82,7 +82,7 @@ def test_a_tag_frees_what_it_alone_keeps(random: Random) -> None:
             root = TABLE.root(branch)
             for name, tag in Lineage(history.files, root).tags():
                 to_delete = ToDelete((root,), 0, (tag,), frozenset({root.tag(name)}))
-                assert found(history, to_delete) == expected(history, to_delete, root)
+                assert freed_paths(history, to_delete) == expected(history, to_delete, root)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -97,7 +97,7 @@ def test_expired_snapshots_free_what_they_alone_keep(random: Random) -> None:
             ids = lineage.snapshot_ids()
             for end in range(1, len(ids)):
                 to_delete = expiry(lineage, ids[:end])
-                assert found(history, to_delete) == expected(history, to_delete, lineage.root)
+                assert freed_paths(history, to_delete) == expected(history, to_delete, lineage.root)
 
 
 @pytest.mark.parametrize("seed", [4, 7, 13, 18])
@@ -122,10 +122,10 @@ def test_a_tag_of_a_history_that_was_rolled_back_is_no_earlier_state(tmp_path: P
     ids = lineage.snapshot_ids()
     for end in range(1, len(ids)):
         to_delete = expiry(lineage, ids[:end])
-        assert found(history, to_delete) == expected(history, to_delete, root)
+        assert freed_paths(history, to_delete) == expected(history, to_delete, root)
     for name, tag in lineage.tags():
         to_delete = ToDelete((root,), 0, (tag,), frozenset({root.tag(name)}))
-        assert found(history, to_delete) == expected(history, to_delete, root)
+        assert freed_paths(history, to_delete) == expected(history, to_delete, root)
 
 
 def expiry(lineage: Lineage, ids: list[int]) -> ToDelete:
@@ -197,6 +197,6 @@ def test_a_savepoint_made_while_references_are_read_keeps_no_more_than_its_tag(t
     to_delete = ToDelete(
         (root,), 0, (Lineage(history.files, root).tag("kept"),), frozenset({root.tag("kept")})
     )
-    alone, context = found(history, to_delete), context_on(history.warehouse)
+    alone, context = freed_paths(history, to_delete), context_on(history.warehouse)
     files = AfterTags(history.files, lambda: done(context, "create-savepoint", TABLE))
     assert {each.path for each in FileCount(files, TABLE, to_delete).freed().files} == alone

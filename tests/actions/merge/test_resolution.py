@@ -137,7 +137,7 @@ def context(engine: Engine, engine_warehouse: Path, tmp_path_factory: pytest.Tem
 Lines = list[dict[str, Any]]
 
 
-def written(path: Path, lines: Lines) -> Path:
+def write_lines(path: Path, lines: Lines) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
 
@@ -208,7 +208,7 @@ def test_what_a_side_changed_alone_comes_and_what_both_changed_is_chosen(
             if row["kind"] != "-D"
         }
 
-    path = written(tmp_path / "chosen.jsonl", chosen_lines(conflicts))
+    path = write_lines(tmp_path / "chosen.jsonl", chosen_lines(conflicts))
     before, expected = state(), {}
     for number, case in enumerate(CASES):
         base, branch, main = case
@@ -229,7 +229,7 @@ def test_what_a_side_changed_alone_comes_and_what_both_changed_is_chosen(
     done(context, "redo", table=table)
     assert state() == expected
     done(context, "undo", table=table)
-    written(path, [{**line, "choose": "main"} if "key" in line else line for line in conflicts])
+    write_lines(path, [{**line, "choose": "main"} if "key" in line else line for line in conflicts])
     with pytest.raises(Refused, match="changed since its choices were planned"):
         planned(context, "redo", table=table)
     # Main holds the rows again that the file is of.
@@ -287,7 +287,7 @@ def test_a_file_that_can_not_be_meant_is_refused_by_name(
     context: Context, table: TablePath, conflicts: Lines, tmp_path: Path, name: str
 ) -> None:
     edit, said = EDITS[name]
-    path = written(tmp_path / "edited.jsonl", edit(chosen_lines(conflicts)))
+    path = write_lines(tmp_path / "edited.jsonl", edit(chosen_lines(conflicts)))
     with pytest.raises(Refused, match=said):
         planned(context, "merge-branch", table=table, name="fix", resolve=str(path))
 
@@ -299,7 +299,7 @@ def test_undecided_keys_are_counted_and_nothing_else_decides_them(
     open_cells = next(place for place, line in enumerate(lines) if len(line.get("both", [])) == 2)
     lines[open_cells] = {**lines[open_cells], "choose": {"a": "main"}}
     lines[-2] = {**lines[-2], "choose": ""}
-    path = written(tmp_path / "open.jsonl", lines)
+    path = write_lines(tmp_path / "open.jsonl", lines)
     plan = planned(context, "merge-branch", table=table, name="fix", resolve=str(path))
     [refusal] = plan.refusals
     assert refusal.reason.startswith(f"2 of {lines[-1]['end']} keys in conflict are undecided: first ")
@@ -326,7 +326,7 @@ def test_what_only_spark_can_tell_is_refused_before_anything_is_written(
     lines[with_base]["choose"] = {"b": "main"}
     lines[without_base]["choose"] = {"a": "base", "b": "base"}
     lines[-1] = {"key": {**gone["key"], "part": 9}, "choose": "main"}
-    path = written(tmp_path / "short.jsonl", [header, *lines, {"end": len(lines)}])
+    path = write_lines(tmp_path / "short.jsonl", [header, *lines, {"end": len(lines)}])
     plan = planned(context, "merge-branch", table=table, name="fix", resolve=str(path))
     with pytest.raises(Refused) as refused:
         applied(context, plan)
@@ -351,7 +351,7 @@ def test_choices_stay_with_keys_whose_rows_are_the_same_when_a_side_moved(
 ) -> None:
     """As a script writes the file, which spaces and orders it otherwise."""
     first, second = chosen_lines(conflicts)[1:3]
-    path = written(tmp_path / "chosen.jsonl", chosen_lines(conflicts))
+    path = write_lines(tmp_path / "chosen.jsonl", chosen_lines(conflicts))
     row = {"part": second["key"]["part"], "amount": Decimal(second["key"]["amount"])}
     row |= {"at": datetime.fromisoformat(second["key"]["at"]), "a": "later", "b": None, "kind": "+I"}
     plan = planned(context, "merge-branch", table=TABLE, name="fix", resolve=str(path))
@@ -377,4 +377,4 @@ def test_more_keys_than_fit_into_a_message_are_refused(
 ) -> None:
     monkeypatch.setattr(resolution, "MOST_KEYS", 3)
     with pytest.raises(PaimarkError, match="has more than 3 keys"):
-        read_resolution(str(written(tmp_path / "many.jsonl", conflicts)))
+        read_resolution(str(write_lines(tmp_path / "many.jsonl", conflicts)))

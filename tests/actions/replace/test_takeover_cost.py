@@ -65,7 +65,7 @@ class Calls(Wrapped):
             self.calls += 1
 
 
-def _grown(context: Context, count: int) -> None:
+def _lengthen(context: Context, count: int) -> None:
     """A longer history before the fork: copies of the first snapshot, below it."""
     own = ORDERS.root()
     first = Path(context.files.uri, own.snapshot(1))
@@ -85,7 +85,7 @@ def _grown(context: Context, count: int) -> None:
 
 def _cost(warehouse: Path, count: int) -> tuple[int, int]:
     context = context_on(warehouse)
-    _grown(context, count)
+    _lengthen(context, count)
     branched(context)
     counting = Calls(context.files)
     watched = context_on(warehouse, counting)

@@ -13,7 +13,7 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from tests.actions.acting import contents
-from tests.cli.command import Paimark, Ran
+from tests.cli.command import CommandResult, Paimark
 from tests.storage.pretending import PretendingServer
 from tests.storage.stores import BUCKET
 
@@ -28,49 +28,54 @@ def put_tables(server: PretendingServer, warehouse: Path) -> None:
     server.objects |= {f"warehouse/{path}": data for path, data in contents(warehouse).items()}
 
 
-def told(ran: Ran) -> list[tuple[str, str]]:
-    return [(row["state"], row["detail"]) for row in ran.rows if row["check"] == "conditional writes"]
+def findings(result: CommandResult) -> list[tuple[str, str]]:
+    return [(row["state"], row["detail"]) for row in result.rows if row["check"] == "conditional writes"]
 
 
 @pytest.fixture
-def doctor(paimark: Paimark) -> Callable[..., Ran]:
+def doctor(paimark: Paimark) -> Callable[..., CommandResult]:
     return lambda server, *more: paimark("doctor", ADDRESS, *words(server), "--output", "json", *more)
 
 
-def test_an_honest_store_is_told_so_and_nothing_stays(doctor: Callable[..., Ran], warehouse: Path) -> None:
+def test_an_honest_store_is_told_so_and_nothing_stays(
+    doctor: Callable[..., CommandResult], warehouse: Path
+) -> None:
     with PretendingServer("keeps") as server:
         put_tables(server, warehouse)
         before = dict(server.objects)
-        ran = doctor(server)
-        assert (ran.code, told(ran)) == (0, [("ok", "kept in 8 races of 8 writers each: changes are safe")])
+        result = doctor(server)
+        assert (result.code, findings(result)) == (
+            0,
+            [("ok", "kept in 8 races of 8 writers each: changes are safe")],
+        )
         assert server.objects == before
 
 
 def test_a_store_that_looks_first_takes_no_change_but_is_read(
-    doctor: Callable[..., Ran], paimark: Paimark, warehouse: Path
+    doctor: Callable[..., CommandResult], paimark: Paimark, warehouse: Path
 ) -> None:
     with PretendingServer("looks first") as server:
         put_tables(server, warehouse)
         before = dict(server.objects)
-        ran = doctor(server)
-        assert ran.code == 1
-        [(state, detail)] = told(ran)
+        result = doctor(server)
+        assert result.code == 1
+        [(state, detail)] = findings(result)
         assert state == "broken" and f"{ADDRESS} can't be changed safely: of 8 writers" in detail
         where = ("--warehouse", ADDRESS, *words(server))
         for change in (("create-savepoint",), ("create-branch", "--name", "fix", "--tag", "v2")):
-            ran = paimark(change[0], "shop.orders", *change[1:], *where)
-            assert ran.code == 1 and "can't be changed safely" in ran.err
+            result = paimark(change[0], "shop.orders", *change[1:], *where)
+            assert result.code == 1 and "can't be changed safely" in result.err
         assert paimark("snapshots", "shop.orders", *where).code == 0
         assert server.objects == before
 
 
 def test_a_race_is_a_change_and_is_not_made_in_read_only_mode(
-    doctor: Callable[..., Ran], warehouse: Path
+    doctor: Callable[..., CommandResult], warehouse: Path
 ) -> None:
     with PretendingServer("ignores") as server:
         put_tables(server, warehouse)
-        ran = doctor(server, "--read-only")
-        assert (ran.code, told(ran)) == (0, [("ok", "not tried in read-only mode")])
+        result = doctor(server, "--read-only")
+        assert (result.code, findings(result)) == (0, [("ok", "not tried in read-only mode")])
         assert not [each for each in server.requests if each.startswith("PUT")]
 
 
@@ -78,8 +83,8 @@ def test_a_race_is_a_change_and_is_not_made_in_read_only_mode(
     ("users", "told"),
     [("aabbc", ""), ("", ""), ("aaaa", ""), ("abcba", "abc"), ("aabab", "ab"), ("abbcdc", "cd")],
 )
-def test_writers_take_turns_where_commits_of_others_lie_between(users: str, told: str) -> None:
-    assert taking_turns(users) == {*told}
+def test_writers_take_turns_where_commits_of_others_lie_between(users: str, findings: str) -> None:
+    assert taking_turns(users) == {*findings}
 
 
 def test_writers_that_take_turns_without_a_lock_are_told(paimark: Paimark, warehouse: Path) -> None:
@@ -90,9 +95,9 @@ def test_writers_that_take_turns_without_a_lock_are_told(paimark: Paimark, wareh
             record = {**msgspec.json.decode(server.objects[key]), "commitUser": user}
             server.objects[key] = msgspec.json.encode(record)
         where = ("--warehouse", ADDRESS, *words(server), "--read-only", "--output", "json")
-        ran = paimark("doctor", "shop.orders", *where)
-        [finding] = [row for row in ran.rows if "Several writers" in row["detail"]]
-        assert (ran.code, finding["state"]) == (0, "warning")
+        result = paimark("doctor", "shop.orders", *where)
+        [finding] = [row for row in result.rows if "Several writers" in row["detail"]]
+        assert (result.code, finding["state"]) == (0, "warning")
         assert "(a, b, c)" in finding["detail"] and "lock.enabled" in finding["hint"]
 
 

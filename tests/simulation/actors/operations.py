@@ -18,7 +18,7 @@ Key = tuple[object, ...]
 
 
 @dataclass(frozen=True)
-class Seen:
+class References:
     """The references at one moment."""
 
     main: Root
@@ -26,7 +26,7 @@ class Seen:
     tags: dict[Root, dict[str, Identity]]
 
     @classmethod
-    def now(cls, store: MemoryStore) -> Seen:
+    def now(cls, store: MemoryStore) -> References:
         roots = view.roots(store)
         return cls(
             view.main_root(store),
@@ -59,10 +59,10 @@ class Operation:
     actor: Actor
     action: str
     arguments: dict[str, object]
-    planned: Seen
-    begun: Seen
+    planned: References
+    begun: References
     undoes: Operation | None = None
-    shown: Seen | None = None
+    shown: References | None = None
     state: State = "running"
     token: str = ""
     outcome: Outcome | None = None
@@ -84,7 +84,7 @@ class Operation:
             return root == self.begun.main or (root.branch or "").startswith("main-")
         return False
 
-    def looks(self, path: str, now: Seen) -> None:
+    def looks(self, path: str, now: References) -> None:
         """Update `late`: the action has written the journal or the barrier, and checks again after that."""
         if path not in self.looked_after:
             self.looked_after.add(path)

@@ -14,7 +14,7 @@ from core.errors import PaimarkError, Unavailable
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.engine import StandInEngine
 from tests.simulation.actors.late_writes import WAITED_SECONDS
-from tests.simulation.actors.operations import Operation, Seen
+from tests.simulation.actors.operations import Operation, References
 from tests.simulation.actors.scheduler import Actor, Death
 from tests.simulation.judging.outcomes import OPPOSITES, Outcomes
 from tests.simulation.judging.watch import Watch
@@ -48,8 +48,8 @@ class Planned(NamedTuple):
 
     plan: Plan
     arguments: dict[str, object]
-    seen: Seen
-    shown: Seen
+    seen: References
+    shown: References
 
 
 class Ours:
@@ -83,7 +83,7 @@ class Ours:
         """Plan an action; None if the plan is refused."""
         said = ", ".join(f"{key} {value}" for key, value in arguments.items())
         self.world.tell(self.actor, f"plans {name} {said}")
-        before = Seen.now(self.world.store)
+        before = References.now(self.world.store)
         try:
             plan = action(name).plan(self._context, TABLE, arguments)
         except PaimarkError as error:
@@ -94,14 +94,14 @@ class Ours:
             return None
         # If this machine's clock is ahead of the store's, the store's new files look old in every plan.
         self.had_nothing_to_do = plan.empty or {each.detail for each in plan.steps} == {_OLD}
-        shown = Seen.now(self.world.store)
+        shown = References.now(self.world.store)
         return Planned(plan, arguments, replace(before, tags=shown.tags), shown)
 
     def apply(self, planned: Planned) -> Operation:
         """Apply a plan, which may be outdated."""
         plan, is_recovery = planned.plan, planned.plan.action == "recover"
         if is_recovery:
-            now = Seen.now(self.world.store)
+            now = References.now(self.world.store)
             operation = self._watch.interrupted or Operation(
                 self.actor, plan.action, planned.arguments, planned.seen, now
             )
@@ -112,7 +112,7 @@ class Ours:
         self._apply(operation, plan, is_recovery=is_recovery)
         return operation
 
-    def _operation(self, plan: Plan, arguments: dict[str, object], planned: Seen) -> Operation:
+    def _operation(self, plan: Plan, arguments: dict[str, object], planned: References) -> Operation:
         undone = self._outcomes.by_token.get(plan.undoes) if plan.undoes else None
         action, given = plan.action, arguments
         if plan.redoes:
@@ -122,7 +122,7 @@ class Ours:
         elif (taken_back := undone.action if undone else self._logged(plan.undoes)) in OPPOSITES:
             action, argument, planned_as = OPPOSITES[taken_back]
             given = {argument: plan.arguments.get(planned_as)}
-        return Operation(self.actor, action, given, planned, Seen.now(self.world.store), undone)
+        return Operation(self.actor, action, given, planned, References.now(self.world.store), undone)
 
     def _logged(self, token: str | None) -> str:
         """The action of an operation that no actor recorded: a recovery that finishes a savepoint logs it."""
@@ -133,7 +133,7 @@ class Ours:
     def _apply(self, operation: Operation, plan: Plan, *, is_recovery: bool) -> None:
         self.world.tell(self.actor, f"applies {plan.action}: {plan.summary}")
         try:
-            outcome = action(plan.action).apply(self._context, plan, self._told)
+            outcome = action(plan.action).apply(self._context, plan, self._report)
         except Unavailable as error:
             self.world.tell(self.actor, f"does not know how it ended: {error.message}")
             self._doubt(operation, is_recovery=is_recovery)
@@ -160,5 +160,5 @@ class Ours:
             if operation.action == "create-tag":
                 self._watch.unproven.add(str(operation.arguments["name"]))
 
-    def _told(self, line: str) -> None:
+    def _report(self, line: str) -> None:
         self.world.tell(self.actor, f"  {line}")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from core.table.layout import Root
 from tests.simulation.formats import DataFile, Identity, Rows, live_files, merged_rows
 from tests.simulation.judging import view
-from tests.simulation.judging.watch import Watch, said
+from tests.simulation.judging.watch import Watch, describe
 from tests.simulation.world import TABLE, Violation, World, list_manifests, manifest_entries
 
 
@@ -122,7 +122,7 @@ class Judge:
         for (root, name), found in self._watch.promised.items():
             there = [view.tags(self._store, each).get(name) for each in view.roots(self._store)]
             if found not in there:
-                raise Violation(f"tag {name}, made in {root.label} of {said(found)}, is gone")
+                raise Violation(f"tag {name}, made in {root.label} of {describe(found)}, is gone")
 
     def _acknowledged(self) -> None:
         """Every acknowledged commit must be in the history of some root."""
@@ -135,7 +135,7 @@ class Judge:
                 and found not in self._watch.dropped
             )
             if commit.is_acknowledged and lost:
-                raise Violation(f"{said(found)}, which was acknowledged, is in no root")
+                raise Violation(f"{describe(found)}, which was acknowledged, is in no root")
 
     def _owned(self, needed: set[str]) -> None:
         """No unneeded file is left, except those of dead writers and stock engines."""

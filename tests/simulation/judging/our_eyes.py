@@ -14,7 +14,7 @@ from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
 from tests.simulation.judging import view
 from tests.simulation.judging.judge import Judge
-from tests.simulation.judging.watch import said
+from tests.simulation.judging.watch import describe
 from tests.simulation.world import TABLE, Violation, World
 
 _TIMES = 4
@@ -44,7 +44,7 @@ class OurEyes:
         ours = _identity(found.snapshot) if found else None
         there = view.head(self._store, main)
         if ours != there:
-            raise Violation(f"we read main at {said(ours)}, and its newest is {said(there)}")
+            raise Violation(f"we read main at {describe(ours)}, and its newest is {describe(there)}")
 
     def _savepoints(self, main: Root) -> None:
         for name, found in view.tags(self._store, main).items():
@@ -52,7 +52,7 @@ class OurEyes:
             if f"{TABLE.savepoints}/savepoint-{number}" in self._store.files:
                 ours = _identity(resolve_version(self._files, main, name).snapshot)
                 if ours != found:
-                    raise Violation(f"we read {name} at {said(ours)}, and it holds {said(found)}")
+                    raise Violation(f"we read {name} at {describe(ours)}, and it holds {describe(found)}")
 
     def _times(self, main: Root) -> None:
         """Check reads as of a time: the newest state committed at or before it."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from core.table.layout import Root, savepoint_tag
-from tests.simulation.actors.operations import Key, Move, Operation, Seen
+from tests.simulation.actors.operations import Key, Move, Operation, References
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.judging import view
 from tests.simulation.judging.expected import expected_merge
-from tests.simulation.judging.watch import Watch, said
+from tests.simulation.judging.watch import Watch, describe
 from tests.simulation.world import TABLE, Violation, World
 
 # An action that does more operations than this after its commit was overwritten must notice it.
@@ -58,7 +58,7 @@ class Outcomes:
         """Check that the action noticed if a stock engine overwrote its commit on S3."""
         seen = self._watch.overwritten.get(made)
         if seen is not None and operation.actor.operations - seen > _OPERATIONS_TO_LOOK_AGAIN:
-            raise Violation(f"{operation.action} said that {said(made)} is done, and it was overwritten")
+            raise Violation(f"{operation.action} said that {describe(made)} is done, and it was overwritten")
 
     def refused(self, operation: Operation) -> None:
         """Check that an action that raised left nothing. Raises `Violation`."""
@@ -176,7 +176,7 @@ class Outcomes:
             left = [key for key in self.left_of(operation) if branch in key]
             assert not left, f"another engine's branch has {', '.join(map(str, left))} of it"
             return
-        assert found and tag and self._world.descends(found, tag), f"the branch is at {said(found)}"
+        assert found and tag and self._world.descends(found, tag), f"the branch is at {describe(found)}"
         self._world.forks[operation.name] = tag
 
     def branch_deleted(self, operation: Operation) -> None:
@@ -206,7 +206,7 @@ class Outcomes:
         else:
             self._world.shares_snapshots = True
             is_whole = last in heads or self._is_followed(operation, last) or self._is_gone(operation, branch)
-            assert is_whole, f"main has the branch up to {said(last)} only"
+            assert is_whole, f"main has the branch up to {describe(last)} only"
 
     def rolled_back(self, operation: Operation) -> None:
         moves = self._main_moves(operation)
@@ -358,4 +358,4 @@ _CHECKS: dict[str, Callable[[Outcomes, Operation], None]] = {
     "undo": Outcomes.undone,
 }
 
-__all__ = ["Outcomes", "Seen"]
+__all__ = ["Outcomes", "References"]

@@ -16,7 +16,7 @@ _BRANCH = f"{TABLE.branches}/branch-"
 _AUTOMATIC = re.compile(r"\d+-05-01")
 
 
-class Place(NamedTuple):
+class RootFile(NamedTuple):
     """A file of a root: `part` is snapshot, tag or schema, `name` the text after the prefix."""
 
     root: Root
@@ -24,7 +24,7 @@ class Place(NamedTuple):
     name: str
 
 
-def place_of(path: str) -> Place | None:
+def place_of(path: str) -> RootFile | None:
     """The root, part and name of a path; None for any other file."""
     root, rest = TABLE.root(), path.removeprefix(f"{TABLE.directory}/")
     if path.startswith(_BRANCH):
@@ -32,7 +32,7 @@ def place_of(path: str) -> Place | None:
         root = TABLE.root(branch)
     part, _, name = rest.partition("/")
     if part in ("snapshot", "tag", "schema") and name.startswith(f"{part}-"):
-        return Place(root, part, name.removeprefix(f"{part}-"))
+        return RootFile(root, part, name.removeprefix(f"{part}-"))
     return None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.actions.change.journal import Journal
 from core.table.layout import BARRIER_ID, Root
-from tests.simulation.actors.operations import Key, Move, Operation, Seen
+from tests.simulation.actors.operations import Key, Move, Operation, References
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
 from tests.simulation.judging import view
@@ -68,7 +68,7 @@ class Watch:
             self.doubts = [*(each for each in self.doubts if each is not operation), operation]
         old, new = view.identity(before), view.identity(after)
         if operation is not None and path in _LOOKED_AFTER and after is not None:
-            operation.looks(path, Seen.now(self._store))
+            operation.looks(path, References.now(self._store))
         place = view.place_of(path)
         if place is not None and place.part == "snapshot":
             self._snapshot(actor, operation, place.root, int(place.name), old, new)
@@ -146,17 +146,18 @@ class Watch:
             raise StockFault("it stood still before its rename until its id was used and expired")
         if commit.parent != before and before not in self.overwritten:
             raise Violation(
-                f"{said(new)} of {root.label} was made on {said(commit.parent)}, not on {said(before)}"
+                f"{describe(new)} of {root.label} was made on {describe(commit.parent)}, "
+                f"not on {describe(before)}"
             )
 
     def _overwritten(self, actor: Actor, old: Identity, new: Identity) -> None:
         """Only a stock engine on S3 may overwrite a snapshot, between its check and its rename."""
         if actor in self.operations or self._store.kind != "s3":
-            raise Violation(f"{said(new)} overwrote {said(old)}")
+            raise Violation(f"{describe(new)} overwrote {describe(old)}")
         maker = self._world.commits[old].maker
         self.overwritten[old] = maker.operations if maker else 0
         self._world.always_leaks = True
-        self._world.tell(actor, f"overwrites {said(old)}: S3 lets it")
+        self._world.tell(actor, f"overwrites {describe(old)}: S3 lets it")
 
     def _left(
         self,
@@ -179,17 +180,19 @@ class Watch:
             return
         if operation is not None and operation.may_drop(root) and operation.must_spare(root):
             raise Violation(
-                f"{operation.action} takes {said(before)} of {root.label}, which came after its plan"
+                f"{operation.action} takes {describe(before)} of {root.label}, which came after its plan"
             )
         if operation is not None and operation.may_drop(root) and self._is_another(operation, root, before):
-            raise Violation(f"{operation.action} takes {said(before)} of another {root.label}, made since")
+            raise Violation(
+                f"{operation.action} takes {describe(before)} of another {root.label}, made since"
+            )
         if (operation is not None and operation.may_drop(root)) or self._world.stock_may_drop == root:
             self.dropped.update(self._world.ancestors(before))
             self._world.has_leaked |= operation is None
             return
         if commit.maker is actor and not commit.is_acknowledged:
             return
-        raise Violation(f"{said(before)} of {root.label} is in no root any more (now {said(after)})")
+        raise Violation(f"{describe(before)} of {root.label} is in no root any more (now {describe(after)})")
 
     def _is_another(self, operation: Operation, root: Root, newest: Identity) -> bool:
         """Whether the root was deleted and created again since the plan, with another lineage."""
@@ -235,10 +238,10 @@ class Watch:
             return
         others = (view.tags(self._store, each).get(name) for each in view.roots(self._store))
         if old not in others:
-            raise Violation(f"tag {name} of {root.label}, of {said(old)}, is in no root any more")
+            raise Violation(f"tag {name} of {root.label}, of {describe(old)}, is in no root any more")
 
 
-def said(identity: Identity | None) -> str:
+def describe(identity: Identity | None) -> str:
     return f"snapshot {identity.id} ({identity.delta})" if identity else "nothing"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from core.errors import PaimarkError
 from core.table.layout import Root
-from tests.simulation.actors.operations import Operation, Seen
+from tests.simulation.actors.operations import Operation, References
 from tests.simulation.actors.ours import Ours
 from tests.simulation.actors.scheduler import Actor, Fate
 from tests.simulation.actors.server import Server
@@ -126,7 +126,7 @@ class Run(Seeded):
     def _undo_all(self) -> None:
         """Undo every change that the log allows, one by one, then redo them; each step is judged."""
         self.world.begin_round(-1)
-        rows, heads = self._main_rows(), Seen.now(self.world.store).heads
+        rows, heads = self._main_rows(), References.now(self.world.store).heads
         count = self._until_refused("undo")
         # The redo of a merge brings the branch's current commits.
         is_same = all(each.begun.heads.get(root) == heads.get(root) for each, root in self._merged())

@@ -108,7 +108,7 @@ def another_engine_takes_a_rollback_of_a_merge_back(bench: Bench) -> None:
     bench.act("merge-branch", name="b", on_conflict="branch")
 
 
-def told(story: Callable[[Bench], None]) -> None:
+def run_story(story: Callable[[Bench], None]) -> None:
     """Run a story on a table of four commits with a tag `fork` at the third. Raises `Violation`."""
     bench = Bench(Random(story.__name__), "local")
     with deterministic(bench.scheduler, Random("names")):

@@ -84,7 +84,7 @@ def test_rows_are_those_of_the_whole_difference_and_other_files_are_not_needed(
     make(engine_warehouse)
     for (old, new), read in pairs.items():
         difference = _difference(engine_warehouse, f"less.{name}", old, new)
-        needed = _needed(engine_warehouse, difference)
+        needed = _files_needed(engine_warehouse, difference)
         assert tuple(map(len, needed)) == read, (old, new)
         with _hidden(engine_warehouse / f"less.db/{name}", {*needed[0], *needed[1]}) as hidden:
             assert hidden
@@ -128,7 +128,7 @@ def _rows(answer: Answer) -> list[str]:
     return [repr(row) for row in answer.rows]
 
 
-def _needed(warehouse: Path, difference: Difference) -> list[tuple[str, ...]]:
+def _files_needed(warehouse: Path, difference: Difference) -> list[tuple[str, ...]]:
     files = LocalFiles(str(warehouse))
     access, sides = WarehouseAccess(files, str(warehouse), {}), (difference.old, difference.new)
     old, new = restricted(

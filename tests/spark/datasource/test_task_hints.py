@@ -17,7 +17,7 @@ from tests.paimon import commit, create_table
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False)])
 
 
-def told(error: PaimarkError) -> tuple[str, str]:
+def sentences_of(error: PaimarkError) -> tuple[str, str]:
     """As Spark words what a Python worker raised, taken apart again."""
     traceback = "Traceback (most recent call last):\n"
     return sentences(f"{traceback}{type(error).__module__}.{type(error).__name__}: {error}")
@@ -38,7 +38,7 @@ def test_of_a_task_that_reads(options: dict[str, str], tmp_path: Path) -> None:
     (part,) = reader.partitions()
     with pytest.raises(PaimarkError) as raised:
         list(reader.read(part))
-    message, hint = told(raised.value)
+    message, hint = sentences_of(raised.value)
     assert message.startswith("Files of shop.log can't be read") and hint.endswith("See `paimark verify`.")
 
 
@@ -46,4 +46,4 @@ def test_of_a_task_that_writes(options: dict[str, str]) -> None:
     nulls = pa.RecordBatch.from_pydict({"id": pa.array([None], pa.int64())})
     with pytest.raises(PaimarkError) as raised:
         PaimarkWriter(find_target(options, False)).write(iter([nulls]))
-    assert told(raised.value) == ("Column id may not be null", "Give every row a value.")
+    assert sentences_of(raised.value) == ("Column id may not be null", "Give every row a value.")

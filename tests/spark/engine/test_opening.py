@@ -29,10 +29,10 @@ def test_it_says_what_it_says_of_a_known_table(
     name = own_table(engine_warehouse, database)
     asked = sql.format(name=name)
     first, later = ask(engine, asked), ask(engine, asked)
-    assert _told(first) == _told(later)
+    assert _comparable(first) == _comparable(later)
 
 
-def _told(answer: Answer) -> object:
+def _comparable(answer: Answer) -> object:
     end = answer.end
     if isinstance(end, Failed):
         return answer.readings, end.message, end.position

@@ -28,7 +28,7 @@ SCHEMA = pa.schema(
 
 
 @pytest.fixture(scope="session")
-def shown(engine_warehouse: Path) -> str:
+def odd_warehouse(engine_warehouse: Path) -> str:
     """`seen.odd`, partitioned, with a key, a column with a backtick, and a branch `fix`."""
     create_table(
         engine_warehouse,
@@ -70,13 +70,13 @@ def shown(engine_warehouse: Path) -> str:
     ],
 )
 def test_metadata_answers(
-    engine: Engine, shown: str, sql: str, expected: list[dict[str, Any]] | None
+    engine: Engine, odd_warehouse: str, sql: str, expected: list[dict[str, Any]] | None
 ) -> None:
     found = rows(engine, sql)
     assert found == expected if expected is not None else found[0] == {"col_name": "tag_name"}
 
 
-def test_what_makes_a_table_is_shown(engine: Engine, shown: str) -> None:
+def test_what_makes_a_table_is_shown(engine: Engine, odd_warehouse: str) -> None:
     (row,) = rows(engine, "SHOW CREATE TABLE odd", database="seen")
     assert row["createtab_stmt"].splitlines() == [
         "CREATE TABLE `odd` (",
@@ -116,13 +116,13 @@ def test_what_makes_a_table_is_shown(engine: Engine, shown: str) -> None:
     ],
 )
 def test_what_can_not_be_answered_is_said_plainly(
-    engine: Engine, shown: str, sql: str, words: str, hint: str
+    engine: Engine, odd_warehouse: str, sql: str, words: str, hint: str
 ) -> None:
     failure = ask(engine, sql).failure
     assert words in failure.message and hint in failure.hint, failure
 
 
-def test_columns_with_backticks_are_written(engine: Engine, shown: str) -> None:
+def test_columns_with_backticks_are_written(engine: Engine, odd_warehouse: str) -> None:
     """Where rows are sorted by their bucket first, too."""
     sql = "INSERT INTO seen.odd (`a``b`, id, day) SELECT 1.5, 7, 'c'"
     *_, end = run_statement(engine, sql, call=CallMode(lambda action, plan: None))

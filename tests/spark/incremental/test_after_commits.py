@@ -28,17 +28,17 @@ def test_every_snapshot_reads_as_without_a_memory(
     create_table(engine_warehouse, name, SCHEMA, primary_keys=["id"], options=options)
     add(engine_warehouse, name, range(2_000), 1)
     tables = [name]
-    found = {name: asked(engine, name)}
+    found = {name: answers(engine, name)}
     for number, (ids, kind) in enumerate(
         [(range(0, 2_010, 700), "+I"), (range(3, 40), "-D"), (range(10, 20), "+I"), ([1_999], "-D")], 2
     ):
         add(engine_warehouse, name, ids, number, kind)
-        found[f"{name} VERSION AS OF {number}"] = asked(engine, name)
+        found[f"{name} VERSION AS OF {number}"] = answers(engine, name)
         if number == 3:
             branch(engine_warehouse, file_format)
     tables = [f"{name} VERSION AS OF 1", *list(found)[1:], f"after.`{file_format}$branch_b`"]
     found[tables[0]] = found[name]
-    found[tables[-1]] = asked(engine, tables[-1])
+    found[tables[-1]] = answers(engine, tables[-1])
     assert found[tables[-1]] == found[f"{name} VERSION AS OF 3"]
     assert len({repr(each) for each in found.values()}) == 5
     assert ask(engine, f"SET {REUSE}=off").finish
@@ -47,7 +47,7 @@ def test_every_snapshot_reads_as_without_a_memory(
         database = engine_warehouse / "after.db"
         shutil.copytree(database / file_format, database / f"{file_format}_copied")
         for table in tables:
-            assert asked(engine, table.replace(file_format, f"{file_format}_copied")) == found[table]
+            assert answers(engine, table.replace(file_format, f"{file_format}_copied")) == found[table]
     finally:
         assert ask(engine, f"RESET {REUSE}").finish
 
@@ -63,6 +63,6 @@ def branch(warehouse: Path, table: str) -> None:
         shutil.copytree(directory / part, directory / "branch" / "branch-b" / part)
 
 
-def asked(engine: Engine, table: str) -> list[object]:
+def answers(engine: Engine, table: str) -> list[object]:
     """The rows of a point first: it must not stand in the way of the others."""
     return [rows(engine, sql.format(table=table)) for sql in (POINT + " ORDER BY n", SUMS)]

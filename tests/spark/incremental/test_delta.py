@@ -24,7 +24,7 @@ from core.spark.merging.bit_cache import BitCache
 from core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
 from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.survive import survivors
-from tests.spark.native.merging.test_bitmap import Bucket, Row, buckets, written
+from tests.spark.native.merging.test_bitmap import Bucket, Row, buckets, write_files
 
 ROOM = 1 << 20
 ANY = st.integers(-(2**63), 2**63 - 1)
@@ -100,7 +100,7 @@ REUSED = [0]
 @example((APART, [False] * 5, STATES, 0))
 def generated(history: tuple[Bucket, list[bool], list[list[int]], int]) -> None:
     bucket, lifted, states, room = history
-    rules, files, opener = written(bucket)
+    rules, files, opener = write_files(bucket)
     files = [
         replace(file, level=5) if is_lifted else file for file, is_lifted in zip(files, lifted, strict=True)
     ]

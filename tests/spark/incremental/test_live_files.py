@@ -46,7 +46,7 @@ class Watched(LocalFiles):
 
 
 @dataclass(frozen=True)
-class Made:
+class FileStub:
     entry: ManifestEntry
     address: str = ""
     file_format: str = "parquet"
@@ -64,12 +64,12 @@ def test_every_state_is_as_if_read_from_its_manifests_alone(tmp_path: Path, seed
         if number % 15 == 14:
             history.tag(f"t{number}", max(id_ for root, id_ in history.heads if root is None))
             history.fork(f"b{number}", f"t{number}")
-    kept: KeptFiles[Made] = KeptFiles()
+    kept: KeptFiles[FileStub] = KeptFiles()
     heads = [(branch, number) for branch, number in history.heads if number > 1]
     for branch, number in random.sample(heads, len(heads)):
         snapshot = Lineage(history.files, TABLE.root(branch)).snapshot(number)
         metas = data_manifests(history.files, TABLE, snapshot)
-        live = kept.at("one", history.files, TABLE, map(ManifestId.of, metas), Made)
+        live = kept.at("one", history.files, TABLE, map(ManifestId.of, metas), FileStub)
         expected = live_entries(history.files, TABLE, metas)
         assert {each.entry.facts for each in live.files} == {each.facts for each in expected}
         assert len(live.files) == len(expected) == len(live)
@@ -80,11 +80,11 @@ def test_a_file_that_is_added_twice_is_told(tmp_path: Path) -> None:
     entries = [(0, "data-1.parquet", 0)]
     manifests = [history._manifest(entries), history._manifest(entries)]
     metas = read_manifest_list(history.files, TABLE.manifest(history._list(manifests)))
-    kept: KeptFiles[Made] = KeptFiles()
+    kept: KeptFiles[FileStub] = KeptFiles()
     for _ in range(2):
         with pytest.raises(Corrupt, match="added twice"):
-            kept.at("one", history.files, TABLE, map(ManifestId.of, metas), Made)
-    (only,) = kept.at("one", history.files, TABLE, map(ManifestId.of, metas[:1]), Made).files
+            kept.at("one", history.files, TABLE, map(ManifestId.of, metas), FileStub)
+    (only,) = kept.at("one", history.files, TABLE, map(ManifestId.of, metas[:1]), FileStub).files
     assert only.entry.facts.name == "data-1.parquet"
 
 

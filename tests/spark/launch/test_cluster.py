@@ -16,7 +16,7 @@ from tests.paimon import read_rows
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.standalone import SPARING, Standalone, standalone
 from tests.spark.writing.test_write import own_table
-from tests.spark.written_tables import lineage_of, order, version, written
+from tests.spark.written_tables import lineage_of, order, run_write, version
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +109,7 @@ def test_a_commit_from_executors(far: Engine, engine_warehouse: Path) -> None:
     name = own_table(engine_warehouse, "clustered")
     lineage = lineage_of(engine_warehouse, name)
     sql = "SELECT order_id + 100 AS order_id, customer, price FROM old"
-    assert written(far, order(lineage, sql, old=version(lineage, 5))) == 6
+    assert run_write(far, order(lineage, sql, old=version(lineage, 5))) == 6
     assert len(read_rows(engine_warehouse, name)) == 16
     assert in_order(rows(far, f"SELECT order_id FROM {name} WHERE order_id > 100")) == in_order(
         [{"order_id": 100 + each} for each in range(1, 9)]

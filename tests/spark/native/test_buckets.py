@@ -71,7 +71,7 @@ def read(warehouse: Path, name: str) -> tuple[TableState, TableSchema]:
     return table_state(files, table.root(), lineage.latest(), schema), schema
 
 
-def made(
+def create_bucketed(
     judge: Judge,
     warehouse: Path,
     name: str,
@@ -99,7 +99,7 @@ def buckets_of_rows(state: TableState) -> dict[int, set[int]]:
     return found
 
 
-def kept(state: TableState, pruner: Pruner, conditions: Sequence[Condition]) -> set[int]:
+def buckets_read(state: TableState, pruner: Pruner, conditions: Sequence[Condition]) -> set[int]:
     return {file.entry.bucket for file in filter(pruner.keeps(conditions), state.files)}
 
 
@@ -117,26 +117,26 @@ def test_stock_paimon_puts_them_there(
     judge: Judge, engine_warehouse: Path, number: int, kinds: list[str]
 ) -> None:
     name = f"buckets.keyed{number}"
-    keys = made(judge, engine_warehouse, name, kinds)
+    keys = create_bucketed(judge, engine_warehouse, name, kinds)
     state, schema = read(engine_warehouse, name)
     pruner, places = Pruner(schema, state.schemas), buckets_of_rows(state)
     assert len(places) == len(keys)
     for n, key in enumerate(keys):
         # Ranges of keys rule out some as well.
-        assert kept(state, pruner, equal(key)) == places[n], key
+        assert buckets_read(state, pruner, equal(key)) == places[n], key
     two = Condition("k0", "in", (keys[0][0], keys[-1][0]))
-    assert kept(state, pruner, [two, *equal(keys[0])[1:]]) >= places[0]
+    assert buckets_read(state, pruner, [two, *equal(keys[0])[1:]]) >= places[0]
 
 
 def test_a_key_of_its_own_and_a_number_that_changed(judge: Judge, engine_warehouse: Path) -> None:
     name = "buckets.rescaled"
-    keys = made(judge, engine_warehouse, name, ["BIGINT", "STRING"], {"bucket-key": "k1"})
+    keys = create_bucketed(judge, engine_warehouse, name, ["BIGINT", "STRING"], {"bucket-key": "k1"})
     state, schema = read(engine_warehouse, name)
     more = msgspec.structs.replace(schema, options={**schema.options, "bucket": "3"})
     places = buckets_of_rows(state)
     for pruner in (Pruner(schema, state.schemas), Pruner(more, state.schemas)):
         for n, key in enumerate(keys):
-            assert kept(state, pruner, equal(key)[1:]) == places[n]
+            assert buckets_read(state, pruner, equal(key)[1:]) == places[n]
 
 
 @pytest.mark.parametrize(
@@ -152,16 +152,16 @@ def test_what_is_not_known_to_be_put_so_is_kept(
     judge: Judge, engine_warehouse: Path, changed: dict[str, str]
 ) -> None:
     name = f"buckets.other_{'_'.join(changed.values()).replace('-', 'm')}"
-    keys = sorted(made(judge, engine_warehouse, name, ["STRING"]))
+    keys = sorted(create_bucketed(judge, engine_warehouse, name, ["STRING"]))
     key = keys[len(keys) // 2]
     state, schema = read(engine_warehouse, name)
     now = msgspec.structs.replace(schema, options={**schema.options, **changed})
-    all_that_may = kept(state, Pruner(now, state.schemas), equal(key))
+    all_that_may = buckets_read(state, Pruner(now, state.schemas), equal(key))
     # By the range of its keys a file is ruled out all the same.
     assert len(all_that_may) > 1
     # The files' own schema counts as well.
-    assert kept(state, Pruner(schema, {0: now}), equal(key)) == all_that_may
-    assert kept(state, Pruner(schema, {}), equal(key)) == all_that_may
+    assert buckets_read(state, Pruner(schema, {0: now}), equal(key)) == all_that_may
+    assert buckets_read(state, Pruner(schema, {}), equal(key)) == all_that_may
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_conditions_that_say_nothing_of_buckets(
 ) -> None:
     name = "buckets.conditions"
     if not (engine_warehouse / "buckets.db" / "conditions").exists():
-        made(judge, engine_warehouse, name, ["STRING", "BIGINT"])
+        create_bucketed(judge, engine_warehouse, name, ["STRING", "BIGINT"])
     state, schema = read(engine_warehouse, name)
     pruner = Pruner(schema, state.schemas)
     assert pruner._buckets.with_rows(conditions) is None
@@ -193,7 +193,7 @@ def test_a_key_is_found_among_many_files(judge: Judge, engine: Engine, engine_wa
     for age in range(3):
         judge.put(engine_warehouse, name, [("+I", [key, age]) for key in range(age, 2000)])
     state, schema = read(engine_warehouse, name)
-    (bucket,) = kept(state, Pruner(schema, state.schemas), [Condition("id", "=", (1234,))])
+    (bucket,) = buckets_read(state, Pruner(schema, state.schemas), [Condition("id", "=", (1234,))])
     for file in state.files:
         if file.entry.bucket != bucket:
             Path(file.address).unlink()

@@ -38,7 +38,7 @@ KEYS: dict[str, tuple[pa.DataType, list[Any]]] = {
 }
 
 
-def asked(engine: Engine, select: str) -> tuple[list[dict[str, Any]], bool]:
+def rows_and_by_task(engine: Engine, select: str) -> tuple[list[dict[str, Any]], bool]:
     """The rows, and whether a task made them."""
     found = rows(engine, select.replace("SELECT *", f"SELECT *, {TASK}", 1))
     made_by = {row.pop("task") for row in found}
@@ -48,11 +48,11 @@ def asked(engine: Engine, select: str) -> tuple[list[dict[str, Any]], bool]:
 
 def agreed(engine: Engine, select: str) -> list[dict[str, Any]]:
     """The rows, looked up, which a scan finds as well."""
-    found, has_task = asked(engine, select)
+    found, has_task = rows_and_by_task(engine, select)
     assert not has_task, select
     rows(engine, f"SET {LOOKUPS} = off")
     try:
-        assert asked(engine, select) == (found, bool(found)), select
+        assert rows_and_by_task(engine, select) == (found, bool(found)), select
     finally:
         rows(engine, f"RESET {LOOKUPS}")
     return found
@@ -250,7 +250,7 @@ def test_many_files_without_statistics(engine: Engine, engine_warehouse: Path) -
         "day = DATE '2026-01-05'",
         "word = 'w4' AND n BETWEEN 40 AND 45",
     ):
-        found, has_task = asked(engine, f"SELECT * FROM {name} WHERE {where}")
+        found, has_task = rows_and_by_task(engine, f"SELECT * FROM {name} WHERE {where}")
         assert (len(found), has_task) == (1, False), where
     # In every file there may be one.
     assert ask(engine, f"SELECT * FROM {name} WHERE word = 'x'").failure
@@ -277,7 +277,7 @@ def test_many_files_without_statistics(engine: Engine, engine_warehouse: Path) -
 )
 def test_what_is_left_to_a_scan(engine: Engine, refused: str, where: str, count: int) -> None:
     for _ in range(2 if count > 1 else 1):
-        found, has_task = asked(engine, f"SELECT * FROM {refused} WHERE {where}")
+        found, has_task = rows_and_by_task(engine, f"SELECT * FROM {refused} WHERE {where}")
         assert (len(found), has_task) == (count, True)
 
 
@@ -330,7 +330,7 @@ def test_half_a_key_is_left_to_a_scan(engine: Engine, engine_warehouse: Path) ->
     create_table(engine_warehouse, name, schema, primary_keys=["id", "rate"], options={"bucket": "1"})
     commit(engine_warehouse, name, pa.table([[1, 2], ["a", "b"], [0.5, 0.5]], schema=schema))
     for where in ("id = 1", "id = 1 AND rate = 0.5D", "name = 'a'"):
-        assert asked(engine, f"SELECT * FROM {name} WHERE {where}") == (
+        assert rows_and_by_task(engine, f"SELECT * FROM {name} WHERE {where}") == (
             [{"id": 1, "name": "a", "rate": 0.5}],
             True,
         )
@@ -341,7 +341,9 @@ def test_rows_that_are_too_big_to_keep_are_left_to_a_scan(engine: Engine, engine
     create_table(engine_warehouse, name, ORDERS, primary_keys=["id"], options={"bucket": "1"})
     commit(engine_warehouse, name, pa.table([[1, 2], ["x" * (2 << 20), "x"]], schema=ORDERS))
     for number, has_task in ((1, True), (2, False)):
-        found, is_scanned = asked(engine, f"SELECT *, length(name) AS n FROM {name} WHERE id = {number}")
+        found, is_scanned = rows_and_by_task(
+            engine, f"SELECT *, length(name) AS n FROM {name} WHERE id = {number}"
+        )
         assert (len(found), is_scanned) == (1, has_task)
 
 

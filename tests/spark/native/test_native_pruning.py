@@ -129,7 +129,7 @@ def holds(condition: Condition, row: dict[str, Any]) -> bool:
 
 
 @st.composite
-def wanted(draw: st.DrawFn) -> Condition:
+def some_condition(draw: st.DrawFn) -> Condition:
     column = draw(st.sampled_from(COLUMNS))
     operator = draw(st.sampled_from(OPERATORS if column == "text" else OPERATORS[:-1]))
     if "null" in operator:
@@ -141,7 +141,7 @@ def wanted(draw: st.DrawFn) -> Condition:
 @given(
     rows=st.lists(st.fixed_dictionaries(VALUES), min_size=1, max_size=4),
     known=st.none() | st.lists(st.sampled_from(COLUMNS), unique=True),
-    asked=st.lists(wanted(), min_size=1, max_size=3),
+    asked=st.lists(some_condition(), min_size=1, max_size=3),
 )
 def test_a_file_with_a_row_that_is_wanted_is_kept(
     rows: list[dict[str, Any]], known: list[str] | None, asked: list[Condition]

@@ -43,7 +43,7 @@ def vectors(warehouse: Path, name: str) -> dict[str, DeletionVector]:
     return read_deletion_vectors(files, table.manifest(snapshot.index_manifest or ""))
 
 
-def found(engine: Engine, sql: str, scan: str = "native") -> list[tuple[object, ...]]:
+def rows_of(engine: Engine, sql: str, scan: str = "native") -> list[tuple[object, ...]]:
     answer = ask(engine, sql)
     assert answer.finish.rows == len(answer.rows)
     # Where no file has a vector, the metadata have counts and bounds.
@@ -55,18 +55,18 @@ def agree(engine: Engine, judge: Judge, warehouse: Path, name: str, scan: str = 
     """Stock Paimon's rows, which every kind of statement gives."""
     expected: list[Row] = sorted((row[0], row[1]) for row in judge.rows(warehouse, name))
     numbers = [v for _, v in expected if v is not None]
-    assert found(engine, f"SELECT * FROM {name}", scan) == expected
-    assert found(engine, f"SELECT count(*) FROM {name}", scan) == [(len(expected),)]
-    assert found(engine, f"SELECT max(v), min(v), sum(v) FROM {name}", scan) == [
+    assert rows_of(engine, f"SELECT * FROM {name}", scan) == expected
+    assert rows_of(engine, f"SELECT count(*) FROM {name}", scan) == [(len(expected),)]
+    assert rows_of(engine, f"SELECT max(v), min(v), sum(v) FROM {name}", scan) == [
         (max(numbers), min(numbers), sum(numbers))
     ]
     some = f"SELECT * FROM {name} WHERE v < 0 AND k >= 100"
-    assert found(engine, some, scan) == [row for row in expected if (row[1] or 0) < 0 and row[0] >= 100]
+    assert rows_of(engine, some, scan) == [row for row in expected if (row[1] or 0) < 0 and row[0] >= 100]
     for key in (0, 100, 105, 999):
         # The first may be looked up, and all are rows of files that have a vector.
         asked = f"SELECT * FROM {name} WHERE k = {key}"
-        assert found(engine, asked, scan) == [row for row in expected if row[0] == key]
-    assert len(limited := found(engine, f"SELECT * FROM {name} LIMIT 7", scan)) == 7
+        assert rows_of(engine, asked, scan) == [row for row in expected if row[0] == key]
+    assert len(limited := rows_of(engine, f"SELECT * FROM {name} LIMIT 7", scan)) == 7
     assert {*limited} <= {*expected}
     return expected
 

@@ -25,7 +25,7 @@ from tests.spark.generated_tables import Target
 from tests.spark.one_session.history import ONLY, History
 from tests.spark.one_session.questions import QUESTIONS, everything, number
 from tests.spark.one_session.versions import Version
-from tests.spark.test_differential import ZONES, alive, answered
+from tests.spark.test_differential import ZONES, alive, judge_question
 
 # What a table is taken through in each run: ids, names of files and tables that come again.
 _SCRIPT = [
@@ -63,7 +63,7 @@ _REFUSED = re.compile(r"fails: (Column \S|A value in older files of \S|\S+ has t
 def test_what_is_remembered_is_of_no_other_state(
     engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
 ) -> None:
-    history = begun(0, engine, engine_warehouse, judge, tmp_path)
+    history = start_history(0, engine, engine_warehouse, judge, tmp_path)
     tally = ask_after(history, _SCRIPT, engine, versions=1, more=0)
     assert tally["native"] > len(_SCRIPT)
 
@@ -80,11 +80,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_after_every_change_each_version_is_what_stock_reads(
     seed: int, engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
 ) -> None:
-    history = begun(seed, engine, engine_warehouse, judge, tmp_path)
+    history = start_history(seed, engine, engine_warehouse, judge, tmp_path)
     assert ask_after(history, [None] * _STEPS, engine, versions=_VERSIONS, more=3)["answers"]
 
 
-def begun(seed: int, engine: Engine, warehouse: Path, judge: Judge, scratch: Path) -> History:
+def start_history(seed: int, engine: Engine, warehouse: Path, judge: Judge, scratch: Path) -> History:
     context = replace(context_on(warehouse), audit_path=scratch / "audit", engine=lambda: engine)
     return History(seed, warehouse, judge, context, engine, scratch / "backup", retypes=seed % 5 == 1)
 
@@ -130,7 +130,7 @@ def _judge(
     faults = []
     for make in chosen:
         question = make(random, version.sql, columns, rows)
-        answer = answered(engine, question)
+        answer = judge_question(engine, question)
         tally["answers"] += 1
         tally["native" if answer.is_native else "not native"] += 1
         if _REFUSED.search(answer.fault):

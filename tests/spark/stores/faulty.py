@@ -43,7 +43,7 @@ class Door(LocalServer):
                 else:
                     if is_data:
                         door.served.append((key, self.headers.get("User-Agent", "")))
-                    self.pass_on(self.asked(target, body, dict(self.headers.items())))
+                    self.pass_on(self.forwarded(target, body, dict(self.headers.items())))
 
         super().__init__(Doorkeeper)
 

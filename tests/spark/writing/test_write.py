@@ -25,7 +25,7 @@ from tests.paimon import commit, create_table, open_table, read_rows
 from tests.spark.datasource.test_types import ROWS as EVERY_VALUE
 from tests.spark.datasource.test_types import SCHEMA as EVERY_TYPE
 from tests.spark.engine_fixture import in_order, rows
-from tests.spark.written_tables import lineage_of, order, refused, version, written
+from tests.spark.written_tables import lineage_of, order, refused, run_write, version
 
 TABLES = ("shop.orders", "shop.events")
 
@@ -43,7 +43,7 @@ def test_an_overwrite_gives_the_table_the_rows_of_another_version(
     before = judge.read(engine_warehouse, name)
     wanted = judge.read(engine_warehouse, name, snapshot=2)
     assert before != wanted
-    made = written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 2)))
+    made = run_write(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 2)))
     assert made == 6
     snapshot = lineage.snapshot(6)
     assert (snapshot.commit_kind, snapshot.schema_id) == ("OVERWRITE", 0)
@@ -58,9 +58,9 @@ def test_rows_written_later_win_over_those_an_overwrite_wrote(
 ) -> None:
     name = own_table(engine_warehouse, "upserted")
     lineage = lineage_of(engine_warehouse, name)
-    written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 3)))
+    run_write(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 3)))
     sql = "SELECT order_id, concat(customer, '!') AS customer, price FROM old WHERE order_id > 3"
-    written(engine, order(lineage, sql, old=version(lineage, 3)))
+    run_write(engine, order(lineage, sql, old=version(lineage, 3)))
     expected = [
         {**row, "customer": f"{row['customer']}!"} if row["order_id"] > 3 else row
         for row in judge.read(engine_warehouse, name, snapshot=3)
@@ -84,7 +84,7 @@ def test_an_append_adds_rows_to_the_branch_it_names(
     task = order(
         branch, "SELECT * FROM main EXCEPT ALL SELECT * FROM old", main=version(main, 2), old=version(main, 1)
     )
-    assert written(engine, task) == 2
+    assert run_write(engine, task) == 2
     assert branch.snapshot(2).commit_kind == "APPEND"
     assert judge.read(engine_warehouse, f"{name}$branch_fix") == comparable(fork_rows + added)
     assert judge.read(engine_warehouse, name) == main_rows
@@ -105,7 +105,7 @@ def test_only_the_partitions_asked_for_are_replaced(
         partitions_sql="SELECT * FROM VALUES ('2026-05-01'), ('2026-05-09') AS each(day)",
         now=version(lineage, 2),
     )
-    written(engine, task)
+    run_write(engine, task)
     moved = [{**row, "day": "2026-05-09"} if row["day"] == "2026-05-01" else row for row in before]
     assert judge.read(engine_warehouse, name) == comparable(moved)
     strays = order(
@@ -123,7 +123,7 @@ def test_only_the_partitions_asked_for_are_replaced(
         partitions_sql="SELECT day FROM now LIMIT 0",
         now=version(lineage, 2),
     )
-    assert written(engine, none) is None
+    assert run_write(engine, none) is None
     assert lineage.latest_id() == 3
 
 
@@ -133,7 +133,7 @@ def test_an_overwrite_without_rows_empties_the_table(
     name = own_table(engine_warehouse, "emptied")
     lineage = lineage_of(engine_warehouse, name)
     task = order(lineage, "SELECT * FROM now LIMIT 0", overwrite=True, now=version(lineage, 5))
-    assert written(engine, task) == 6
+    assert run_write(engine, task) == 6
     assert judge.read(engine_warehouse, name) == read_rows(engine_warehouse, name) == []
 
 
@@ -160,12 +160,12 @@ def test_buckets_that_the_table_makes_as_it_grows(
     lineage = lineage_of(engine_warehouse, name)
     wanted = judge.read(engine_warehouse, name)
     sql = "SELECT * FROM now WHERE order_id < 15"
-    written(engine, order(lineage, sql, overwrite=True, now=version(lineage, 1)))
+    run_write(engine, order(lineage, sql, overwrite=True, now=version(lineage, 1)))
     kept = [row for row in wanted if int(str(row["order_id"])) < 15]
     assert judge.read(engine_warehouse, name) == kept == comparable(read_rows(engine_warehouse, name))
     # Keys are found again in the buckets that the overwrite gave them.
     upsert = "SELECT day, order_id, 'new' AS customer, price FROM now"
-    written(engine, order(lineage, upsert, now=version(lineage, 1)))
+    run_write(engine, order(lineage, upsert, now=version(lineage, 1)))
     assert judge.read(engine_warehouse, name) == comparable([{**row, "customer": "new"} for row in wanted])
 
 
@@ -238,7 +238,7 @@ def test_an_older_version_is_written_by_todays_definition(
     path = engine_warehouse / "renamed.db" / "orders" / "schema" / "schema-1"
     path.write_bytes(TableSchema.from_json(msgspec.json.encode(changed), "test").to_json())
     old = judge.read(engine_warehouse, name, snapshot=2)
-    written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 2)))
+    run_write(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 2)))
     assert lineage.snapshot(6).schema_id == 1
     assert judge.read(engine_warehouse, name) == comparable(
         {"order_id": row["order_id"], "customer": row["customer"], "amount": row["price"], "note": None}
@@ -257,7 +257,7 @@ def test_columns_are_not_taken_for_parts_of_others(
     row = {"v": {"x": "part"}, **{each: f"own {each}" for each in names}}
     commit(engine_warehouse, name, pa.Table.from_pylist([row], schema=schema))
     lineage = lineage_of(engine_warehouse, name)
-    written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1)))
+    run_write(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1)))
     assert read_rows(engine_warehouse, name) == [row]
 
 
@@ -335,7 +335,7 @@ def test_a_program_writes_through_the_data_source(warehouse: Path, tmp_path: Pat
 def test_sql_still_reads_what_was_written(engine: Engine, engine_warehouse: Path, table: str) -> None:
     name = own_table(engine_warehouse, f"again_{table[5:]}", table[5:])
     lineage = lineage_of(engine_warehouse, name)
-    written(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1)))
+    run_write(engine, order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1)))
     now, then = rows(engine, f"SELECT * FROM {name}"), rows(engine, f"SELECT * FROM {name} VERSION AS OF 1")
     assert in_order(now) == in_order(then)
     assert EVENTS.names == ["day", "kind"]
@@ -352,7 +352,7 @@ def test_every_type_is_written_as_it_was_read(
     before = read_rows(engine_warehouse, name)
     lineage = lineage_of(engine_warehouse, name)
     task = order(lineage, "SELECT * FROM old", overwrite=True, old=version(lineage, 1))
-    assert written(engine, task) == 2
+    assert run_write(engine, task) == 2
     assert in_order(read_rows(engine_warehouse, name)) == in_order(before) == in_order(EVERY_VALUE)
 
 
@@ -387,6 +387,6 @@ def test_partitions_of_every_type_are_replaced_and_no_other(
             partitions_sql=f"SELECT p FROM now WHERE n % 10 = {replaced}",
             now=version(lineage, newest),
         )
-        assert written(engine, task) == newest + 1
+        assert run_write(engine, task) == newest + 1
         expected = [{**row, "n": row["n"] + 10} if row["n"] % 10 == replaced else row for row in before]
         assert in_order(read_rows(engine_warehouse, name)) == in_order(expected)

@@ -42,7 +42,7 @@ class AlibabaDoor(LocalServer):
                 if door.error:
                     self.pass_on(_refusal(door.error, self.command))
                 else:
-                    asked = self.asked(target, body, dict(self.headers.items()))
+                    asked = self.forwarded(target, body, dict(self.headers.items()))
                     self.pass_on(_in_dialect(asked))
 
         super().__init__(Translator)

@@ -20,13 +20,13 @@ from tests.storage.hadoop.secure_server import SecureHdfs
 User = Callable[..., Files]
 
 
-def place(host: str = "lake") -> str:
+def new_directory(host: str = "lake") -> str:
     return f"hdfs://{host}/lake/{uuid.uuid4().hex}"
 
 
 def test_a_ticket_from_the_cache_reads_and_writes(user: User, secure: SecureHdfs) -> None:
     """The name service's standby NameNode is asked first, and passed over."""
-    address = place()
+    address = new_directory()
     files = user(address)
     data = bytes(range(256)) * 1000
     assert files.create("t/branch/MAIN-BRANCH", b"old") and not files.create("t/branch/MAIN-BRANCH", b"new")
@@ -41,7 +41,7 @@ def test_a_ticket_from_the_cache_reads_and_writes(user: User, secure: SecureHdfs
 
 def test_a_keytab_does_without_a_ticket(user: User, secure: SecureHdfs) -> None:
     keytab = {PRINCIPAL: "alice@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"}
-    assert user(place(), "no.cache", **keytab).create("t/a", b"x")
+    assert user(new_directory(), "no.cache", **keytab).create("t/a", b"x")
 
 
 def test_pypaimon_takes_the_keytab_without_kinit(
@@ -49,7 +49,7 @@ def test_pypaimon_takes_the_keytab_without_kinit(
 ) -> None:
     """By both of its clients, and as nobody else who is in the process."""
     keytab = {PRINCIPAL: "alice@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"}
-    address = place()
+    address = new_directory()
     assert user(address, "no.cache", **keytab).create("t/a", b"some bytes")
     monkeypatch.setenv("PATH", "")
     opened = file_io(address, keytab)
@@ -66,7 +66,7 @@ def test_pypaimon_takes_the_tokens_of_a_container_that_has_no_keytab(
     user: User, secure: SecureHdfs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The keytab is on the machine that started Spark."""
-    address = place()
+    address = new_directory()
     assert user(address).create("t/a", b"some bytes")
     # Also sets the environment of somebody without a ticket.
     user(address, "no.cache")
@@ -88,11 +88,13 @@ def test_pypaimon_takes_the_tokens_of_a_container_that_has_no_keytab(
 def test_half_a_login_is_refused_by_name(user: User) -> None:
     for there, other in ((PRINCIPAL, KEYTAB), (KEYTAB, PRINCIPAL)):
         with pytest.raises(UsageError, match=f"{there} is of no use without {other}"):
-            user(place(), **{there: "alice"})
+            user(new_directory(), **{there: "alice"})
 
 
 def test_a_keytab_that_is_not_there_is_told(user: User) -> None:
-    told = refused(user(place(), "no.cache", **{PRINCIPAL: "alice@LAKE.TEST", KEYTAB: "/none/a.keytab"}))
+    told = refused(
+        user(new_directory(), "no.cache", **{PRINCIPAL: "alice@LAKE.TEST", KEYTAB: "/none/a.keytab"})
+    )
     assert told.message == f"{KEYTAB}=/none/a.keytab can't be read"
 
 
@@ -100,7 +102,9 @@ def test_a_kdc_that_is_not_known_is_told(
     user: User, secure: SecureHdfs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = user(
-        place(), "no.cache", **{PRINCIPAL: "alice@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"}
+        new_directory(),
+        "no.cache",
+        **{PRINCIPAL: "alice@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"},
     )
     (tmp_path / "krb5.conf").write_text(
         "[libdefaults]\n default_realm = LAKE.TEST\n dns_lookup_kdc = false\n"
@@ -122,19 +126,19 @@ def refused(files: Files) -> Unavailable:
     [("no.cache", "(No Kerberos credentials available|No credentials)"), ("expired.cache", "expired")],
 )
 def test_who_has_no_ticket_any_more_is_sent_to_kinit(user: User, cache: str, why: str) -> None:
-    told = refused(user(place(), cache))
+    told = refused(user(new_directory(), cache))
     assert re.search(why, told.message), told.message
     assert told.hint.startswith("Run `kinit`")
 
 
 def test_a_principal_that_the_keytab_does_not_have_is_told(user: User, secure: SecureHdfs) -> None:
     keytab = {PRINCIPAL: "nobody@LAKE.TEST", KEYTAB: f"{secure.directory}/alice.keytab"}
-    told = refused(user(place(), "no.cache", **keytab))
+    told = refused(user(new_directory(), "no.cache", **keytab))
     assert PRINCIPAL in told.hint
 
 
 def test_who_may_not_write_there_is_told_as_whom(user: User) -> None:
-    told = refused(user(place(), "bob.cache"))
+    told = refused(user(new_directory(), "bob.cache"))
     assert "Permission denied: user=bob, access=WRITE" in told.message
     assert told.hint == "Check the credentials, and who may read and write there."
 
@@ -143,12 +147,12 @@ def test_who_may_not_write_there_is_told_as_whom(user: User) -> None:
 def test_without_the_clusters_configuration_it_is_asked_for(user: User, secure: SecureHdfs) -> None:
     """A NameNode ends the connection of who does not speak of Kerberos; a name service is no host."""
     for host in (f"localhost:{secure.active}", "lake"):
-        told = refused(user(place(host), configured=False))
+        told = refused(user(new_directory(host), configured=False))
         assert "HADOOP_CONF_DIR" in told.hint, (told.message, told.hint)
 
 
 @pytest.mark.long
 def test_a_standby_namenode_is_told_from_the_service(user: User, secure: SecureHdfs) -> None:
-    told = refused(user(place(f"localhost:{secure.standby}")))
+    told = refused(user(new_directory(f"localhost:{secure.standby}")))
     assert "not supported in state standby" in told.message
     assert "name service" in told.hint

@@ -17,7 +17,7 @@ HERE = {"s3.endpoint": "http://127.0.0.1:8", "s3.region": "us-east-1"}
 BY_PATH = {"s3.path.style.access": "true"}
 
 
-def told(options: dict[str, str]) -> dict[str, str]:
+def client_options(options: dict[str, str]) -> dict[str, str]:
     return options_for_others(open_files(LAKE, options), options)
 
 
@@ -62,19 +62,19 @@ def test_other_clients_are_told_the_endpoint_of_a_profile(
     monkeypatch.setenv("AWS_PROFILE", "lake")
     found = {"s3.endpoint": "http://127.0.0.1:9", "s3.region": "eu-north-1"}
     # A store of one's own seldom answers at bucket.host.
-    assert told({}) == found | BY_PATH
-    assert told({"s3.path.style.access": "false"}) == found | {"s3.path.style.access": "false"}
-    assert told(HERE) == HERE | BY_PATH
+    assert client_options({}) == found | BY_PATH
+    assert client_options({"s3.path.style.access": "false"}) == found | {"s3.path.style.access": "false"}
+    assert client_options(HERE) == HERE | BY_PATH
     assert options_for_others(open_files(str(tmp_path)), {}) == {}
 
 
 def test_the_region_of_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in Amazon's own programs, before the variable that Python's alone knows; an option is nearer."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-north-1")
-    assert told({}) == {"s3.region": "eu-north-1"}
+    assert client_options({}) == {"s3.region": "eu-north-1"}
     monkeypatch.setenv("AWS_REGION", "eu-west-1")
-    assert told({}) == {"s3.region": "eu-west-1"}
-    assert told({"s3.region": "us-west-2"}) == {"s3.region": "us-west-2"}
+    assert client_options({}) == {"s3.region": "eu-west-1"}
+    assert client_options({"s3.region": "us-west-2"}) == {"s3.region": "us-west-2"}
 
 
 def test_other_clients_are_told_options_by_the_names_that_they_know() -> None:
@@ -89,7 +89,7 @@ def test_other_clients_are_told_options_by_the_names_that_they_know() -> None:
         "s3.path_style_access": "True",
     }
     others = {"s3.connection.timeout": "7000", "lock.enabled": "true"}
-    assert told(spelled | others) == others | BY_PATH | {
+    assert client_options(spelled | others) == others | BY_PATH | {
         "s3.access-key": "k",
         "s3.secret-key": "s",
         "s3.session-token": "t",
@@ -100,7 +100,7 @@ def test_other_clients_are_told_options_by_the_names_that_they_know() -> None:
 
 def test_an_empty_token_is_none() -> None:
     keys = {"s3.access-key": "k", "s3.secret-key": "s"}
-    assert told(HERE | keys | {"s3.session-token": ""}) == HERE | BY_PATH | keys
+    assert client_options(HERE | keys | {"s3.session-token": ""}) == HERE | BY_PATH | keys
     assert not s3_arguments(keys | {"s3.session-token": ""}).get("token")
 
 
@@ -114,10 +114,10 @@ def test_other_clients_are_told_the_keys_of_a_program(tmp_path: Path, place: str
     program = f"{sys.executable} {tmp_path}/program.py"
     (tmp_path / place).write_text(f"[default]\ncredential_process = {program}\n")
     keys = {"s3.access-key": "program", "s3.secret-key": "hidden-key", "s3.session-token": "tok"}
-    assert told(HERE) == HERE | BY_PATH | keys
+    assert client_options(HERE) == HERE | BY_PATH | keys
     assert redacted("the hidden-key") == "the ***"
     own = {"s3.access-key": "k", "s3.secret-key": "s"}
-    assert told(HERE | own) == HERE | BY_PATH | own
+    assert client_options(HERE | own) == HERE | BY_PATH | own
 
 
 def test_other_clients_are_told_the_keys_of_the_environment_and_of_a_file(
@@ -125,7 +125,7 @@ def test_other_clients_are_told_the_keys_of_the_environment_and_of_a_file(
 ) -> None:
     """They may read on another machine, which has neither."""
     (tmp_path / "credentials").write_text("[default]\naws_access_key_id = p\naws_secret_access_key = q\n")
-    assert told(HERE) == HERE | BY_PATH | {"s3.access-key": "p", "s3.secret-key": "q"}
+    assert client_options(HERE) == HERE | BY_PATH | {"s3.access-key": "p", "s3.secret-key": "q"}
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "e")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "f")
-    assert told(HERE) == HERE | BY_PATH | {"s3.access-key": "e", "s3.secret-key": "f"}
+    assert client_options(HERE) == HERE | BY_PATH | {"s3.access-key": "e", "s3.secret-key": "f"}

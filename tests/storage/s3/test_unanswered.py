@@ -123,7 +123,7 @@ def test_a_refusal_is_an_answer(status: int, code: str, kind: type[Unavailable],
     assert not isinstance(refused.value, Unanswered)
 
 
-class Held:
+class HeldWrite:
     """Ctrl+c, `presses` times, while the server has a write, which it carries out `seconds` later."""
 
     def __init__(self, s3: S3Server, address: str, presses: int, seconds: float) -> None:
@@ -151,11 +151,11 @@ class Held:
 def test_ctrl_c_waits_for_the_answer_to_a_write(s3: S3Server, address: str) -> None:
     """Else it would be carried out on what was taken back meanwhile."""
     files = open_files(address, s3.options())
-    held = Held(s3, address, 1, _LATE_SECONDS)
+    held = HeldWrite(s3, address, 1, _LATE_SECONDS)
     with held.proxy, pytest.raises(KeyboardInterrupt):
         held.files().replace("t/a", b"x")
     assert files.read("t/a") == b"x"
-    held = Held(s3, address, 1, _LATE_SECONDS)
+    held = HeldWrite(s3, address, 1, _LATE_SECONDS)
     with held.proxy, pytest.raises(KeyboardInterrupt):
         held.files().delete("t/a")
     assert not files.exists("t/a")
@@ -163,7 +163,7 @@ def test_ctrl_c_waits_for_the_answer_to_a_write(s3: S3Server, address: str) -> N
 
 @pytest.mark.usefixtures("handled_here")
 def test_a_second_ctrl_c_does_not_wait_and_tells_that_no_answer_came(s3: S3Server, address: str) -> None:
-    held = Held(s3, address, 2, 2 * _LATE_SECONDS)
+    held = HeldWrite(s3, address, 2, 2 * _LATE_SECONDS)
     with held.proxy:
         with pytest.raises(Unanswered, match=r"^Interrupted before the store had answered$"):
             held.files().replace("t/a", b"x")
@@ -172,7 +172,7 @@ def test_a_second_ctrl_c_does_not_wait_and_tells_that_no_answer_came(s3: S3Serve
 
 @pytest.mark.usefixtures("handled_here")
 def test_ctrl_c_before_an_answer_that_never_comes_is_no_interrupt(s3: S3Server, address: str) -> None:
-    held = Held(s3, address, 1, 4 * _LATE_SECONDS)
+    held = HeldWrite(s3, address, 1, 4 * _LATE_SECONDS)
     with held.proxy, pytest.raises(Unanswered, match="can't be used"):
         held.files(**{"s3.connection.timeout": "200"}).replace("t/a", b"x")
 

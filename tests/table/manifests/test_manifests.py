@@ -74,7 +74,7 @@ def test_fields_of_a_newer_paimon_are_kept(files: LocalFiles) -> None:
         ],
     }
     record = {**_record("manifest-1"), "_FROM_THE_FUTURE": {"a": 1_780_000_000_000}}
-    files.create("lists/newer", _written(newer, [record], "deflate"))
+    files.create("lists/newer", _avro_bytes(newer, [record], "deflate"))
 
     schema, codec, [kept, again] = _read(write_manifest_list(files, ["lists/newer", "lists/newer"]))
 
@@ -90,10 +90,10 @@ def test_lists_of_two_writers_are_joined_with_the_fields_of_both(files: LocalFil
     older = {**MANIFEST_FILE_META_SCHEMA, "fields": fields[:7]}
     mine = {"name": "_MINE", "type": "int"}
     files.create(
-        "lists/older", _written({**older, "fields": [*fields[:7], mine]}, [{**_record("a"), "_MINE": 7}])
+        "lists/older", _avro_bytes({**older, "fields": [*fields[:7], mine]}, [{**_record("a"), "_MINE": 7}])
     )
     # Some writers wrap the record into a union.
-    files.create("lists/newer", _written(["null", MANIFEST_FILE_META_SCHEMA], [_record("b")]))
+    files.create("lists/newer", _avro_bytes(["null", MANIFEST_FILE_META_SCHEMA], [_record("b")]))
 
     for paths in (["lists/older", "lists/newer"], ["lists/newer", "lists/older"]):
         _, _, records = _read(write_manifest_list(files, paths))
@@ -108,27 +108,27 @@ def test_lists_that_contradict_each_other_are_not_joined(files: LocalFiles) -> N
         {**field, "type": "int"} if field["name"] == "_SCHEMA_ID" else field
         for field in MANIFEST_FILE_META_SCHEMA["fields"]
     ]
-    files.create("lists/a", _written(MANIFEST_FILE_META_SCHEMA, [_record("a")]))
+    files.create("lists/a", _avro_bytes(MANIFEST_FILE_META_SCHEMA, [_record("a")]))
     files.create(
         "lists/b",
-        _written({**MANIFEST_FILE_META_SCHEMA, "fields": other}, [_record("b")]),
+        _avro_bytes({**MANIFEST_FILE_META_SCHEMA, "fields": other}, [_record("b")]),
     )
     with pytest.raises(Corrupt, match="_SCHEMA_ID has another type"):
         write_manifest_list(files, ["lists/a", "lists/b"])
 
 
 def test_empty_lists_make_an_empty_list(files: LocalFiles) -> None:
-    files.create("lists/empty", _written(MANIFEST_FILE_META_SCHEMA, []))
+    files.create("lists/empty", _avro_bytes(MANIFEST_FILE_META_SCHEMA, []))
     schema, _, records = _read(write_manifest_list(files, ["lists/empty", "lists/empty"]))
     assert records == []
     assert schema["name"] == "ManifestFileMeta"
 
 
 def test_what_cant_be_read_is_named(files: LocalFiles) -> None:
-    good = _written(MANIFEST_FILE_META_SCHEMA, [_record("a")])
+    good = _avro_bytes(MANIFEST_FILE_META_SCHEMA, [_record("a")])
     files.create("lists/text", b'[{"kind": 0}]')
     files.create("lists/half", good[: len(good) - 30])
-    files.create("lists/future", _written(MANIFEST_FILE_META_SCHEMA, [{**_record("a"), "_VERSION": 3}]))
+    files.create("lists/future", _avro_bytes(MANIFEST_FILE_META_SCHEMA, [{**_record("a"), "_VERSION": 3}]))
     with pytest.raises(Corrupt, match="lists/text can't be read"):
         read_index_manifest(files, "lists/text")
     with pytest.raises(Corrupt, match="lists/half can't be read"):
@@ -152,7 +152,7 @@ def _record(name: str) -> dict[str, Any]:
     }
 
 
-def _written(schema: Any, records: list[dict[str, Any]], codec: str = "null") -> bytes:
+def _avro_bytes(schema: Any, records: list[dict[str, Any]], codec: str = "null") -> bytes:
     buffer = io.BytesIO()
     fastavro.writer(buffer, schema, records, codec=codec)
     return buffer.getvalue()

@@ -34,16 +34,16 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> History:
     return with_a_large_manifest(tmp_path_factory.mktemp("large"), ENTRIES)
 
 
-def kept(history: History) -> Tag:
+def kept_tag(history: History) -> Tag:
     return Lineage(history.files, MAIN).tag("kept")
 
 
 QUESTIONS: dict[str, Callable[[History], object]] = {
     "are all there": lambda history: len(
-        missing_files(history.files, each_needed_file(history.files, MAIN, kept(history)))
+        missing_files(history.files, each_needed_file(history.files, MAIN, kept_tag(history)))
     ),
-    "rows and bytes": lambda history: size_of(history.files, TABLE, kept(history)),
-    "newest schema": lambda history: highest_schema_id(history.files, TABLE, kept(history)),
+    "rows and bytes": lambda history: size_of(history.files, TABLE, kept_tag(history)),
+    "newest schema": lambda history: highest_schema_id(history.files, TABLE, kept_tag(history)),
 }
 
 

@@ -21,17 +21,19 @@ CELL = st.one_of(st.none(), st.integers(-5000, 5000), st.text("abAB ", max_size=
 ROWS = st.lists(st.tuples(st.one_of(st.none(), st.integers(-9999, 9999)), st.text("abAB", max_size=5), CELL))
 
 
-def shown(row: tuple[object, ...]) -> str:
+def row_text(row: tuple[object, ...]) -> str:
     number, name, other = row
     first = "" if number is None else f"{number:,}"
     last = "" if other is None else str(other)
     return f"{first}\0{name}\0{last}".casefold()
 
 
-def kept(rows: RowSource, text: str, columns: Sequence[GridColumn] = COLUMNS, now_ms: int = 0) -> list[int]:
+def filtered_indexes(
+    rows: RowSource, text: str, columns: Sequence[GridColumn] = COLUMNS, now_ms: int = 0
+) -> list[int]:
     """The indexes that a filter lets through."""
-    asked = read_filter(text, columns, rows, now_ms)
-    chosen = arrange(rows, columns, asked, SortOrder(text), now_ms)
+    row_filter = read_filter(text, columns, rows, now_ms)
+    chosen = arrange(rows, columns, row_filter, SortOrder(text), now_ms)
     return list(range(len(rows)) if chosen is None else chosen)
 
 
@@ -40,9 +42,9 @@ def test_a_filter_keeps_exactly_the_rows_that_hold_the_words(
     rows: list[tuple[object, ...]], word: str, inverse: bool
 ) -> None:
     text = "!" * inverse + word
-    kept = arrange(tuples(rows), COLUMNS, plain_words(text), SortOrder(text), 0)
-    expected = [i for i, row in enumerate(rows) if (word.casefold() in shown(row)) is not inverse]
-    assert list(kept or ()) == expected
+    filtered_indexes = arrange(tuples(rows), COLUMNS, plain_words(text), SortOrder(text), 0)
+    expected = [i for i, row in enumerate(rows) if (word.casefold() in row_text(row)) is not inverse]
+    assert list(filtered_indexes or ()) == expected
 
 
 @given(ROWS, st.integers(0, 2), st.booleans())
@@ -60,7 +62,7 @@ def test_sorting_orders_what_has_a_value_and_keeps_the_rest_last(
 
 def test_every_word_must_be_there_and_case_does_not_matter() -> None:
     rows = tuples([(1, "Alpha beta", None), (2, "alpha", None), (3, "BETA", None)])
-    assert kept(rows, "ALPHA bet") == [0]
+    assert filtered_indexes(rows, "ALPHA bet") == [0]
 
 
 def test_what_nobody_wants_any_more_ends_early() -> None:
@@ -123,7 +125,7 @@ ORDERS = tuples(
     ],
 )
 def test_a_condition_is_on_the_column_that_it_names(text: str, ids: list[int]) -> None:
-    assert [ORDERS.row(index)[0] for index in kept(ORDERS, text, DATA, NOON + HOUR)] == ids
+    assert [ORDERS.row(index)[0] for index in filtered_indexes(ORDERS, text, DATA, NOON + HOUR)] == ids
 
 
 @pytest.mark.parametrize(
@@ -147,7 +149,7 @@ def test_a_condition_that_can_not_be_answered_is_refused_in_words(text: str, mes
 
 
 def test_a_condition_on_a_column_without_any_value_matches_nothing() -> None:
-    assert kept(tuples([(1, None, None)]), "name=x") == []
+    assert filtered_indexes(tuples([(1, None, None)]), "name=x") == []
 
 
 def test_nan_is_the_greatest_and_leaves_the_others_in_order() -> None:

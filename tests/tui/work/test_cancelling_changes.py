@@ -22,7 +22,7 @@ from tui.work import running_change
 from tui.work.running_change import RunningChange, end_changes
 
 
-class Held(Wrapped):
+class HeldStore(Wrapped):
     """A store that gives no list or manifest before it is let."""
 
     def __init__(self, inner: Files) -> None:
@@ -53,7 +53,7 @@ async def test_a_deletion_says_how_far_it_is_and_is_cancelled_while_it_counts(
     for number in (1, 2, 3):
         (warehouse / "shop.db/orders/snapshot" / f"snapshot-{number}").unlink()
     session = Session(Settings(str(warehouse)))
-    store = Held(session.context.files)
+    store = HeldStore(session.context.files)
     session.__dict__["context"] = replace(session.context, files=store)
     async with at_events(warehouse, (100, 36), session=session) as console:
         await console.press("j", "enter")
@@ -97,7 +97,7 @@ async def test_leaving_takes_a_change_back_and_does_not_wait_for_ever(
     before = contents(warehouse)
     chosen = action("delete-savepoint")
     plan = chosen.plan(context, table, {"id": 1})
-    store = Held(context.files)
+    store = HeldStore(context.files)
     held = replace(context, files=store)
     async with at_events(warehouse, session=session) as console:
         change = RunningChange(
@@ -131,7 +131,7 @@ async def test_a_plan_that_nobody_waits_for_is_not_made(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = Session(Settings(str(warehouse)))
-    store = Held(session.context.files)
+    store = HeldStore(session.context.files)
     session.__dict__["context"] = replace(session.context, files=store)
     done(context_on(warehouse), "create-savepoint", snapshot=3)
     (warehouse / "shop.db/orders/snapshot/snapshot-3").unlink()

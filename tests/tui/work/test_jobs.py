@@ -10,7 +10,7 @@ import pytest
 from core.config import Settings
 from core.spark.client.client import Engine
 from tests.tui.driving import at_orders, querying, run, with_engine
-from tests.tui.work.test_cancelling_changes import Held
+from tests.tui.work.test_cancelling_changes import HeldStore
 from tui.console import Console
 from tui.screens import jobs as tui_jobs
 from tui.session import Session
@@ -43,7 +43,7 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
     monkeypatch.setattr(tui_jobs, "BELL_SECONDS", 0.0)
     monkeypatch.setattr(Console, "bell", lambda self: rung.append("bell"))
     session = Session(Settings(str(warehouse)))
-    store = Held(session.context.files)
+    store = HeldStore(session.context.files)
     session.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
     async with at_orders(warehouse, (100, 32), session=session) as console:
         await console.press("J")
@@ -88,7 +88,7 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
 
 async def test_a_change_is_cancelled_from_the_list(warehouse: Path) -> None:
     session = Session(Settings(str(warehouse)))
-    store = Held(session.context.files)
+    store = HeldStore(session.context.files)
     session.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
     async with at_orders(warehouse, (100, 32), session=session) as console:
         await console.press("space", "j", "space", "s")

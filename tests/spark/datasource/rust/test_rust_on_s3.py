@@ -97,7 +97,7 @@ class HostsOfBuckets(LocalServer):
                 self.path = f"/{bucket}{asked.path}" + (f"?{asked.query}" if asked.query else "")
                 # The server has names of its own for such hosts.
                 headers = {name: value for name, value in headers.items() if name.lower() != "host"}
-                self.pass_on(self.asked(target, body, headers))
+                self.pass_on(self.forwarded(target, body, headers))
 
         super().__init__(Proxy)
 

@@ -48,9 +48,11 @@ def rows(scan: Scan) -> list[dict[str, Any]]:
     return [row for batch in read_splits(scan, [], plan_splits(scan, [])) for row in batch.to_pylist()]
 
 
-def made(judge: Judge, warehouse: Path, file_format: str, kind: str, micros: int, **options: str) -> None:
-    told = {"bucket": "1", "file.format": file_format, **options}
-    judge.create(warehouse, "d.t", {"k": "INT NOT NULL", "c": kind}, keys=["k"], options=told)
+def create_file(
+    judge: Judge, warehouse: Path, file_format: str, kind: str, micros: int, **options: str
+) -> None:
+    table_options = {"bucket": "1", "file.format": file_format, **options}
+    judge.create(warehouse, "d.t", {"k": "INT NOT NULL", "c": kind}, keys=["k"], options=table_options)
     judge.put(warehouse, "d.t", [("+I", [1, micros]), ("+I", [2, None])])
 
 
@@ -61,8 +63,8 @@ def test_a_far_time_is_refused_and_all_others_are_read(
     near, far = [0, -2_500_000, NEAR, -EDGE, EDGE], [OLD, NEVER, NEXT, LAST, EDGE + 2_000_000]
     columns = {f"c{place}": micros for place, micros in enumerate([*near, *far])}
     kinds = {"k": "INT NOT NULL", **dict.fromkeys(columns, kind)}
-    told = {"bucket": "1", "file.format": file_format}
-    judge.create(tmp_path, "d.t", kinds, keys=["k"], options=told)
+    table_options = {"bucket": "1", "file.format": file_format}
+    judge.create(tmp_path, "d.t", kinds, keys=["k"], options=table_options)
     judge.put(tmp_path, "d.t", [("+I", [1, *columns.values()]), ("+I", [2, *[None] * len(columns)])])
     for name in list(columns)[len(near) :]:
         with pytest.raises(Refused, match=rf"Column {name} of d\.t holds times before 1677 or after 2262"):
@@ -97,7 +99,9 @@ def test_rows_are_not_merged_by_far_times(tmp_path: Path, judge: Judge, role: st
 
 
 def test_rows_are_not_merged_by_times_that_were_finer_once(tmp_path: Path, judge: Judge) -> None:
-    made(judge, tmp_path, "parquet", "TIMESTAMP(7)", NEAR, **{"sequence.field": "c", "write-only": "true"})
+    create_file(
+        judge, tmp_path, "parquet", "TIMESTAMP(7)", NEAR, **{"sequence.field": "c", "write-only": "true"}
+    )
     judge.alter(tmp_path, "d.t", "widen", "c", type="TIMESTAMP(6)")
     judge.put(tmp_path, "d.t", [("+I", [1, NEAR - 1])])
     with pytest.raises(Refused, match=r"Column c of d\.t was TIMESTAMP\(7\) and is TIMESTAMP\(6\)"):
@@ -148,7 +152,7 @@ def _plain(found: Any) -> Any:
 
 @pytest.mark.parametrize("codec", ["none", "zlib", "snappy", "lz4", "zstd"])
 def test_footers_are_read_however_they_are_compressed(tmp_path: Path, judge: Judge, codec: str) -> None:
-    made(judge, tmp_path, "orc", "TIMESTAMP(3)", NEAR, **{"file.compression": codec})
+    create_file(judge, tmp_path, "orc", "TIMESTAMP(3)", NEAR, **{"file.compression": codec})
     assert len(rows(scan_of(tmp_path))) == 2
 
 
@@ -161,7 +165,7 @@ def test_files_that_pyarrow_wrote_say_what_times_they_hold(tmp_path: Path) -> No
 
 
 def test_a_stream_refuses_them_as_well(tmp_path: Path, judge: Judge) -> None:
-    made(judge, tmp_path, "orc", "TIMESTAMP(3)", NEVER)
+    create_file(judge, tmp_path, "orc", "TIMESTAMP(3)", NEVER)
     scan = scan_of(tmp_path)
 
     def changes() -> Iterator[pa.RecordBatch]:

@@ -41,7 +41,7 @@ COLUMNS: list[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
 
 
 @st.composite
-def written(draw: st.DrawFn) -> bytes:
+def parquet_files(draw: st.DrawFn) -> bytes:
     """A Parquet file with 96-bit times."""
     columns = draw(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=5))
     number = draw(st.integers(0, 9))
@@ -64,7 +64,7 @@ def written(draw: st.DrawFn) -> bytes:
     return file.getvalue()
 
 
-@given(file=written())
+@given(file=parquet_files())
 def test_a_footer_of_some_columns_leads_to_the_same_values(file: bytes) -> None:
     metadata = pq.read_metadata(BytesIO(file))
     whole = pq.ParquetFile(BytesIO(file), metadata=told_as_bytes(metadata)).read()
@@ -106,9 +106,9 @@ def told_as_bytes(metadata: pq.FileMetaData) -> pq.FileMetaData:
 def changed(
     metadata: pq.FileMetaData, *, bytes_of_times: bool = False, codec: int | None = None
 ) -> pq.FileMetaData:
-    written = pa.BufferOutputStream()
-    metadata.write_metadata_file(written)
-    footer = _Compact(written.getvalue().to_pybytes()[4:-8]).value(_STRUCT)
+    parquet_files = pa.BufferOutputStream()
+    metadata.write_metadata_file(parquet_files)
+    footer = _Compact(parquet_files.getvalue().to_pybytes()[4:-8]).value(_STRUCT)
     chunks = [chunk[3][1] for group in _items(footer, 4) for chunk in _items(group, 1)]
     for element in _items(footer, 2) if bytes_of_times else ():
         if element.get(1) == (_I32, 3):

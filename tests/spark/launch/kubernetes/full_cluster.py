@@ -44,7 +44,9 @@ class FullCluster(LocalServer):
                     # Nothing ever happens to a pod.
                     cluster._ended.wait()
                     return
-                self.pass_on(_told(*cluster.answer(self.command, asked.path, json.loads(body or b"{}"))))
+                self.pass_on(
+                    _json_answer(*cluster.answer(self.command, asked.path, json.loads(body or b"{}")))
+                )
 
         super().__init__(Api)
 
@@ -72,6 +74,6 @@ class FullCluster(LocalServer):
         return super().__enter__()
 
 
-def _told(status: int, told: Any) -> Answer:
+def _json_answer(status: int, told: Any) -> Answer:
     body = json.dumps(told).encode()
     return Answer(status, (("Content-Type", "application/json"), ("Content-Length", str(len(body)))), body)

@@ -13,11 +13,11 @@ import pytest
 from core.spark.client.client import Engine
 from core.spark.launch.session_settings import LOCAL_BYTES
 from core.storage.known_options import KEYTAB, PRINCIPAL
-from tests.cli.command import Ran, program
+from tests.cli.command import CommandResult, program
 from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
 from tests.spark.launch.yarn.secure_fixture import OnYarn, on_yarn
 from tests.spark.launch.yarn.yarn_server import secure_yarn
-from tests.spark.test_on_s3 import ran
+from tests.spark.test_on_s3 import rows_of
 from tests.storage.hadoop.conftest import secure
 
 __all__ = ["on_yarn", "secure", "secure_yarn"]
@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
 
 def test_with_a_ticket_an_insert_to_a_branch_becomes_main(on_yarn: OnYarn) -> None:
-    def paimark(*words: str) -> Ran:
+    def paimark(*words: str) -> CommandResult:
         options = ("--warehouse", on_yarn.uri, "--spark-master", "yarn", "--output", "json")
         run = program(*options, *words, seconds=600)
         assert run.code == 0, run.err
@@ -82,7 +82,7 @@ def replaces_main(engine: Engine) -> None:
         "INSERT INTO shop.`orders$branch_fix` VALUES (100, 'fixed', 1.5)",
         "CALL sys.replace_main_branch(table => 'shop.orders', name => 'fix')",
     ):
-        ran(engine, statement)
+        rows_of(engine, statement)
     names = rows(engine, "SELECT customer FROM shop.orders WHERE order_id IN (8, 100)")
     assert {row["customer"] for row in names} == {"c2", "fixed"}
 

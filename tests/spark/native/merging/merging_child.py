@@ -25,7 +25,7 @@ from core.spark.merging.overlap import overlap_groups
 from core.spark.merging.survive import survivors
 from core.spark.native.by_tasks.merging import merged_by_tasks
 from core.spark.protocol import Start
-from tests.spark.native.merging.test_bitmap import Bucket, buckets, written
+from tests.spark.native.merging.test_bitmap import Bucket, buckets, write_files
 from tests.spark.streaming_child import FAST, QUIET
 
 # Such tables are left to the Python source, or their keys are merged in this process.
@@ -41,7 +41,7 @@ _AVRO = {
 
 def check(spark: SparkSession, bucket: Bucket, place: Path, stored: str) -> None:
     """In one task, and in as many as there can be."""
-    rules, files, opener = written(bucket)
+    rules, files, opener = write_files(bucket)
     place.mkdir()
     on_disk = []
     for file in files:
@@ -58,10 +58,10 @@ def check(spark: SparkSession, bucket: Bucket, place: Path, stored: str) -> None
         kind = stored if stored in ("orc", "avro") else "parquet"
         on_disk.append(replace(file, path=str(path), size=path.stat().st_size, format=kind))
     groups: list[MergeGroup] = overlap_groups(rules, on_disk)
-    expected = [list(map(told, survivors(group, file_opener({})))) for group in groups]
+    expected = [list(map(comparable, survivors(group, file_opener({})))) for group in groups]
     for task_rows in (1, 1_000_000):
         made = merged_by_tasks(spark, {}, groups, task_rows)
-        found = [None if bits is None else list(map(told, bits)) for bits in made]
+        found = [None if bits is None else list(map(comparable, bits)) for bits in made]
         assert found == expected, (stored, task_rows, found, expected)
 
 
@@ -83,7 +83,7 @@ def avro_type(kind: pa.DataType) -> Any:
     return _AVRO[str(kind)]
 
 
-def told(bits: Bits) -> tuple[int, list[bool]]:
+def comparable(bits: Bits) -> tuple[int, list[bool]]:
     return bits.first, bits.truths().tolist()
 
 

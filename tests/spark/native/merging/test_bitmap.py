@@ -102,7 +102,7 @@ def buckets(draw: st.DrawFn) -> Bucket:
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(buckets())
 def test_the_newest_version_of_a_key_survives(bucket: Bucket) -> None:
-    rules, files, opener = written(bucket)
+    rules, files, opener = write_files(bucket)
     found = {}
     for group in overlap_groups(rules, files):
         for file, bits in zip(group.files, survivors(group, opener), strict=True):
@@ -141,7 +141,7 @@ def _age(field: int | None, descending: bool) -> tuple[bool, int]:
     return (False, 0) if field is None else (True, -field if descending else field)
 
 
-def written(bucket: Bucket) -> tuple[MergeRules, list[MergeFile], Any]:
+def write_files(bucket: Bucket) -> tuple[MergeRules, list[MergeFile], Any]:
     """The bucket's files, and what opens them."""
     columns = {
         0: MergeColumns(
@@ -226,7 +226,7 @@ def test_a_big_file_that_is_not_sorted_is_merged_all_the_same() -> None:
     big = tuple(Row((at % 6, at % 5), (), 0, 10 + at) for at in (7, 3, 29, 1, 13, 10, 2, 25))
     small = (Row((1, 3), (), 0, 50),)
     bucket = Bucket(("BIGINT", "INT"), (), False, False, ((True, big), (True, small)))
-    rules, files, opener = written(bucket)
+    rules, files, opener = write_files(bucket)
     whole = serialised_key(bucket.key_types, (0, 0)), serialised_key(bucket.key_types, (5, 4))
     ranged = [
         MergeFile(
@@ -243,7 +243,7 @@ def test_a_big_file_that_is_not_sorted_is_merged_all_the_same() -> None:
 
 
 def test_a_file_with_other_rows_than_its_manifest_says_is_refused() -> None:
-    rules, files, opener = written(Bucket(("INT",), (), False, False, ((True, (Row((0,), (), 0, 0),)),)))
+    rules, files, opener = write_files(Bucket(("INT",), (), False, False, ((True, (Row((0,), (), 0, 0),)),)))
     file = files[0]
     other = MergeFile(file.path, "parquet", 0, 0, 2, 0, 0, None, file.min_key, file.max_key)
     with pytest.raises(Corrupt, match="manifest"):

@@ -18,7 +18,7 @@ SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.stri
 OPTIONS = {"bucket": "1", "write-only": "true"}
 
 
-def written(warehouse: Path, name: str) -> list[dict[str, Any]]:
+def create_overlapping(warehouse: Path, name: str) -> list[dict[str, Any]]:
     """A table of files that overlap; the rows it has."""
     create_table(warehouse, name, SCHEMA, primary_keys=["id"], options=OPTIONS)
     rows: dict[int, str] = {}
@@ -37,14 +37,14 @@ def by_tasks(engine: Engine) -> Iterator[Engine]:
 
 
 def test_tasks_merge_as_the_engine_does(by_tasks: Engine, engine_warehouse: Path) -> None:
-    rows = written(engine_warehouse, "tasks.merged")
+    rows = create_overlapping(engine_warehouse, "tasks.merged")
     answer = ask(by_tasks, "SELECT * FROM tasks.merged")
     assert [reading.scan for reading in answer.readings] == ["native"]
     assert in_order(answer.rows) == in_order(rows)
 
 
 def test_a_file_that_is_gone_is_named(by_tasks: Engine, engine_warehouse: Path) -> None:
-    written(engine_warehouse, "tasks.gone")
+    create_overlapping(engine_warehouse, "tasks.gone")
     gone = next((engine_warehouse / "tasks.db" / "gone").rglob("*.parquet"))
     gone.unlink()
     assert gone.name in ask(by_tasks, "SELECT * FROM tasks.gone").failure.message
