@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-import time
+import threading
 from contextlib import ExitStack
 
 import pytest
@@ -49,7 +49,14 @@ def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.Mon
 
 def test_a_search_for_an_address_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A name server that answers nobody keeps the system's call for half a minute."""
-    monkeypatch.setattr(socket, "create_connection", lambda *_: time.sleep(5))
+    answered = threading.Event()
+
+    def search(*_: object) -> socket.socket:
+        answered.wait(60)
+        return socket.socket()
+
+    monkeypatch.setattr(socket, "create_connection", search)
     monkeypatch.setattr(listening, "_SECONDS", 0.2)
     with pytest.raises(TimeoutError, match="no answer within"):
         require_listening("storage.invalid", 80)
+    answered.set()
