@@ -77,7 +77,7 @@ class Inserting(msgspec.Struct, frozen=True):
 class Run(msgspec.Struct, frozen=True, tag=True):
     """Run one statement. `limit` is the most rows to send back, None for all of them.
 
-    Without `inserting` no INSERT runs. The answer to an INSERT is a `Told` with one row on the commit.
+    Without `inserting` no INSERT runs. The answer to an INSERT is a `TaskResult` with one row on the commit.
     `differing`: the statement is a difference of two versions of a table, the older one first, and doesn't
     depend on rows that are equal in both. Files with only such rows are not read.
     """
@@ -104,7 +104,7 @@ class Version(msgspec.Struct, frozen=True):
 class Ask(msgspec.Struct, frozen=True, tag=True):
     """Run a query over versions of a table, by their names in `versions`.
 
-    The answer is one `Told` with a few rows; with `streams`, any number of them in several.
+    The answer is one `TaskResult` with a few rows; with `streams`, any number of them in several.
     `texts` are views with one text column, `line`.
     """
 
@@ -222,8 +222,9 @@ class Explained(msgspec.Struct, frozen=True, tag=True):
     text: str
 
 
-class Told(msgspec.Struct, frozen=True, tag=True):
-    """The answer to an `Ask`: rows as JSON objects; to a `Write`: the snapshot it made, if any."""
+# The tag stays: a console that is open while Paimark is updated starts an engine of the new version.
+class TaskResult(msgspec.Struct, frozen=True, tag="Told"):
+    """The result of an `Ask`: rows as JSON objects; of a `Write`: the snapshot it made, if any."""
 
     rows: tuple[str, ...] = ()
     snapshot: int | None = None
@@ -270,8 +271,10 @@ CANCELLED = Failed("The statement was cancelled", cause="cancelled")
 Task = Run | Ask | Write
 Order = Start | Run | Ask | Write | Prefetch | Cancel | Close
 # A Batch is also a report, but not JSON.
-Report = Ready | Prefetched | Died | Reading | Columns | StageProgress | Explained | Told | Finished | Failed
-Event = Ready | Reading | Columns | Batch | StageProgress | Explained | Told | Finished | Failed
+Report = (
+    Ready | Prefetched | Died | Reading | Columns | StageProgress | Explained | TaskResult | Finished | Failed
+)
+Event = Ready | Reading | Columns | Batch | StageProgress | Explained | TaskResult | Finished | Failed
 
 _encode = msgspec.json.encode
 _orders: msgspec.json.Decoder[Order] = msgspec.json.Decoder(Order)

@@ -22,7 +22,7 @@ from core.actions.rewrite.spark_rewrite import engine_of
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
 from core.figures import counted, duration
-from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, Told
+from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, TaskResult
 from core.statements.call import ActionCall
 from core.statements.partition_literals import printed
 from core.storage.files import Files, Unanswered
@@ -137,7 +137,7 @@ class Inserts:
             pinned = head.data.decode() if head else ""
         inserting = Inserting(str(uuid.uuid4()), root.branch, pinned)
         run = Run(0, insert.sql, self.database, None, inserting)
-        answer = Told()
+        answer = TaskResult()
         newest = head.snapshot.id if head else 0
         with (
             engine_of(context) as engine,
@@ -146,7 +146,7 @@ class Inserts:
         ):
             for event in events:
                 match event:
-                    case Told():
+                    case TaskResult():
                         answer = event
                     case Failed():
                         if event.cause == "overwritten":
@@ -156,7 +156,7 @@ class Inserts:
                             raise _may_still_commit(event, context, root) or _not_committed(event)
                         if fate.snapshot is None:
                             raise _unknown(event, root, fate)
-                        answer = Told((), fate.snapshot.id)
+                        answer = TaskResult((), fate.snapshot.id)
                         break
                     case Finished():
                         break

@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 
 from core.spark.client.client import Engine
-from core.spark.protocol import Failed, Finished, StageProgress, Told, Version, Write
+from core.spark.protocol import Failed, Finished, StageProgress, TaskResult, Version, Write
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.layout import Root
@@ -54,9 +54,9 @@ def order(
 
 def run_write(engine: Engine, task: Write) -> int | None:
     """Do it; the snapshot it made."""
-    told = end_of_write(engine, task)
-    assert isinstance(told, Told), told
-    return told.snapshot
+    result = end_of_write(engine, task)
+    assert isinstance(result, TaskResult), result
+    return result.snapshot
 
 
 def refused(engine: Engine, task: Write) -> Failed:
@@ -65,11 +65,11 @@ def refused(engine: Engine, task: Write) -> Failed:
     return failed
 
 
-def end_of_write(engine: Engine, task: Write) -> Told | Failed:
+def end_of_write(engine: Engine, task: Write) -> TaskResult | Failed:
     events = [each for each in engine.do(task) if not isinstance(each, StageProgress)]
     if isinstance(events[-1], Finished):
         told = events[-2]
-        assert isinstance(told, Told)
+        assert isinstance(told, TaskResult)
         return told
     failed = events[-1]
     assert isinstance(failed, Failed)

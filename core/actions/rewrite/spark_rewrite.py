@@ -25,7 +25,7 @@ from core.config import Settings
 from core.errors import PaimarkError, Refused, Unavailable
 from core.figures import counted
 from core.spark.client.client import Engine
-from core.spark.protocol import Ask, Failed, StageProgress, Told, Version, Write
+from core.spark.protocol import Ask, Failed, StageProgress, TaskResult, Version, Write
 from core.storage.files import Files, Unanswered
 from core.table.definition import kinds
 from core.table.layout import Root, TablePath
@@ -207,18 +207,18 @@ def engine_of(context: Context) -> Iterator[Engine]:
         engine.close()
 
 
-def _done(engine: Engine, task: Ask | Write, progress: Progress) -> Told:
-    answer = Told()
-    for told in _answers(engine, task, progress):
-        answer = told
-    return answer
+def _done(engine: Engine, task: Ask | Write, progress: Progress) -> TaskResult:
+    last_result = TaskResult()
+    for result in _answers(engine, task, progress):
+        last_result = result
+    return last_result
 
 
-def _answers(engine: Engine, task: Ask | Write, progress: Progress) -> Generator[Told]:
+def _answers(engine: Engine, task: Ask | Write, progress: Progress) -> Generator[TaskResult]:
     tenths = 0
     with closing(engine.do(task)) as events:
         for event in events:
-            if isinstance(event, Told):
+            if isinstance(event, TaskResult):
                 yield event
             elif isinstance(event, StageProgress) and event.total and event.done * 10 // event.total > tenths:
                 tenths = event.done * 10 // event.total

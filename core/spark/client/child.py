@@ -32,7 +32,7 @@ from core.spark.protocol import (
     Prefetched,
     Ready,
     Report,
-    Told,
+    TaskResult,
     receive_report,
     send,
 )
@@ -169,7 +169,7 @@ class EngineProcess:
             self.ready = report
             if self._dropping:
                 return
-        if isinstance(report, Batch | Told):
+        if isinstance(report, Batch | TaskResult):
             self._changed.wait_for(lambda: self._dropping or len(self._events) < _WAITING_EVENTS)
         is_end = isinstance(report, Finished | Failed)
         self.answers += is_end

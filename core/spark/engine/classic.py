@@ -27,7 +27,7 @@ from core.spark.job_tag import bearing
 from core.spark.launch.session import Spark
 from core.spark.launch.session_settings import WARM_UP
 from core.spark.launch.workers import kill_workers
-from core.spark.protocol import Ask, Run, Start, Told, Write
+from core.spark.protocol import Ask, Run, Start, TaskResult, Write
 from core.spark.results.progress import ProgressWatch
 from core.spark.results.results import (
     PlannedQuery,
@@ -114,17 +114,17 @@ class Classic:
     def is_gone(self) -> bool:
         return self.launched.has_ended()
 
-    def rewrite(self, job: Job, order: Ask | Write) -> Iterator[Told]:
+    def rewrite(self, job: Job, order: Ask | Write) -> Iterator[TaskResult]:
         self.session.views.queries.tag()
         if isinstance(order, Write):
             self.session.require_writable()
-            yield Told(snapshot=rewrite.write(self.session, order))
+            yield TaskResult(snapshot=rewrite.write(self.session, order))
         elif order.streams:
             streamed = partial(self.results.streamed, tag=job.tag)
             with closing(rewrite.answers(self.session, order, streamed)) as answers:
-                yield from map(Told, takewhile(lambda _: not job.cancelled, answers))
+                yield from map(TaskResult, takewhile(lambda _: not job.cancelled, answers))
         else:
-            yield Told(rewrite.answer(self.session, order))
+            yield TaskResult(rewrite.answer(self.session, order))
 
     def explain(self, job: Job) -> tuple[Collection[str], str]:
         views = self.session.views
@@ -238,7 +238,7 @@ class Classic:
         frame = session.views.query(job.text, job.named)
         made = insert_rows(session.spark, session.warehouse, insert, target, frame)
         fact = {"table": made.label, "snapshot_id": made.snapshot, "row_count": made.rows}
-        job.tell(Told((msgspec.json.encode(fact).decode(),), made.snapshot))
+        job.tell(TaskResult((msgspec.json.encode(fact).decode(),), made.snapshot))
         return 0, False
 
 

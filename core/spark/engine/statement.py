@@ -40,7 +40,7 @@ from core.spark.protocol import (
     Report,
     Run,
     Task,
-    Told,
+    TaskResult,
     Write,
 )
 from core.travel.parse.splice import Spliced, splice
@@ -132,7 +132,7 @@ class Backend(Protocol):
     def explain(self, job: Job) -> tuple[Collection[str], str]:
         """The names of the tables that metadata answer, and Spark's plan of the explained statement."""
 
-    def rewrite(self, job: Job, order: Ask | Write) -> Iterable[Told]:
+    def rewrite(self, job: Job, order: Ask | Write) -> Iterable[TaskResult]:
         """Do an action's order."""
 
 
@@ -233,8 +233,8 @@ class Runner:
     def _rewrite(self, job: Job, order: Ask | Write) -> Finished:
         self._session.natives.renew_keys()
         with self._backend.tagged(job):
-            for told in self._backend.rewrite(job, order):
-                job.tell(told)
+            for result in self._backend.rewrite(job, order):
+                job.tell(result)
         return Finished(0, False)
 
     def _run(self, job: Job) -> Finished:

@@ -18,7 +18,7 @@ from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
 
 from core.actions.merge import sql as merge_sql
 from core.errors import PaimarkError, Refused
-from core.spark.protocol import Ask, Cause, Event, Failed, Told, Version, Write
+from core.spark.protocol import Ask, Cause, Event, Failed, TaskResult, Version, Write
 from core.spark.writing.commit import CreateSnapshot
 from core.spark.writing.late_commit import FileChanges
 from core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
@@ -49,10 +49,10 @@ class StandInEngine:
     def do(self, task: Ask | Write) -> Generator[Event]:
         try:
             if isinstance(task, Ask):
-                yield Told(rows=tuple(map(json.dumps, self._answer(task))))
+                yield TaskResult(rows=tuple(map(json.dumps, self._answer(task))))
             else:
                 self._write(task)
-                yield Told()
+                yield TaskResult()
         except PaimarkError as error:
             cause: Cause = "statement" if error.exit_code == 1 else "engine"
             if isinstance(error, Overwritten):

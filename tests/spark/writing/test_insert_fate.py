@@ -15,7 +15,7 @@ from core.actions.context import Context, Progress
 from core.actions.plan import Outcome
 from core.errors import Cancelled, StatementFailed, Unavailable
 from core.spark.client.client import Engine
-from core.spark.protocol import CANCELLED, Event, Failed, Finished, Task, Told
+from core.spark.protocol import CANCELLED, Event, Failed, Finished, Task, TaskResult
 from core.statements.insert import action_of_insert
 from core.table.layout import TablePath
 from core.travel.parse.sql import read_statement
@@ -48,7 +48,7 @@ class Dying:
                     raise KeyboardInterrupt
                 yield self.end
                 return
-            if not isinstance(event, Told):
+            if not isinstance(event, TaskResult):
                 yield event
 
 
