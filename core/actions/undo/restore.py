@@ -91,7 +91,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         progress(Remark(step.summary))
         action(verb).apply(context, step, progress)
     message = f"{plan.table} is at operation {number}: {counted(len(tokens), 'change')} by {verb}"
-    result = {"walked": len(tokens)}
+    result: dict[str, str | int | bool | None] = {"walked": len(tokens)}
     return Outcome(action=ACTION, table=plan.table, message=message, result=result, undo=plan.undo)
 
 
