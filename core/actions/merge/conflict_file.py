@@ -27,7 +27,7 @@ from core.actions.merge.resolution import (
 )
 from core.actions.merge.sql import exactly
 from core.actions.merge.survey import Survey, survey_merge
-from core.actions.rewrite.spark_rewrite import streamed
+from core.actions.rewrite.spark_rewrite import stream_query
 from core.errors import Refused, Unavailable
 from core.figures import counted
 from core.table.definition.column_types import type_text
@@ -170,7 +170,7 @@ def _lines(context: Context, survey: Survey, header: Header, progress: Progress)
     versions, queries = compared
     sql = queries.every_conflict(exactly(queries.decimals))
     names = [*header.columns]
-    with closing(streamed(context, survey.target, versions, sql, progress)) as answers:
+    with closing(stream_query(context, survey.target, versions, sql, progress)) as answers:
         for answer in answers:
             yield _line(names, answer)
 

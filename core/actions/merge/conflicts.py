@@ -13,7 +13,7 @@ from core.actions.merge.rows import resolved_queries, rewriting, versions_of
 from core.actions.merge.sql import Resolved
 from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import raise_first
-from core.actions.rewrite.spark_rewrite import asked
+from core.actions.rewrite.spark_rewrite import run_query
 from core.figures import counted
 from core.spark.protocol import Version
 from core.table.definition.column_types import ColumnType
@@ -133,7 +133,7 @@ def find_conflicts(context: Context, table: TablePath, name: str, progress: Prog
         return Conflicts(_title(table, survey), keys, (), 0, _WHY_NONE[survey.kind])
     versions, queries = compared
     kinds = {field.name: ColumnType.of(_type_name(field.type)).name for field in schema.fields}
-    first = asked(
+    first = run_query(
         context,
         survey.target,
         versions,
@@ -142,7 +142,7 @@ def find_conflicts(context: Context, table: TablePath, name: str, progress: Prog
     )
     count = len(first)
     if count > SHOWN:
-        (answer,) = asked(context, survey.target, versions, queries.count_conflicts, progress)
+        (answer,) = run_query(context, survey.target, versions, queries.count_conflicts, progress)
         count = int(answer["conflicts"])
     read = tuple(_conflict(schema, kinds, each) for each in first[:SHOWN])
     return Conflicts(_title(table, survey), tuple(schema.primary_keys), read, count)

@@ -13,7 +13,7 @@ from core.actions.merge.resolution import Resolution
 from core.actions.merge.scope import where_changed
 from core.actions.merge.survey import Survey
 from core.actions.plan import Refusal, Step
-from core.actions.rewrite.spark_rewrite import QueryRows, asked, rewriting_refusals, version_of
+from core.actions.rewrite.spark_rewrite import QueryRows, rewriting_refusals, run_query, version_of
 from core.errors import FileMissing, Refused
 from core.figures import counted
 from core.spark.protocol import Version
@@ -43,7 +43,7 @@ def merged_rows(
     versions = versions_of(survey)
     if survey.kind == "append":
         unkeyed = merge_sql.Unkeyed(where_changed(context.files, survey))
-        (answer,) = asked(context, survey.target, versions, unkeyed.count_removed, progress)
+        (answer,) = run_query(context, survey.target, versions, unkeyed.count_removed, progress)
         if answer["removed"] and choice != "branch":
             raise Refused(
                 f"Branch {survey.branch.root.label} also removed {counted(answer['removed'], 'row')}, "
@@ -67,7 +67,7 @@ def _require_no_conflict(
     queries: merge_sql.Keyed,
     progress: Progress,
 ) -> None:
-    if listed := asked(context, survey.target, versions, queries.conflicts, progress):
+    if listed := run_query(context, survey.target, versions, queries.conflicts, progress):
         count = listed[0]["conflicts"]
         first = ", ".join(each["key"] for each in listed) + (", ..." if count > len(listed) else "")
         raise Refused(
@@ -87,7 +87,7 @@ def _resolved_rows(
 ) -> QueryRows:
     queries = resolved_queries(context, survey, versions)
     texts = {merge_sql.CHOICES: resolution.texts}
-    found = asked(context, survey.target, versions, queries.wrong, progress, texts)
+    found = run_query(context, survey.target, versions, queries.wrong, progress, texts)
     if found:
         reasons = "; ".join(_misfit(queries.columns, each) for each in found)
         raise Refused(f"{resolution.path} {reasons}", _AS_WRITTEN)

@@ -169,7 +169,7 @@ def rewrite(
     return made
 
 
-def asked(
+def run_query(
     context: Context,
     start: RewriteBase,
     versions: Mapping[str, Version],
@@ -183,7 +183,7 @@ def asked(
         return [msgspec.json.decode(row) for row in _done(engine, ask, progress).rows]
 
 
-def streamed(
+def stream_query(
     context: Context, start: RewriteBase, versions: Mapping[str, Version], sql: str, progress: Progress
 ) -> Generator[dict[str, Any]]:
     """The rows of a query of any size, as they arrive. Closing the generator early ends the query."""
