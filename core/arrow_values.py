@@ -2,11 +2,12 @@
 
 A year beyond 9999 or before 1, or a text with bytes that are not UTF-8, must not stop a program that only
 shows them. A map whose keys are text becomes a dict, any other map a list of pairs: its type decides, because
-an empty map has no key to tell.
+an empty map has no key to tell. A FLOAT is the shortest number that names it: 1.1, and not 1.100000023841858.
 """
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -15,17 +16,23 @@ from core.text import distinct
 # pyarrow's errors for a time, a duration or a text that Python can't hold.
 _NOT_PYTHONS = (OverflowError, ValueError)
 _TEXTS = ("string", "large_string")
+_FLOAT = "float"
+# So many digits tell all numbers of a FLOAT apart, and the fewest are tried first.
+_FEWEST_DIGITS, _MOST_DIGITS = 1, 9
 
 _Convert = Callable[[Any], Any]
 
 
 def column_values(column: Any) -> list[Any]:
     """The values of a column (pyarrow's Array or ChunkedArray), each as `cell_value` returns it."""
+    if str(column.type) == _FLOAT:
+        # Arrow writes the shortest number, and this is faster than one by one.
+        column = column.cast("string").cast("double")
     try:
         values: list[Any] = column.to_pylist()
     except _NOT_PYTHONS:
         return [cell_value(cell) for cell in column]
-    convert = _map_conversion(column.type)
+    convert = _conversion(column.type)
     return values if convert is None else [convert(value) for value in values]
 
 
@@ -38,7 +45,7 @@ def cell_value(cell: Any) -> Any:
         value = cell.as_py()
     except _NOT_PYTHONS:
         return _value_by_parts(cell)
-    convert = _map_conversion(cell.type)
+    convert = _conversion(cell.type)
     return value if convert is None else convert(value)
 
 
@@ -56,22 +63,31 @@ def _value_by_parts(cell: Any) -> Any:
     return cell.cast("string").as_py()
 
 
-def _map_conversion(kind: Any) -> _Convert | None:
-    """The conversion of pyarrow's values of a type, in which maps are lists; None if it contains no map."""
+def _conversion(kind: Any) -> _Convert | None:
+    """The conversion of pyarrow's values of a type; None if it contains no map and no FLOAT."""
+    if str(kind) == _FLOAT:
+        return _unless_null(_shortest)
     if not kind.num_fields:
         return None
     if hasattr(kind, "key_field"):
-        item = _map_conversion(kind.item_type)
+        item = _conversion(kind.item_type)
         return _unless_null(
             lambda pairs: _map_value([(key, _apply(item, each)) for key, each in pairs], kind)
         )
-    parts = {part.name: _map_conversion(part.type) for part in map(kind.field, range(kind.num_fields))}
+    parts = {part.name: _conversion(part.type) for part in map(kind.field, range(kind.num_fields))}
     if not any(parts.values()):
         return None
     if hasattr(kind, "value_field"):
         (element,) = parts.values()
         return _unless_null(lambda values: [_apply(element, value) for value in values])
     return _unless_null(lambda row: {name: _apply(parts[name], value) for name, value in row.items()})
+
+
+def _shortest(number: float) -> float:
+    """The number with the fewest digits that is the same FLOAT."""
+    same = struct.pack("f", number)
+    texts = (f"{number:.{digits}g}" for digits in range(_FEWEST_DIGITS, _MOST_DIGITS))
+    return next((float(text) for text in texts if struct.pack("f", float(text)) == same), number)
 
 
 def _map_value(pairs: list[tuple[Any, Any]], kind: Any) -> dict[Any, Any] | list[tuple[Any, Any]]:

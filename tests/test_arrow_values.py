@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 
@@ -92,3 +93,26 @@ def test_a_result_file_holds_them(tmp_path: Path) -> None:
     sink.close()
     first = json.loads((tmp_path / "out.json").read_bytes())[0]
     assert first == {"at": FAR_TEXT, "text": BROKEN_TEXT}
+
+
+FLOATS = [1.1, -0.0, None, 3.4028235e38, 1e-45, 16777216.0, 0.3, 123456.79, float("inf"), -1e10]
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrap"),
+    [
+        (pa.float32(), lambda number: number),
+        (pa.list_(pa.float32()), lambda number: [number]),
+        (pa.struct([("f", pa.float32())]), lambda number: {"f": number}),
+        (pa.map_(pa.string(), pa.float32()), lambda number: {"k": number}),
+    ],
+)
+def test_a_float_has_no_digits_that_nobody_wrote(
+    kind: pa.DataType, wrap: Callable[[float | None], object]
+) -> None:
+    expected = [wrap(number) for number in FLOATS]
+    column = pa.array([list(each.items()) if "map" in str(kind) else each for each in expected], kind)
+    assert repr(column_values(column)) == repr(expected)
+    assert repr(column_values(pa.chunked_array([column]))) == repr(expected)
+    assert repr([cell_value(cell) for cell in column]) == repr(expected)
+    assert repr(column_values(pa.array([float("nan")], pa.float32()))) == "[nan]"
