@@ -39,6 +39,8 @@ _STAND_INS: Mapping[str, Mapping[str, object]] = {
         ),
         _NotShown,
     ),
+    # For a picture of the colours.
+    "rich.table": {"Table": _NotShown},
     "platformdirs": {"user_downloads_path": _downloads},
 }
 
