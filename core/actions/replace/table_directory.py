@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.actions.merge.fast_forward import point_at_newest
+from core.actions.merge.fast_forward import newest_id, point_at_newest
 from core.actions.roots import guard_tags
 from core.actions.roots.barrier import notice, put_barrier, remove_barrier
 from core.actions.roots.json_edit import decoded, with_options
@@ -50,9 +50,10 @@ def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
 
     The guard of a snapshot that main has itself stays, as main's tag: the branch keeps that snapshot.
     """
-    [latest] = files.read_many([archive.latest_hint])
-    remove_barrier(files, table, latest)
     own, kept = table.root(), part_of(root_files(files, archive), TAGS)
+    # Not the archive's LATEST: a job may have committed there since, and engines fail on a hint to nothing.
+    newest = newest_id(files, own)
+    remove_barrier(files, table, str(newest).encode() if newest else None)
     for name in part_of(root_files(files, own), TAGS):
         tag_name = name.removeprefix(f"{TAGS}/{TAG_PREFIX}")
         if name in kept or guard_tags.is_last_of_savepoint(files, table, tag_name):
