@@ -92,7 +92,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     findings = look(context, table, dead=unwatched.watched)
     refusals = []
     if findings.is_held and not findings.is_empty:
-        refusals.append(Refusal(findings.alive[0], "If it is at work, wait for it to end, then run recover again."))
+        refusals.append(
+            Refusal(findings.alive[0], "If it still works, wait for its end, then run recover again.")
+        )
     steps: list[Step] = []
     if unwatched.watched:
         seconds = f"{context.watch_for:g} s"
@@ -156,7 +158,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         progress(f"watching for {context.watch_for:g} s whether another machine's process still works")
         findings = look(context, table, dead=silent(context, table, findings.watched))
         if findings.alive and findings.is_empty:
-            raise Refused(findings.alive[0], "If it is at work, wait for it to end.")
+            raise Refused(findings.alive[0], "If it still works, wait for its end.")
     require_unmoved(table, plan, findings.fingerprint)
     if findings.is_empty:
         return _outcome(plan, 0, f"{plan.table} has nothing to recover")

@@ -18,7 +18,7 @@ def confirm(what: str) -> None:
     """Return when a person at a terminal says yes. Raises `Refused` otherwise."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Refused(
-            f"{what.rstrip('.')}: that needs --yes where there is no terminal", "Nothing was changed."
+            f"{what.rstrip('.')}: this needs --yes, because there is no terminal", "Nothing was changed."
         )
     print(f"{what} Go on? Type yes: ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -316,8 +316,8 @@ def _not_committed(event: Failed) -> PaimarkError:
 def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
     if fate.overwritten:
         return Unavailable(
-            f"Nothing tells whether the rows came to {root.table.full_name}: snapshot {fate.overwritten[0]} "
-            f"was overwritten by another engine. The engine said: {event.message}",
+            f"It is not known whether the rows were committed to {root.table.full_name}: snapshot "
+            f"{fate.overwritten[0]} was overwritten by another engine. The engine said: {event.message}",
             "Look at the rows before you run it again.",
         )
     first, last = fate.expired[0], fate.expired[-1]
@@ -325,7 +325,7 @@ def _unknown(event: Failed, root: Root, fate: Fate) -> Exception:
         f"snapshot {first} has expired" if first == last else f"snapshots {first} to {last} have expired"
     )
     return Unavailable(
-        f"Nothing tells any more whether the rows came to {root.table.full_name}: {expired} since. "
+        f"It is no longer known whether the rows were committed to {root.table.full_name}: {expired}. "
         f"The engine said: {event.message}",
         "Look at the rows before you run it again.",
     )

@@ -33,7 +33,7 @@ def printed(column: NamedColumn, kind: ColumnType) -> str | None:
         return _printed(column.unquoted, word.group().upper() if word else "", kind)
     except (ValueError, InvalidOperation, OverflowError) as error:
         raise Refused(
-            f"Nothing tells which partition {column.name} = {column.value} is",
+            f"It is not known which partition {column.name} = {column.value} is",
             f"Write the value as {kind.name} has it, a text in quotes.",
         ) from error
 

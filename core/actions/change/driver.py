@@ -228,8 +228,8 @@ def _resumed(
 def _unknown(hold: Hold, why: str) -> Refused:
     name = hold.table.full_name
     return Refused(
-        f"{why}Nothing tells any more whether {hold.journal.action} of {name} was committed: "
-        "the snapshot that would has expired, or was overwritten",
+        f"{why}It is no longer known whether {hold.journal.action} of {name} was committed: "
+        "its snapshot has expired, or was overwritten",
         f"Look whether main has its rows, then run `paimark recover {hold.table.word} --assume committed`, "
         "or `--assume not-committed`.",
     )

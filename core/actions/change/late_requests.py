@@ -70,7 +70,7 @@ def told_of_wait(
         f"{clock_time(now + left)} ({duration(left)}), and then goes on by itself",
         "You may leave: the table stays as it is, locked for changes, and can be read and written; "
         f"`paimark recover {table.word}` later waits for the rest only",
-        "Who knows that nothing of it is on its way need not wait: "
+        "If you know that no request of it is on its way, you need not wait: "
         f"`paimark recover {table.word} --option '{RECOVER_WAIT_OPTION}=0 s'`",
     ]
 

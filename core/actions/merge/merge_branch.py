@@ -328,7 +328,7 @@ def _warnings(files: Files, survey: Survey, choice: str) -> list[str]:
     if survey.kind == "fast-forward" and between:
         warnings.append(
             f"Main and branch {name} share their snapshots then: an expiry on either side deletes files that "
-            f"the other's snapshots {between[0]} to {between[-1]} need. Tag on {name} what is to stay"
+            f"the other's snapshots {between[0]} to {between[-1]} need. Tag on {name} what you want to keep"
         )
     if survey.new_schemas:
         warnings.append(f"main follows the branch to schema {survey.new_schemas[-1][0]}")

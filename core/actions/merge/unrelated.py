@@ -22,11 +22,11 @@ def no_common_past(files: Files, branch: Side) -> Refused:
     hint = (
         "Their common past has expired, or one was rolled back past it. See `paimark "
         f"{shell_line(['diff', table.full_name, 'main', name])}`: write the rows yourself, or replace main "
-        "with the branch where it has all that is to stay."
+        "with the branch if it has all rows that you want to keep."
     )
     with suppress(Corrupt, FileMissing):
         hint = _advice(files, branch) or hint
-    return Refused(f"Nothing tells where branch {name} of {table.full_name} parts from main", hint)
+    return Refused(f"Branch {name} of {table.full_name} has no known fork from main", hint)
 
 
 def _advice(files: Files, branch: Side) -> str | None:

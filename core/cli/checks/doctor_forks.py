@@ -35,7 +35,8 @@ def _endless(files: Files, main: Root) -> Iterator[Verdict]:
         yield (
             "warning",
             f"Stock engines expire nothing of it: {retention_off()} came from a branch, as by a fast-forward",
-            f"Tag first what branches share with it, where that is told. Then run: {command}",
+            "First tag the snapshots that branches share with it, if a finding names them. Then run: "
+            f"{command}",
         )
 
 

@@ -57,7 +57,7 @@ def _hint(name: str, known: Mapping[str, str]) -> str:
     if name == "path":
         return "The options warehouse and table say which table: table is `db.t`."
     if name == "consumer.expiration-time":
-        return f"Who commits obeys it: ALTER TABLE ... SET TBLPROPERTIES ('{name}' = '1 d')."
+        return f"The writer that commits obeys it: ALTER TABLE ... SET TBLPROPERTIES ('{name}' = '1 d')."
     if name in map(str.lower, STATES) and "follow-main" in known:
         return "A stream begins with scan.mode and scan.snapshot-id, which takes a tag as well."
     uses = [use for use, names in _USES.items() if name in {each.lower() for each in names}]

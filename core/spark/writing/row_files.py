@@ -142,7 +142,7 @@ def deleted_unless_committed(
     except BaseException as error:
         if commit.may_have_landed and isinstance(error, Exception):
             raise Unanswered(
-                f"Nothing tells whether the rows came to {name}: {error.__cause__ or error}",
+                f"It is not known whether the rows were committed to {name}: {error.__cause__ or error}",
                 "Look at the rows before you run it again.",
             ) from error
         if not commit.may_have_landed:

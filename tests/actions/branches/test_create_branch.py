@@ -180,7 +180,7 @@ def test_one_schema_is_told_as_one(context: Context) -> None:
 def _with_newer_files(context: Context, warehouse: Path) -> TablePath:
     """pypaimon stamps files with the schema its session had: schema 1 in files of snapshots of schema 0."""
     create_table(warehouse, "shop.wide", ORDERS_SCHEMA)
-    wide = replace(ORDERS, name="wide")
+    wide = TablePath(ORDERS.database, "wide")
     first = warehouse / "shop.db/wide/schema/schema-0"
     newer = {**msgspec.json.decode(first.read_bytes()), "id": 1}
     (first.parent / "schema-1").write_bytes(msgspec.json.encode(newer))
@@ -347,7 +347,7 @@ def test_what_a_fast_forward_of_another_engine_leaves_is_told(
     assert told() == [
         (
             "Stock engines expire nothing of it",
-            "Tag first what branches share with it, where that is told. Then run: "
+            "First tag the snapshots that branches share with it, if a finding names them. Then run: "
             f'paimark alter-branch-schema shop.orders --unset "{retention_options()}"',
         ),
         (

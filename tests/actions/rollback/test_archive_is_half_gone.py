@@ -42,12 +42,6 @@ def half_delete_archive(context: Context, orders: Path, how: str) -> None:
     LEFT[how](orders / f"branch/branch-{archive}")
 
 
-def problems_elsewhere(context: Context) -> list[str]:
-    """The problems that are not of the branch."""
-    problems = [f"{each.path} {each.detail}" for each in verify(context, ORDERS).problems]
-    return [each for each in problems if "branch-main-" not in each]
-
-
 @pytest.mark.parametrize("how", LEFT)
 @pytest.mark.parametrize("at", [r"STEP-\w+-2$", r"orders/snapshot/LATEST$"])
 @pytest.mark.parametrize("goes_on", [False, True])

@@ -110,8 +110,8 @@ def test_one_sentence_and_a_hint_remain(text: str, message: str, hint: str) -> N
 def test_a_commit_of_which_nothing_tells_is_no_refusal() -> None:
     """What it stands for is not taken back: the store may still carry it out."""
     text = TASK.replace(
-        "FileNotFoundError: [Errno 2]", "core.storage.files.Unanswered: Nothing tells whether"
+        "FileNotFoundError: [Errno 2]", "core.storage.files.Unanswered: It is not known whether"
     )
     told = failed(Exception(text), "", int, {})
-    assert told.cause == "engine" and told.message.startswith("Nothing tells whether")
+    assert told.cause == "engine" and told.message.startswith("It is not known whether")
     assert failed(Exception(TASK), "", int, {}).cause == "statement"

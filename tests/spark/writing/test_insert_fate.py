@@ -97,7 +97,8 @@ def test_it_landed_and_has_expired(engine: Engine, warehouse: Path, tmp_path: Pa
     with pytest.raises(Unavailable) as raised:
         inserted(warehouse, tmp_path, engine, since)
     assert raised.value.message == (
-        "Nothing tells any more whether the rows came to fates.orders: snapshots 6 to 7 have expired since. "
+        "It is no longer known whether the rows were committed to fates.orders: "
+        "snapshots 6 to 7 have expired. "
         "The engine said: The Spark engine died (killed by SIGKILL)"
     )
     assert raised.value.hint == "Look at the rows before you run it again."
