@@ -10,6 +10,7 @@ from core.storage.files import Files, read_if_there
 from core.table.definition import kinds
 from core.table.definition.kinds import WriteMode
 from core.table.lineage.lineage import Lineage
+from core.table.lineage.lost_newest import require_newest
 from core.table.lineage.main_branch import main_root
 from core.table.records import Snapshot, commit_key
 
@@ -65,7 +66,8 @@ def require_writable(target: WriteTarget) -> None:
 def require_unchanged(files: Files, target: WriteTarget) -> None:
     """Check right before the commit that main and the table's schema have not changed.
 
-    Raises `Refused`.
+    And that the newest snapshots are there: a commit would give a lost id again, and hide the loss. Raises
+    `Refused`.
     """
     root, name = target.root, target.name
     hint = "Nothing was committed: start again."
@@ -79,6 +81,7 @@ def require_unchanged(files: Files, target: WriteTarget) -> None:
             f"(schema {expected.id}, now {newest.id if newest else 'none'})",
             hint,
         )
+    require_newest(files, root)
 
 
 class _Lock(msgspec.Struct):

@@ -102,6 +102,17 @@ def test_the_definition_is_another(table: Table) -> None:
     assert unowned(table) == set()
 
 
+def test_a_commit_does_not_hide_that_newest_snapshots_were_lost(table: Table) -> None:
+    another(table)
+    (table.directory / "snapshot" / "snapshot-2").unlink()
+    of_lost = unowned(table)
+    target, written = begun(table)
+    with pytest.raises(Refused, match="has lost its newest snapshots: LATEST names 2, and the newest is 1"):
+        commit_rows(target, written)
+    assert unowned(table) == of_lost
+    assert lineage(table).latest_id() == 1
+
+
 @pytest.mark.parametrize("now", ["held", "released", "another's", "taken over"])
 def test_the_change_that_makes_it_may_be_recovered_by_another(table: Table, now: str) -> None:
     """Its own process died, and this one has not heard of that yet."""
@@ -180,7 +191,8 @@ def test_nobody_knows_whether_it_landed(table: Table) -> None:
     with (
         instead_of_create(silent),
         pytest.raises(
-            Unavailable, match=r"Nothing tells whether the rows came to d\..*: The connection was lost"
+            Unavailable,
+            match=r"It is not known whether .* committed to d\..*: The connection was lost",
         ),
     ):
         commit_rows(target, written)
@@ -202,7 +214,7 @@ def test_nobody_knows_and_then_it_is_refused(table: Table) -> None:
     target, written = begun(table, pinned=True)
     with instead_of_create(silent), pytest.MonkeyPatch.context() as back:
         back.setattr(LocalFiles, "create", LocalFiles.create)
-        with pytest.raises(Unavailable, match="Nothing tells whether"):
+        with pytest.raises(Unavailable, match="It is not known whether"):
             commit_rows(target, written)
     assert any(path.endswith(".parquet") for path in unowned(table))
 
