@@ -44,10 +44,6 @@ class Standalone:
 
         kill_descendants(self.workers[number].pid)
 
-    def kill_master(self) -> None:
-        os.killpg(self.head.pid, signal.SIGKILL)
-        self.head.wait()
-
     def kill_worker(self, number: int) -> None:
         """With its executors, as when a machine dies."""
         worker = self.workers[number]

@@ -31,12 +31,6 @@ def digest(secret: bytes, *parts: bytes) -> bytes:
     return hmac.digest(secret, b"".join(parts), "sha256")
 
 
-def greeting(secret: bytes, asked: bytes, own: bytes, partition: int, attempt: int) -> bytes:
-    """A task's answer to the nonce `asked`."""
-    task = TASK.pack(partition, attempt)
-    return b"".join((own, task, digest(secret, asked, own, task)))
-
-
 def known_task(secret: bytes, asked: bytes, answer: bytes) -> tuple[int, int] | None:
     """The partition and attempt of a task; None unless its answer proves that it knows the secret."""
     said, proof = answer[:-DIGEST_BYTES], answer[-DIGEST_BYTES:]

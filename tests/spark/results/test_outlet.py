@@ -13,7 +13,7 @@ from core.errors import StatementFailed, Unavailable
 from core.spark.launch.result_port import LOOPBACK, ResultPort
 from core.spark.protocol import receive_exactly
 from core.spark.results.outlet import Outlet
-from core.spark.results.sender import DIGEST_BYTES, END, HEAD, NONCE_BYTES, digest, greeting
+from core.spark.results.sender import DIGEST_BYTES, END, HEAD, NONCE_BYTES, TASK, digest
 
 ANY = ResultPort(LOOPBACK, LOOPBACK, range(1))
 OWN = b"n" * NONCE_BYTES
@@ -24,6 +24,12 @@ def outlet(tmp_path: Path) -> Iterator[Outlet]:
     outlet = Outlet(ANY, tmp_path)
     yield outlet
     outlet.close()
+
+
+def greeting(secret: bytes, nonce: bytes, own: bytes, partition: int, attempt: int) -> bytes:
+    """A task's answer to a nonce, as Java gives it."""
+    task = TASK.pack(partition, attempt)
+    return b"".join((own, task, digest(secret, nonce, own, task)))
 
 
 def connect(outlet: Outlet, partition: int, attempt: int = 0, secret: bytes | None = None) -> socket.socket:
