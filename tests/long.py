@@ -6,6 +6,7 @@ that new seeds find becomes an `@example` of its test.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -26,6 +27,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("the same each time", derandomize=True, deadline=None)
     settings.register_profile("new seeds", derandomize=False, deadline=None, print_blob=True)
     settings.load_profile("new seeds" if config.getoption("--long") else "the same each time")
+
+
+def long_but(cases: Iterable[Any], *short: str, name: Callable[[Any], str] = str) -> list[Any]:
+    """The parameters `cases`, of which all but those called `short` take long."""
+    return [pytest.param(each, marks=() if name(each) in short else pytest.mark.long) for each in cases]
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,7 @@ def store(request: pytest.FixtureRequest, warehouse: Path, tmp_path: Path) -> Fi
     return files
 
 
+@pytest.mark.long
 def test_savepoint_tag_branch_and_recovery(store: Files, warehouse: Path) -> None:
     context = context_on(warehouse, store)
     assert done(context, "create-savepoint", snapshot=3).result["savepoint_id"] == 1
@@ -65,6 +66,7 @@ def test_creators_at_once_get_ids_of_their_own(store: Files, warehouse: Path) ->
     assert planned(context, "recover").empty
 
 
+@pytest.mark.long
 def test_a_branch_becomes_main_and_is_taken_back(store: Files, warehouse: Path) -> None:
     context = context_on(warehouse, store)
     done(context, "create-savepoint", snapshot=3)

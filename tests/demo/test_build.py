@@ -52,6 +52,7 @@ def commit_times(files: LocalFiles, table: str, branch: str | None = None) -> li
     return [row.commit_time for row in reversed(rows)]
 
 
+@pytest.mark.long
 def test_two_builds_of_one_day_hold_the_same_rows_and_times(demo: Path, tmp_path: Path) -> None:
     again = built(tmp_path / "again", NOW + 60_000)
     assert content(tmp_path / "again") == content(demo)

@@ -61,14 +61,14 @@ PLANS: list[tuple[str, dict[str, object]]] = [
 ]
 # By directory of a table's metadata: one of this many damages is tried.
 SHARES = {
-    "snapshot": 180,
-    "schema": 20,
-    "tag": 180,
-    "savepoint": 80,
-    "manifest": 250,
-    "consumer": 8,
-    "changelog": 40,
-    "branch": 180,
+    "snapshot": 360,
+    "schema": 40,
+    "tag": 360,
+    "savepoint": 160,
+    "manifest": 500,
+    "consumer": 16,
+    "changelog": 80,
+    "branch": 360,
 }
 LONG_SHARE = 6
 

@@ -24,6 +24,7 @@ from tests.actions.acting import EVENTS, ORDERS, contents, context_on, done, pla
 from tests.actions.histories import TABLE, History
 from tests.conftest import EVENTS as EVENTS_SCHEMA
 from tests.faults.scene import KilledScene
+from tests.long import long_but
 from tests.paimon import commit
 
 # Temporary files that no journal names: a recovery can't tell them from those of a living writer.
@@ -144,7 +145,17 @@ CASES = (
 )
 
 
-@pytest.fixture(params=CASES, ids=lambda case: case.name)
+# What the others delete is among what these delete.
+SHORT = (
+    "savepoint of an expired snapshot",
+    "savepoint of three roots",
+    "several tags",
+    "tag on a branch",
+    "snapshots with every kind of file",
+)
+
+
+@pytest.fixture(params=long_but(CASES, *SHORT, name=lambda case: case.name), ids=lambda case: case.name)
 def scene(request: pytest.FixtureRequest, warehouse: Path) -> Scene:
     return Scene(request.param, warehouse)
 

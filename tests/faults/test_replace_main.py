@@ -15,6 +15,7 @@ from tests.actions.taking_over import left_stray
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.faults.fault_files import some_of
 from tests.faults.takeovers import Case, Scene
+from tests.long import long_but
 from tests.paimon import commit
 from tests.table.branches import create_branch
 
@@ -109,7 +110,11 @@ CASES = (
 )
 
 
-@pytest.fixture(params=CASES, ids=lambda case: case.name)
+# The others differ from these in one step, and the simulation kills them, too.
+SHORT = ("replace", "replace and drop", "undo", "alter main", "retire a branch", "rescue", "truncate")
+
+
+@pytest.fixture(params=long_but(CASES, *SHORT, name=lambda case: case.name), ids=lambda case: case.name)
 def scene(request: pytest.FixtureRequest, warehouse_template: Path, tmp_path: Path) -> Scene:
     return Scene(request.param, warehouse_template, tmp_path)
 

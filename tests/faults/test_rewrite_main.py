@@ -35,6 +35,7 @@ from tests.actions.acting import applied, contents, context_on, done, planned, u
 from tests.conftest import ORDERS
 from tests.faults.fault_files import Death, Film, WatchedWrites
 from tests.faults.trees import TreeOnDisk
+from tests.long import long_but
 from tests.paimon import commit, read_rows
 from tests.spark.client.test_engine import session_processes
 from tests.spark.engine_fixture import in_order
@@ -179,7 +180,11 @@ def rewriting(engine: Engine, warehouse: Path, prefix: str, changes: tuple[Chang
     return scene
 
 
-@pytest.mark.parametrize("changes", REWRITINGS, ids=lambda changes: changes[-1][0])
+@pytest.mark.parametrize(
+    "changes",
+    long_but(REWRITINGS, "merge-branch", "undo", name=lambda changes: changes[-1][0]),
+    ids=lambda changes: changes[-1][0],
+)
 def test_every_write_around_a_rewriting_can_be_the_last(
     engine: Engine, engine_warehouse: Path, changes: tuple[Change, ...]
 ) -> None:

@@ -165,6 +165,7 @@ def test_nothing_is_merged_when_a_side_moved_since_the_plan(
     assert Lineage(context.files, ORDERS.root()).latest_id() == 6
 
 
+@pytest.mark.long
 def test_rows_deleted_by_their_kind_column_leave_main(with_engine: Context, engine_warehouse: Path) -> None:
     """pypaimon deletes rows only by that column; Avro is what Spark's own readers leave to it."""
     table, name = TablePath("kinds", "t"), "kinds.t"

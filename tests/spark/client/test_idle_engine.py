@@ -62,6 +62,7 @@ def test_use_puts_the_end_off() -> None:
     assert not ended.is_set()
 
 
+@pytest.mark.long
 def test_an_idle_engine_ends_and_the_next_statement_finds_what_was_set(
     engine_warehouse: Path, tmp_path: Path
 ) -> None:

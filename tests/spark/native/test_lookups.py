@@ -176,6 +176,7 @@ def test_partitions_older_schemas_and_other_conditions(engine: Engine, engine_wa
     assert told not in ask(engine, f"EXPLAIN SELECT * FROM {name} WHERE count = 1").explained
 
 
+@pytest.mark.long
 def test_keys_on_the_edges_of_what_is_read_at_once(engine: Engine, engine_warehouse: Path) -> None:
     """Files are sorted by the first column, which goes on with the same value for several batches."""
     name = "lookups.edges"

@@ -17,6 +17,7 @@ from pypaimon.schema.schema_change import SchemaChange
 from core.spark.client.client import Engine
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge
+from tests.long import long_but
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.datasource.test_types import ROWS, SCHEMA
 from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
@@ -64,7 +65,7 @@ UNREAD = {
 }
 
 
-@pytest.mark.parametrize("file_format", list(UNREAD))
+@pytest.mark.parametrize("file_format", long_but(UNREAD, "parquet"))
 def test_every_type_and_partition_reads_alike(
     engine: Engine, engine_warehouse: Path, file_format: str
 ) -> None:
@@ -88,6 +89,7 @@ def test_every_type_and_partition_reads_alike(
     assert found_parts == {"n": 2}
 
 
+@pytest.mark.long
 def test_files_of_older_schemas_read_alike(engine: Engine, engine_warehouse: Path) -> None:
     catalog = CatalogFactory.create({"warehouse": str(engine_warehouse)})
     for name, keys in (("native.evolved", []), ("native.evolved_keys", ["order_id"])):

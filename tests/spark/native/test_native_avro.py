@@ -12,6 +12,7 @@ from core.spark.client.client import Engine
 from core.spark.launch.session_settings import LOCAL_BYTES, TASK_ROWS
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge
+from tests.long import long_but
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.native.test_native import agreed, data_files, orders
@@ -29,7 +30,7 @@ AVRO = {"bucket": "1", "file.format": "avro"}
     ],
     ids=["avro", "above parquet", "above orc"],
 )
-@pytest.mark.parametrize("by", ["process", "tasks"])
+@pytest.mark.parametrize("by", long_but(["process", "tasks"], "tasks"))
 def test_runs_that_overlap_are_merged_natively(
     options: Mapping[str, str], by: str, engine: Engine, engine_warehouse: Path, judge: Judge
 ) -> None:

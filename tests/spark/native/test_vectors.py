@@ -20,6 +20,7 @@ from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.manifests import DeletionVector, read_deletion_vectors
 from tests.interop.judge import Judge
+from tests.long import long_but
 from tests.paimon import create_table
 from tests.spark.engine_fixture import ask, by_pypaimon, rows
 from tests.spark.native.test_lookups import agreed as looked_up
@@ -103,7 +104,7 @@ def test_a_table_with_keys(
     assert rows(engine, f"SELECT count(*) AS n FROM {name} VERSION AS OF 2 WHERE v >= 0") == whole
 
 
-@pytest.mark.parametrize("width", ["32", "64"])
+@pytest.mark.parametrize("width", long_but(["32", "64"], "64"))
 def test_a_table_without_keys(width: str, engine: Engine, engine_warehouse: Path, judge: Judge) -> None:
     name = f"vectors.append{width}"
     wide = {"deletion-vectors.bitmap64": "true"} if width == "64" else {}

@@ -68,6 +68,7 @@ def test_stores_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path, 
     assert native or not is_long
 
 
+@pytest.mark.long
 def test_avro_files_are_read_natively(engine: Engine, judge: Judge, tmp_path: Path) -> None:
     """Of partitions and of an older schema; and merged ones."""
     name = "avros.plain"

@@ -75,6 +75,7 @@ def engine_with(keys: Keys, template: Path, master: str, log: Path, **conf: str)
         yield engine
 
 
+@pytest.mark.long
 def test_on_this_machine(keys: Keys, store_jars: Path, warehouse_template: Path, tmp_path: Path) -> None:
     keys.replace("first")
     with engine_with(keys, warehouse_template, "local[2]", tmp_path / "engine.log") as engine:

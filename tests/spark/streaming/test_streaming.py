@@ -118,6 +118,7 @@ def test_a_start_that_expired_is_the_savepoint_that_saved_it(streaming: Streamin
     assert ids(shop) == [1, 2, 3]
 
 
+@pytest.mark.long
 def test_a_run_of_small_batches_goes_to_the_end_and_is_held_by_its_place(
     streaming: Streaming, shop: Path
 ) -> None:

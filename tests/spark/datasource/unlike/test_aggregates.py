@@ -107,7 +107,9 @@ def test_a_sum_that_its_column_can_t_hold(tmp_path: Path, judge: Judge) -> None:
     )
     for _ in range(2):
         judge.put(tmp_path, "d.t", [("+I", [1, 100])])
-    with pytest.raises(Refused, match=r"The merged value of rows of d\.t is too large: .*200"):
+    with pytest.raises(
+        Refused, match=r"The merged value of rows of d\.t is too large for their column: .*200"
+    ):
         # pypaimon-rust begins anew at the other end, as stock Paimon does.
         list(row_batches(replace(_scan(tmp_path), rust=False)))
 

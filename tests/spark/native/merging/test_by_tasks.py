@@ -26,6 +26,7 @@ def merged_as_here(scratch: Path, buckets: int) -> str:
     return done.stdout + done.stderr[-2000:] if done.returncode else done.stdout
 
 
+@pytest.mark.long
 def test_tasks_choose_the_rows_that_the_engine_chooses(tmp_path: Path) -> None:
     assert "buckets are alike" in merged_as_here(tmp_path, 24)
 
