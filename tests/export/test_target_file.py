@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from core.errors import UsageError
 from core.export.target_file import target_file
+
+_NOBODY = 65534
 
 
 def test_a_new_file_and_an_old_one_can_be_written(tmp_path: Path) -> None:
@@ -48,11 +53,29 @@ def test_what_is_no_file_is_not_written_over(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_what_may_only_be_read_is_not_written(tmp_path: Path) -> None:
-    (tmp_path / "old.csv").touch(0o400)
-    with pytest.raises(UsageError, match="may not be changed"):
-        target_file(tmp_path / "old.csv")
-    tmp_path.chmod(0o500)
-    with pytest.raises(UsageError, match="Permission denied"):
-        target_file(tmp_path / "new.csv")
+@contextmanager
+def not_as_root() -> Iterator[None]:
+    """Inside, root is nobody: root may write everywhere."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.setresuid(_NOBODY, _NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+def test_what_may_only_be_read_is_not_written() -> None:
+    # Not in pytest's own directory, which only its user may enter.
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        (directory / "old.csv").touch(0o444)
+        directory.chmod(0o777)
+        with not_as_root(), pytest.raises(UsageError, match="may not be changed"):
+            target_file(directory / "old.csv")
+        directory.chmod(0o555)
+        with not_as_root(), pytest.raises(UsageError, match="Permission denied"):
+            target_file(directory / "new.csv")
+        directory.chmod(0o755)
+        assert [each.name for each in directory.iterdir()] == ["old.csv"]
