@@ -111,7 +111,7 @@ CASES = (
 
 
 # The others differ from these in one step, and the simulation kills them, too.
-SHORT = ("replace", "replace and drop", "undo", "alter main", "retire a branch", "rescue", "truncate")
+SHORT = ("replace", "undo", "alter main", "retire a branch", "rescue", "truncate")
 
 
 @pytest.fixture(params=long_but(CASES, *SHORT, name=lambda case: case.name), ids=lambda case: case.name)

@@ -172,7 +172,7 @@ def is_new_text(result: Spliced, position: int) -> bool:
     return False
 
 
-@unhurried(150)
+@unhurried(60)
 @given(scripts())
 def test_spliced_statements_parse_and_read_only_the_new_names(
     spark_judge: SparkJudge, script: Script

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def with_a_large_manifest(warehouse: Path, entries: int = ENTRIES) -> History:
     return history
 
 
+@pytest.mark.long
 def test_an_entry_takes_some_hundred_bytes(tmp_path: Path) -> None:
     history = with_a_large_manifest(tmp_path)
     to_delete = of_tag(history, TABLE.root(), "kept")

@@ -193,6 +193,7 @@ def test_rows_deleted_by_their_kind_column_leave_main(with_engine: Context, engi
     assert action("merge-branch").plan(with_engine, table, {"name": "fix"}).empty
 
 
+@pytest.mark.long
 def test_partitions_that_the_branch_left_alone_are_not_read(
     with_engine: Context, engine_warehouse: Path, tmp_path: Path
 ) -> None:

@@ -29,6 +29,7 @@ def read(engine: Engine, expression: str) -> list[str]:
     return [reading.version.partition(",")[0] for reading in answer.readings]
 
 
+@pytest.mark.long
 def test_expressions_without_columns_are_times(engine: Engine, at: dt.datetime) -> None:
     millis = int(at.timestamp() * 1000)
     here = at.astimezone(dt.timezone(dt.timedelta(hours=9))).replace(tzinfo=None)

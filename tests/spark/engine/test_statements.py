@@ -152,6 +152,7 @@ def test_rows_are_read_in_the_types_that_java_sends(engine: Engine) -> None:
     assert in_order(rows(engine, sql)) == expected
 
 
+@pytest.mark.long
 def test_nothing_is_written_where_the_user_stands(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ _STEPS, _VERSIONS, _TURNS = 40, 3, 4
 _REFUSED = re.compile(r"fails: (Column \S|A value in older files of \S|\S+ has the option \S)")
 
 
+@pytest.mark.long
 def test_what_is_remembered_is_of_no_other_state(
     engine: Engine, engine_warehouse: Path, judge: Judge, tmp_path: Path
 ) -> None:

@@ -149,6 +149,7 @@ def test_honest_files_are_read_whatever_packs_them(tmp_path: Path, codec: str) -
     assert names == [("m", 7)] * 3
 
 
+@pytest.mark.long
 def test_entries_that_are_all_alike_are_honest(tmp_path: Path) -> None:
     """The most that packing makes of real entries: those of one wide table, written at once."""
     statistics = {"type": "record", "name": "s", "fields": [{"name": "_NULL_COUNTS", "type": LONGS}]}
