@@ -36,9 +36,7 @@ from core.actions.roots import savepoint_claim
 from core.errors import UsageError
 from core.figures import counted
 from core.once import once
-from core.storage.files import Files
 from core.table.layout import TablePath, merge_tag
-from core.table.lineage.lost_newest import tags_beyond
 from core.table.lineage.main_branch import root_exists
 from core.table.records import Point, Snapshot, is_same_commit, point_of
 
@@ -95,7 +93,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         main_at=point_of(main),
         steps=(*steps, *further, *([] if resolution is None else [_resolving(resolution)])),
         kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
-        warnings=(*_warnings(context.files, survey, choice), *([_LOST] if lost else [])),
+        warnings=(*_warnings(survey, choice), *([_LOST] if lost else [])),
         refusals=(*survey.schema_refusals, *more, *_not_chosen(context, survey, resolution)),
         undo="" if lost else f"paimark undo {table.word}",
         request={name: each for name, each in given.items() if name in _REQUEST} if resolution else {},
@@ -322,8 +320,8 @@ def _resolved(resolution: Resolution) -> str:
     return f"Keys in conflict: {resolution.description}"
 
 
-def _warnings(files: Files, survey: Survey, choice: str) -> list[str]:
-    warnings = [*tags_beyond(files, survey.start.root), *tags_beyond(files, survey.branch.root)]
+def _warnings(survey: Survey, choice: str) -> list[str]:
+    warnings = [*survey.warnings]
     name, between = survey.branch.root.label, range(survey.base.id + 1, survey.branch.snapshot.id)
     if survey.kind == "fast-forward" and between:
         warnings.append(

@@ -19,7 +19,7 @@ from core.table.definition.retention import RETENTION_OFF
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.lost_newest import require_newest
+from core.table.lineage.lost_newest import require_newest, tags_beyond
 from core.table.lineage.main_branch import branch_root
 from core.table.manifests.files import snapshot_facts
 from core.table.records import Snapshot, TableSchema, is_same_commit
@@ -32,7 +32,8 @@ class Survey:
     """`base` is the branch's state that main already has; `main_base` is main's state that has it.
 
     `new_schemas` are the branch's schemas that main lacks and follows to, by id, with the bytes for main.
-    `choices` is the digest of a person's choices for conflicts, if there are any.
+    `choices` is the digest of a person's choices for conflicts, if there are any. `warnings` say what makes
+    either side look shorter than it may have been.
     """
 
     start: RewriteBase
@@ -44,6 +45,7 @@ class Survey:
     new_schemas: tuple[tuple[int, bytes], ...]
     schema_refusals: tuple[Refusal, ...]
     choices: str | None = None
+    warnings: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
@@ -89,7 +91,8 @@ def survey_merge(files: Files, table: TablePath, name: str, *, whole: bool = Fal
     base, main_base, base_root = base_of(files, main, branch)
     kind: Kind = "append" if whole else _kind(files, start, head, base)
     schemas, refusals = _schemas(files, start, root, base, kind, head.snapshot)
-    return Survey(start, head, base, main_base, base_root, kind, schemas, refusals)
+    warnings = (*tags_beyond(main), *tags_beyond(branch))
+    return Survey(start, head, base, main_base, base_root, kind, schemas, refusals, warnings=warnings)
 
 
 def base_of(files: Files, main: Side, branch: Side) -> tuple[Snapshot, Snapshot, Root]:

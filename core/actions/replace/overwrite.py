@@ -30,7 +30,6 @@ from core.actions.roots import savepoint_claim
 from core.errors import FileMissing, UsageError
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
-from core.table.lineage.lost_newest import tags_beyond
 from core.table.manifests.files import size_of
 from core.table.records import point_of
 
@@ -71,8 +70,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         warnings=(
             "Streaming readers skip OVERWRITE commits by default: they will not see the rows change",
             f"Jobs that write to branch {name} go on writing there, and not to main",
-            *tags_beyond(files, start.root),
-            *tags_beyond(files, survey.branch.root),
+            *survey.warnings,
         ),
         refusals=tuple(refusals),
         undo=f"paimark undo {table.word}",

@@ -19,6 +19,7 @@ from core.errors import Refused
 from core.figures import counted
 from core.table.definition.retention import makes_tags
 from core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
+from core.table.lineage.lost_newest import lost_newest
 from core.table.records import TableSchema
 from core.table.savepoints import SavepointManager
 
@@ -191,7 +192,13 @@ def _warnings(context: Context, takeover: Takeover) -> list[str]:
     if staying:
         stay = "stay" if len(staying) > 1 else "stays"
         warnings.append(f"{_savepoint_words(staying)} from after the fork {stay} with the previous main")
-    return warnings
+    # Main may be replaced because it is damaged.
+    lost = lost_newest(files, main)
+    return [
+        *warnings,
+        *(takeover.main_warnings if lost is None else [lost.reason]),
+        *takeover.branch_warnings,
+    ]
 
 
 def _lost_columns(takeover: Takeover) -> list[str]:

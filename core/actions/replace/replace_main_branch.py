@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Self
 
-from msgspec.structs import replace
-
 from core.actions.change import journal
 from core.actions.change.change import Change, Done, Landed, Work
 from core.actions.change.journal import Hold
@@ -47,7 +45,6 @@ from core.actions.savepoints.unprotected import protect_without
 from core.errors import UsageError
 from core.figures import counted
 from core.table.layout import SNAPSHOT_PREFIX, TablePath
-from core.table.lineage.lost_newest import end_warnings, tags_beyond
 from core.table.lineage.main_branch import branch_root, main_branch_name, main_root
 from core.table.reading import numbered
 
@@ -81,9 +78,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         return replace_overwrite.plan(context, table, name, arguments)
     takeover = survey_takeover(context.files, main, branch)
     archive = archive_name(context) if main.branch is None else None
-    described = describe(context, takeover, archive, drops_previous=drops)
-    ends = [*end_warnings(context.files, main), *tags_beyond(context.files, branch)]
-    return replace(described, warnings=(*described.warnings, *ends))
+    return describe(context, takeover, archive, drops_previous=drops)
 
 
 class ReplaceMain(Change[Replacement]):

@@ -15,7 +15,7 @@ from core.storage.files import Files
 from core.storage.parallel import each_of
 from core.table.layout import Root, TablePath
 from core.table.lineage.forks import Fork, Side, find_fork
-from core.table.lineage.lost_newest import lost_newest
+from core.table.lineage.lost_newest import lost_newest, tags_beyond
 from core.table.lineage.main_branch import all_roots
 from core.table.manifests.files import missing_of
 from core.table.records import is_same_commit
@@ -29,6 +29,7 @@ class Takeover:
     `older` are the ids of main's snapshots directly below the branch's own, without a gap; `tags` and
     `schema_ids` are main's from before the fork. `clashes` are tag names at two different snapshots;
     `has_gap` is true when the branch has expired its own past, so that main's does not continue it.
+    `main_warnings` and `branch_warnings` say what makes one look shorter than it may have been.
     """
 
     main: RootState
@@ -39,6 +40,8 @@ class Takeover:
     schema_ids: tuple[int, ...]
     clashes: tuple[str, ...]
     has_gap: bool
+    main_warnings: tuple[str, ...]
+    branch_warnings: tuple[str, ...]
 
     @property
     def fingerprint(self) -> str:
@@ -67,6 +70,8 @@ def survey_takeover(files: Files, main: Root, branch: Root) -> Takeover:
         schema_ids=schema_ids,
         clashes=clashes,
         has_gap=shared is not None and begins > shared + 1,
+        main_warnings=tags_beyond(left),
+        branch_warnings=tags_beyond(right),
     )
 
 

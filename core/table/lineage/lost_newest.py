@@ -58,28 +58,21 @@ def require_newest(files: Files, root: Root) -> None:
         raise Refused(lost.reason, lost.hint)
 
 
-def tags_beyond(files: Files, root: Root) -> list[str]:
+def tags_beyond(side: Side) -> tuple[str, ...]:
     """A warning if tags of the root are of later snapshots than its newest.
 
     They prove less than LATEST: an engine may have rolled the root back without deleting them.
     """
-    side = Side(files, root)
     newest = side.latest_id
     own = ((tag.id, name) for name, tag in side.tags.items() if not is_apart(tag))
     later = [] if newest is None else [each for each in own if each[0] > newest]
     if not later:
-        return []
+        return ()
     number, name = max(later)
-    return [
-        f"{_name(root)} ends at snapshot {newest}, and its tag {name} is of snapshot {number}: either "
-        "somebody rolled it back, or its newest snapshots were lost"
-    ]
-
-
-def end_warnings(files: Files, root: Root) -> list[str]:
-    """What tells that a root ends too early, for a plan to which that is no obstacle."""
-    lost = lost_newest(files, root)
-    return tags_beyond(files, root) if lost is None else [lost.reason]
+    return (
+        f"{_name(side.root)} ends at snapshot {newest}, and its tag {name} is of snapshot {number}: either "
+        "somebody rolled it back, or its newest snapshots were lost",
+    )
 
 
 def _name(root: Root) -> str:

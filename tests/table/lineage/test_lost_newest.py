@@ -9,6 +9,7 @@ import pytest
 from core.actions.context import Context
 from core.cli.checks.doctor import _root
 from core.errors import Refused
+from core.table.lineage.forks import Side
 from core.table.lineage.lost_newest import lost_newest, tags_beyond
 from core.table.lineage.main_branch import main_root
 from core.verify import verify
@@ -111,7 +112,7 @@ def test_a_hint_that_is_missing_or_old_or_none_proves_nothing(
 def test_a_rollback_by_another_engine_is_no_loss(context: Context, warehouse: Path) -> None:
     open_table(warehouse, "shop.orders$branch_fix").rollback_to(6)
     root = ORDERS.root("fix")
-    assert lost_newest(context.files, root) is None and tags_beyond(context.files, root) == []
+    assert lost_newest(context.files, root) is None and tags_beyond(Side(context.files, root)) == ()
 
 
 def test_a_rollback_between_the_two_reads_is_no_loss(context: Context, warehouse: Path, orders: Path) -> None:
