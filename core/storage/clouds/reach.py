@@ -17,6 +17,8 @@ from core.storage.network.listening import reason, require_listening
 _GOOGLE = "https://storage.googleapis.com"
 _EMULATOR = "STORAGE_EMULATOR_HOST"
 _PORTS = {"https": 443, "http": 80}
+# A process connects once.
+_listening_once = cache(require_listening)
 
 
 def require_google(shown: str, arguments: Mapping[str, object]) -> None:
@@ -51,7 +53,7 @@ def require_reachable(endpoint: str, shown: str) -> None:
     """Raises `Unavailable` if nothing accepts a connection at the URL `endpoint`."""
     host, port = _address(endpoint)
     try:
-        _require_listening(host, port)
+        _listening_once(host, port)
     except OSError as error:
         raise Unavailable(
             f"{shown} can't be reached: {host}: {reason(error)}",
@@ -66,12 +68,6 @@ def _address(endpoint: str) -> tuple[str, int]:
         return parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 443)
     except ValueError as error:
         raise UsageError(f"{endpoint} is no address of a server", f"Check the option {ENDPOINT}.") from error
-
-
-@cache
-def _require_listening(host: str, port: int) -> None:
-    """Connect once in a process."""
-    require_listening(host, port)
 
 
 def _default_endpoint() -> str:

@@ -53,6 +53,11 @@ def _state(path: str) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
+def is_of_keys(error: BaseException) -> bool:
+    """Whether other keys may help."""
+    return refuses_keys(error) or lacks_keys(error)
+
+
 async def session_with_other_keys(session: Any, *, has_none: bool) -> Any:
     """A new session of aiobotocore with other keys than `session`; None if there are no others now.
 

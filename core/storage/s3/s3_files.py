@@ -19,7 +19,7 @@ from core.storage.limits import require_small
 from core.storage.remote import INTERRUPTED, LISTING_SECONDS, RemoteFiles
 from core.storage.remote_errors import code_of, is_missing, is_of_s3, unavailable
 from core.storage.s3.credentials import OF_THE_MACHINE, Credentials, without_questions
-from core.storage.s3.other_keys import lacks_keys, profile_files, refuses_keys, session_with_other_keys
+from core.storage.s3.other_keys import is_of_keys, lacks_keys, profile_files, session_with_other_keys
 from core.storage.s3.s3_options import ATTEMPTS, ClientSettings, has_keys, options_for_pypaimon
 
 # Without a handler Python would print the library's tracebacks of errors that are also raised.
@@ -73,14 +73,14 @@ class S3Files(RemoteFiles):
 
     def _follow_keys(self, session: Any, error: Exception | None = None) -> bool:
         """As `_replace_keys`; False also if the error of a request has another cause."""
-        if error is not None and not (refuses_keys(error) or lacks_keys(error)):
+        if error is not None and not is_of_keys(error):
             return False
-        has_none = error is not None and lacks_keys(error)
-        replaced: bool = self._answer(self._replace_keys(session, has_none=has_none), LISTING_SECONDS)
+        replaced: bool = self._answer(self._replace_keys(session, error), LISTING_SECONDS)
         return replaced
 
-    async def _replace_keys(self, session: Any, *, has_none: bool) -> bool:
-        """Whether the client has other keys now than those of its `session` so far, or none."""
+    async def _replace_keys(self, session: Any, error: Exception | None) -> bool:
+        """Whether the client has other keys now than those of its `session`, which may have had none."""
+        has_none = error is not None and lacks_keys(error)
         if self._filesystem.key is not None:
             # Keys of the options are the only ones.
             return False
@@ -193,10 +193,7 @@ class S3Files(RemoteFiles):
         try:
             return await self._body(full)
         except Exception as error:
-            has_none = lacks_keys(error)
-            if not (has_none or refuses_keys(error)):
-                raise
-            if not await self._replace_keys(session, has_none=has_none):
+            if not (is_of_keys(error) and await self._replace_keys(session, error)):
                 raise
         return await self._body(full)
 
