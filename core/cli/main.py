@@ -39,11 +39,8 @@ def run(words: list[str]) -> int:
     try:
         code = _dispatch(words)
         sys.stdout.flush()
-        if isinstance(sys.stdout, _NoOutput) and sys.stdout.is_lost and not _only_changes(words):
-            return _complain(
-                "The output could not be written: stdout is closed", _what_is_done(words), 1, None
-            )
-        return code
+        is_lost = isinstance(sys.stdout, _NoOutput) and sys.stdout.is_lost
+        return _after_loss(words, code) if is_lost else code
     except PaimarkError as error:
         return _complain(error.message, error.hint, error.exit_code, error)
     except KeyboardInterrupt as error:
@@ -80,11 +77,16 @@ def _what_is_done(words: list[str]) -> str:
     return "What the command did is done all the same: look before you run it again."
 
 
-def _only_changes(words: list[str]) -> bool:
-    """Whether the output of a command only says what it did: a job that closes stdout does not want it."""
+def _after_loss(words: list[str], code: int) -> int:
+    """The exit code of a command whose output was lost, as stdout was closed.
+
+    A job that closes it for an action does not want its row.
+    """
     from core.cli.root import only_changes
 
-    return only_changes(words)
+    if only_changes(words):
+        return code
+    return _complain("The output could not be written: stdout is closed", _what_is_done(words), 1, None)
 
 
 def _open_closed_streams() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
 from core.actions import audit
@@ -35,6 +34,7 @@ from core.actions.roots.shared_snapshots import hold_with_main
 from core.durations import parse_duration
 from core.errors import PaimarkError, Refused, Unavailable
 from core.figures import moment
+from core.shell import shell_line
 from core.storage.files import Files, Unanswered, read_if_there
 from core.table.catalog import parse_table_name
 from core.table.layout import TAG_PREFIX, Root, TablePath, merge_tag
@@ -159,13 +159,13 @@ def _left(plan: Plan, why: str) -> Unavailable:
 
     A claim would tell nobody more: the tag is one write, and what follows only proves and protects it.
     """
-    name, word = str(plan.arguments["name"]), parse_table_name(plan.table).word
-    words = [word, "--name", shlex.quote(name)]
+    name = str(plan.arguments["name"])
+    words = ["paimark", "delete-tag", plan.table, "--name", name]
     if (branch := text_argument(plan.arguments, "branch")) is not None:
-        words += ["--branch", shlex.quote(branch)]
+        words += ["--branch", branch]
     return Unavailable(
         f"{why}. Tag {name} of {plan.table} may be there, and is not known to keep its snapshot",
-        f"If the table has it later, run `paimark delete-tag {' '.join(words)}`, and make it again.",
+        f"If the table has it later, run `{shell_line(words)}`, and make it again.",
     )
 
 
