@@ -54,11 +54,11 @@ class TakesMouse(App[None]):
             return
         match pressed:
             case RecordGrid() as grid, int(place):
-                self._click_row(grid, place, is_second=is_second)
+                await self._click_row(grid, place, is_second=is_second)
             case TabBar(), int(tab):
                 await self.run_action(f"tab({tab})", self.screen)
             case KeyBar(), str(key):
-                self._press(key)
+                await self._press(key)
 
     def _pointed_at(self, event: events.MouseEvent) -> Pointed:
         widget, region = self.screen.get_widget_at(event.screen_x, event.screen_y)
@@ -69,11 +69,12 @@ class TakesMouse(App[None]):
             return widget, widget.tab_at(x)
         return widget, (widget.key_at(x) or None) if isinstance(widget, KeyBar) else None
 
-    def _click_row(self, grid: RecordGrid, place: int, *, is_second: bool) -> None:
+    async def _click_row(self, grid: RecordGrid, place: int, *, is_second: bool) -> None:
         if not is_second:
             grid.move_to(place)
         elif place == grid.cursor:
-            self._press("enter")
+            await self._press("enter")
 
-    def _press(self, key: str) -> None:
-        self.post_message(events.Key(key, key_to_character(key)))
+    async def _press(self, key: str) -> None:
+        """Handle the key now: the second click of a double one must find the screen as the key leaves it."""
+        await self.on_event(events.Key(key, key_to_character(key)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textual.events import MouseDown, MouseUp
+
 from tests.tui.driving import Sitting, at_events
 from tui.widgets.grid.record_grid import RecordGrid
 
@@ -14,6 +16,13 @@ def place_of(console: Sitting, words: str) -> tuple[int, int]:
     y = next((y for y, line in enumerate(lines) if words in line), None)
     assert y is not None, f"{words!r} is not on the screen\n{console.text}"
     return lines[y].index(words) + 1, y
+
+
+def double_click(console: Sitting, words: str) -> None:
+    """As a terminal sends it: both clicks are there before the first one is looked at."""
+    x, y = place_of(console, words)
+    for kind in (MouseDown, MouseUp) * 2:
+        console.app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, screen_x=x, screen_y=y))
 
 
 async def at_snapshots(console: Sitting) -> RecordGrid:
@@ -66,3 +75,19 @@ async def test_the_second_click_of_two_presses_no_other_key(many: Path) -> None:
         await console.loses("[ Cancel ]")
         await console.pilot.pause(0.1)
         assert "3 of 250" in console.text and "[1 Snapshots" in console.text
+
+
+async def test_a_double_click_on_a_key_presses_it_once_where_it_closes_or_opens_a_dialog(many: Path) -> None:
+    async with at_events(many, (120, 40)) as console:
+        grid = await at_snapshots(console)
+        for key in ("s", "t"):
+            await console.press(key)
+            await console.sees("esc cancel")
+            double_click(console, "esc cancel")
+            await console.loses("esc cancel")
+            await console.pilot.pause(0.1)
+            assert console.app.focused is grid, key
+        double_click(console, "t tag")
+        await console.sees("create-tag", "Name of the tag")
+        await console.pilot.pause(0.5)
+        assert "as t" not in console.text
