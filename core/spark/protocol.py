@@ -243,12 +243,16 @@ class Finished(msgspec.Struct, frozen=True, tag=True):
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """The statement failed. `position` is a character offset in its text."""
+    """The statement failed. `position` is a character offset in its text.
+
+    `was_killed`: a person ended the engine before it answered, so a store may still get a request of it.
+    """
 
     message: str
     hint: str = ""
     position: int | None = None
     cause: Cause = "statement"
+    was_killed: bool = False
 
     @classmethod
     def of(cls, error: PaimarkError, position: int | None = None) -> Failed:

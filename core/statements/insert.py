@@ -297,7 +297,7 @@ def _reporting_interrupts(
 
 def _may_still_commit(event: Failed, context: Context, root: Root) -> Exception | None:
     """The error if the engine ended without an answer and the store may still do its last write; or None."""
-    if event.cause != "engine" or context.late_for <= 0:
+    if not (event.cause == "engine" or event.was_killed) or context.late_for <= 0:
         return None
     passed = duration(round(context.late_for * 1000))
     return Unanswered(

@@ -22,7 +22,7 @@ from core.actions.plan import Refusal, Step
 from core.actions.roots import savepoint_claim
 from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from core.config import Settings
-from core.errors import PaimarkError, Refused, Unavailable
+from core.errors import Cancelled, PaimarkError, Refused, Unavailable
 from core.figures import counted
 from core.spark.client.client import Engine
 from core.spark.protocol import Ask, Failed, StageProgress, TaskResult, Version, Write
@@ -38,10 +38,15 @@ from core.table.savepoints import SavepointManager
 
 _KINDS: Mapping[str, type[PaimarkError]] = {
     # A process of Spark makes the commit. It may live on, and no event proves that the commit was not sent.
+    "cancelled": Cancelled,
     "engine": Unanswered,
     "overwritten": Overwritten,
     "start": Unavailable,
 }
+
+
+class _Killed(Cancelled):
+    """A person ended the engine before it answered."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +138,8 @@ def rewrite(
 ) -> Snapshot | None:
     """Write the rows to main as one commit, and return it; None when there was nothing to write.
 
-    Raises `Refused` when main or its definition moved, `Overwritten`, and the engine's error. If the engine
-    failed and the commit landed nevertheless, it is returned.
+    Raises `Refused` when main or its definition moved, `Overwritten`, `Cancelled`, and the engine's error.
+    If the engine failed and the commit landed nevertheless, it is returned.
     """
     token = hold.journal.token
     write = Write(
@@ -158,11 +163,13 @@ def rewrite(
     try:
         with engine_of(context) as engine:
             answer = _done(engine, write, progress)
-    except (Refused, Unavailable):
+    except (Cancelled, Refused, Unavailable) as error:
         _, made = find_commit(context.files, start.root, token, after)
-        if made is None:
-            raise
-        return made
+        if made is not None:
+            return made
+        if isinstance(error, _Killed) and context.late_for > 0:
+            raise Unanswered(error.message, error.hint) from error
+        raise
     made = find_commit(context.files, start.root, token, after)[1]
     if made is None and answer.snapshot is not None:
         raise overwritten(start.root, answer.snapshot)
@@ -224,4 +231,5 @@ def _answers(engine: Engine, task: Ask | Write, progress: Progress) -> Generator
                 tenths = event.done * 10 // event.total
                 progress(Counting(f"{event.done} of {event.total} tasks"))
             elif isinstance(event, Failed):
-                raise _KINDS.get(event.cause, Refused)(event.message, event.hint)
+                kind = _Killed if event.was_killed else _KINDS.get(event.cause, Refused)
+                raise kind(event.message, event.hint)

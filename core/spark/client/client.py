@@ -292,9 +292,10 @@ class Engine:
                 "The statement did not stop when it was cancelled, so the Spark engine was killed",
                 "The next statement starts a new one.",
                 cause="cancelled",
+                was_killed=True,
             )
         if self._process is not process:
-            return Failed("The Spark engine was closed", cause="cancelled")
+            return Failed("The Spark engine was closed", cause="cancelled", was_killed=True)
         words, cause = process.last_words, _cause(process)
         if words is not None:
             return Failed(words.message, words.hint or self._log_hint(), cause=cause)

@@ -105,13 +105,14 @@ def test_it_landed_and_has_expired(engine: Engine, warehouse: Path, tmp_path: Pa
     assert 77 in {row["order_id"] for row in read_rows(warehouse, TABLE.full_name)}
 
 
+@pytest.mark.parametrize("end", [DIED, Failed(DIED.message, cause="cancelled", was_killed=True)])
 def test_it_may_still_land_where_a_store_carries_out_late(
-    engine: Engine, warehouse: Path, tmp_path: Path
+    engine: Engine, warehouse: Path, tmp_path: Path, end: Failed
 ) -> None:
     """Run again at once, and carried out then, the rows would be there twice."""
     snapshot = warehouse / TABLE.root().snapshot(6)
     with pytest.raises(Unavailable) as raised:
-        inserted(warehouse, tmp_path, engine, snapshot.unlink, late_for=960)
+        inserted(warehouse, tmp_path, engine, snapshot.unlink, late_for=960, end=end)
     assert raised.value.message.endswith(
         "(killed by SIGKILL). The rows are not in fates.orders now, but the store may still commit them"
     )
