@@ -14,7 +14,7 @@ from core.actions.change.change import Landed
 from core.actions.change.journal import JournaledChange
 from core.actions.change.landing import left_readers
 from core.actions.change.late_requests import told_of_wait, wait_for_claims
-from core.actions.change.owner import Owner, Standing, running, silent, standing
+from core.actions.change.owner import Owner, Standing, is_this_process, running, silent, standing
 from core.actions.change.registry import change_named
 from core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
 from core.actions.context import Context, Progress, Remark
@@ -250,6 +250,15 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
         # While a change runs, only the change itself is examined.
         abandoned=() if is_held else tuple(each for each in half_written if each not in stale),
     )
+
+
+def has_left(context: Context, table: TablePath) -> bool:
+    """Whether a change or a savepoint of this process has ended and waits for `recover`."""
+    findings = look(context, table)
+    owners = [claim.owner for claim in findings.claims]
+    if findings.interrupted is not None:
+        owners.append(findings.interrupted.acting[0])
+    return any(is_this_process(context, owner) for owner in owners)
 
 
 def _description(state: Standing) -> str:

@@ -18,11 +18,11 @@ from core.actions.registry import Action
 from core.cancelling import Cancellation, cancellable
 from core.errors import Cancelled, PaimarkError
 from core.figures import whole_seconds
-from core.spark.protocol import CANCELLED
 from core.text import clean_text
 from tui.messages import LogLineAdded
 from tui.theme import Line
 from tui.work.background import post
+from tui.work.farewell import End, farewell, with_rest
 from tui.work.jobs import Job, Jobs
 from tui.work.spark_work import SparkWork
 from tui.work.unexpected_errors import problem_of
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from tui.work.engine_room import EngineRoom
 
 
-# In seconds: how long quitting waits for changes, and how often it checks for ctrl+c.
-_LEAVING_SECONDS, _LOOK_SECONDS = 15.0, 0.1
+# In seconds: how long quitting waits for changes, after ctrl+c too, and how often it checks for ctrl+c.
+_LEAVING_SECONDS, _HURRIED_SECONDS, _LOOK_SECONDS = 15.0, 1.0, 0.1
 
 
 class Ended(Message):
@@ -47,13 +47,14 @@ class Ended(Message):
 def end_changes(changes: Sequence[RunningChange], hurried: threading.Event) -> list[str]:
     """Wait, when the console quits, until each change is taken back, or is finished if it can't be.
 
-    It waits for some seconds at most, and not after `hurried` is set: then `recover` ends the change. Returns
-    a sentence about the end of each.
+    It waits for some seconds at most, and a moment after `hurried` is set: then `recover` ends the change.
+    Returns a sentence about the end of each.
     """
     until = time.monotonic() + _LEAVING_SECONDS
     for change in changes:
-        while not change.has_ended(_LOOK_SECONDS) and time.monotonic() < until and not hurried.is_set():
-            pass
+        while not change.has_ended(_LOOK_SECONDS) and time.monotonic() < until:
+            if hurried.is_set():
+                until = min(until, time.monotonic() + _HURRIED_SECONDS)
     return [change.farewell for change in changes]
 
 
@@ -90,8 +91,8 @@ class RunningChange:
         # Of a change of many: the number of parts that are done, and the time that they took.
         self._parts_done, self._seconds_of_parts = 0, 0.0
         self._cancellation = Cancellation()
-        # The result, set by the thread: the app may have ended, and get no message about it.
-        self._result: Outcome | PaimarkError | None = None
+        # Set by the thread: the app may have ended, and get no message about it.
+        self._thread_end: End | None = None
         self._jobs = jobs
         self._job = jobs.begin(
             Job(
@@ -128,8 +129,9 @@ class RunningChange:
         return True
 
     def leave(self) -> None:
-        """Stop it like `cancel`, after the screen has gone."""
+        """Stop it like `cancel`, after the screen has gone. Another Spark is not started for it."""
         self._cancellation.cancel()
+        self._spark.leave()
 
     def has_ended(self, seconds: float) -> bool:
         """Wait up to so many seconds for its thread; return whether it has ended."""
@@ -139,11 +141,7 @@ class RunningChange:
     @property
     def farewell(self) -> str:
         """A sentence on its end, to print after the console has gone."""
-        if not self.has_ended(0.0):
-            return f"{self.title} was left half done: `paimark recover` finishes it or takes it back"
-        if isinstance(self._result, PaimarkError):
-            return f"{self.title}: {self._result.message}. {self._result.hint}".rstrip()
-        return f"{self.title}: {self._result.message if self._result else 'it is not known how it ended'}"
+        return farewell(self.title, self.plan.table, self._thread_end if self.has_ended(0.0) else None)
 
     @property
     def how_far(self) -> str:
@@ -188,24 +186,25 @@ class RunningChange:
         return engine
 
     def _work(self) -> None:
-        context = replace(self._context(), engine=self._engine)
+        end, context = self._applied()
+        # The dialog must not wait for the look at the table.
+        post(self._app, lambda: self._end(end.outcome, end.error))
+        self._thread_end = with_rest(context, self.plan.table, end)
+
+    def _applied(self) -> tuple[End, Context | None]:
+        """The end of the change, and its context if that could be made."""
+        context = None
         try:
             with cancellable(self._cancellation):
+                context = replace(self._context(), engine=self._engine)
                 outcome = self.action.apply(
                     context, self.plan, lambda line: post(self._app, lambda: self._step(line))
                 )
         except Cancelled:
-            self._result = cancelled = Cancelled("Cancelled", "Nothing was changed.")
-            post(self._app, lambda: self._end(None, cancelled))
+            return End(error=Cancelled("Cancelled", "Nothing was changed.")), context
         except Exception as error:
-            problem = problem_of(error)
-            if problem.message == CANCELLED.message:
-                problem = Cancelled(problem.message, problem.hint)
-            self._result = problem
-            post(self._app, lambda: self._end(None, problem))
-        else:
-            self._result = outcome
-            post(self._app, lambda: self._end(outcome, None))
+            return End(error=problem_of(error)), context
+        return End(outcome=outcome), context
 
     def _step(self, line: str) -> None:
         if self._was_counting:

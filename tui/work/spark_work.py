@@ -64,6 +64,10 @@ class SparkWork:
         if self._cancelling is not None or self._uses_spark:
             self._cancelling = pressed(self._cancelling, self._room, self._thread)
 
+    def leave(self) -> None:
+        """Send Spark nothing more: it is ended with the console."""
+        self._is_cancelled = True
+
     def cancel_again(self) -> None:
         """Repeat the request, for a statement that was sent to Spark after the first one."""
         if self._cancelling is not None:

@@ -61,6 +61,14 @@ def this_process(context: Context) -> Owner:
     )
 
 
+def is_this_process(context: Context, owner: Owner) -> bool:
+    return (owner.machine, owner.pid, owner.process_start) == (
+        machine() or context.host,
+        os.getpid(),
+        start_of(os.getpid()),
+    )
+
+
 @contextmanager
 def running(context: Context, table: TablePath, token: str) -> Iterator[None]:
     """While inside, this process counts as the living holder of the token, on other machines too.
@@ -92,7 +100,7 @@ def standing(context: Context, owner: Owner, token: str) -> Standing:
     """Whether the process that holds `token` still works on it. `unknown`: it is on another machine."""
     if owner.machine != (machine() or context.host):
         return "unknown"
-    if owner.pid == os.getpid() and owner.process_start == start_of(owner.pid):
+    if is_this_process(context, owner):
         return "running" if token in _running else "gone"
     return "running" if lives(owner.pid, owner.process_start) else "gone"
 

@@ -117,11 +117,12 @@ async def test_leaving_takes_a_change_back_and_does_not_wait_for_ever(
         [said] = end_changes([change], threading.Event())
         assert not change.has_ended(0.0)
         assert said == (
-            "delete-savepoint shop.orders was left half done: `paimark recover` finishes it or takes it back"
+            "delete-savepoint shop.orders was interrupted: "
+            "`paimark recover shop.orders` finishes it or takes it back"
         )
         store.open()
         assert end_changes([change], threading.Event()) == [
-            "delete-savepoint shop.orders: Cancelled. Nothing was changed."
+            "delete-savepoint shop.orders was stopped: nothing was changed"
         ]
         assert change.has_ended(0.0)
         assert contents(warehouse) == before

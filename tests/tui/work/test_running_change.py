@@ -51,7 +51,7 @@ async def test_what_a_merge_waits_for_is_said_and_it_can_be_cancelled(warehouse:
     async with merging(warehouse) as console:
         await console.sees("Spark is starting, 1 s", "▸[ To the background ]", "[ Cancel it ]")
         await console.press("ctrl+c")
-        await console.sees("! stopped", "cancelled")
+        await console.sees("! stopped", "Nothing was changed.")
         assert not (snapshots / "snapshot-6").exists()
         assert not (snapshots.parent / "branch/ACTION").exists()
         assert not console.app.session.changes
@@ -73,7 +73,7 @@ async def test_a_merge_goes_on_in_the_background_and_is_found_again(warehouse: P
         await console.press("enter")
         await console.sees("Spark is starting", "Merge what branch fix")
         await console.press("right", "enter")
-        await console.sees("! stopped", "cancelled")
+        await console.sees("! stopped", "Nothing was changed.")
         assert not (snapshots / "snapshot-6").exists()
 
 
