@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from core.actions.checks import read_only_refusals
 from core.actions.context import Context, Progress
+from core.actions.moved_files import read_again_if_moved
 from core.actions.plan import Outcome, Plan, Refusal
 from core.errors import UsageError
 from core.storage.no_follow import link_in_the_way
@@ -93,7 +94,8 @@ def _defined(
 
             of_all = plan_each(context, table, plan, varied, given)
             return replace(of_all, action=name, table=table.full_name)
-        made = cast(MakePlan, _loaded(module).plan)(context, table, given)
+        make = cast(MakePlan, _loaded(module).plan)
+        made = read_again_if_moved(lambda: make(context, table, given))
         return replace(
             made,
             action=made.action or name,

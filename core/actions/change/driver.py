@@ -25,6 +25,7 @@ from core.actions.change.owner import running
 from core.actions.change.registry import change_named
 from core.actions.checks import not_undone, require_allowed
 from core.actions.context import Context, Progress, Remark
+from core.actions.moved_files import read_again_if_moved
 from core.actions.plan import Outcome, Plan, Step
 from core.actions.temp_files import delete_temporaries, meant_for
 from core.cancelling import pass_no_return, to_the_end
@@ -43,7 +44,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     started, token = context.clock(), journal.new_token()
     with running(context, table, token):
         work = Work(context, table, plan, token, context.user, started, progress)
-        change = kind.begin(work)
+        change = read_again_if_moved(lambda: kind.begin(work))
         hold = journal.take(context, table, plan, token, plan.kind, msgspec.to_builtins(change.state))
         try:
             _commit(change, hold)

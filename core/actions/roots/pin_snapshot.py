@@ -14,8 +14,9 @@ from typing import TypeVar
 from core.actions.change import journal
 from core.actions.checks import fingerprint, require_unmoved, text_argument
 from core.actions.context import Context, Progress, Remark
+from core.actions.moved_files import read_again_if_moved
 from core.actions.plan import Plan
-from core.errors import FileMissing, NotFound, Refused, Unavailable
+from core.errors import Corrupt, FileMissing, NotFound, Refused, Unavailable
 from core.figures import counted
 from core.storage.files import Files, read_if_there
 from core.table.definition.retention import retention_off
@@ -81,9 +82,10 @@ def choose(files: Files, root: Root, snapshot_id: int | None) -> ChosenSnapshot 
 
 def choose_as_planned(context: Context, table: TablePath, plan: Plan) -> ChosenSnapshot:
     """The snapshot of the arguments `branch` and `snapshot`. Raises `Refused` when it is another one now."""
+    files, branch = context.files, text_argument(plan.arguments, "branch")
+    wanted = int(plan.arguments["snapshot"] or 0)
     try:
-        root = branch_root(context.files, table, text_argument(plan.arguments, "branch"))
-        chosen = choose(context.files, root, int(plan.arguments["snapshot"] or 0))
+        chosen = read_again_if_moved(lambda: choose(files, branch_root(files, table, branch), wanted))
     except NotFound:
         chosen = None
     require_unmoved(table, plan, chosen.fingerprint if chosen else "")
@@ -230,12 +232,25 @@ def _needed(context: Context, chosen: ChosenSnapshot) -> NeededNames:
         needed = needed_names(each_needed_file(context.files, chosen.root, chosen.snapshot))
     except FileMissing as error:
         raise SnapshotLost(chosen, [error.path]) from error
+    except Corrupt:
+        _require_not_replaced(context.files, chosen.root)
+        raise
     if needed.outside:
         raise Refused(
             f"Snapshot {chosen.snapshot.id} has {counted(needed.outside, 'file')} outside the warehouse",
             "Only the newest snapshot of such a table can be kept.",
         )
     return needed
+
+
+def _require_not_replaced(files: Files, root: Root) -> None:
+    """Raises `Refused` if the root was main's and a branch is main now: a notice is in a schema's place."""
+    main = main_root(files, root.table)
+    if root.branch is None and main != root:
+        raise Refused(
+            f"main of {root.table.full_name} moved since the plan was made: it is branch {main.label} now",
+            "Nothing was changed: make a new plan.",
+        )
 
 
 def _require_all(context: Context, chosen: ChosenSnapshot, needed: NeededNames, progress: Progress) -> None:
