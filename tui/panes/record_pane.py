@@ -251,7 +251,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self._checking.ask(lambda report: self._within_warehouse(lambda: report(self.fingerprint(target))))
 
     def _checked(self, fingerprint: Hashable) -> None:
-        if self.loaded is None or fingerprint != self.loaded.fingerprint:
+        if self.loaded is None or self.problem is not None or fingerprint != self.loaded.fingerprint:
             self.load()
 
     def _check_failed(self, error: PaimarkError) -> None:

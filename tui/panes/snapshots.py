@@ -129,7 +129,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         self._kept_by: Mapping[CommitKey, str] = {}
         self._whole: Whole | None = None
         self._tags_fingerprint: Hashable = None
-        self._want_all = False
+        self._want_all = self._reads_all = False
         self._pauses: list[Timer] = []
         self._known: tuple[Root | None, Sequence[SnapshotRow]] = (None, ())
 
@@ -142,6 +142,18 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         self.target = newest.opened.target
         self.take(self._pane_rows(newest.opened, newest.rows, None))
         if len(newest.rows) >= PAGE:
+            self.load()
+
+    def load(self) -> None:
+        # Decided here and not in the thread, which could end just before the focus comes.
+        self._reads_all = self._want_all
+        super().load()
+
+    def _load_rest(self) -> None:
+        """Read the rows after the first page, if they are wanted and nobody reads them."""
+        loaded = self.loaded
+        is_part = loaded is not None and loaded.total is not None and loaded.total > len(loaded.rows)
+        if is_part and self._want_all and not self._reads_all:
             self.load()
 
     def read(self, target: Target, report: ThreadReport[PaneRows[SnapshotRows]]) -> None:
@@ -160,7 +172,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         rows = [row for row in rows if row.snapshot_id in ids]
         total = len(ids)
         report(self._pane_rows(opened, rows, total))
-        while self._want_all and report.wanted and len(rows) < total:
+        while self._reads_all and report.wanted and len(rows) < total:
             chunk = opened.lineage.newest(_CHUNK, before=rows[-1].snapshot_id) if rows else []
             rows = [*rows, *chunk]
             # Some may have expired since the listing, or can't be read.
@@ -197,6 +209,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         super().take(self._with_marks(loaded))
         if self._tags_fingerprint is None:
             self._read_tags(loaded.opened)
+        self._load_rest()
 
     def _read_tags(self, opened: Opened) -> None:
         self._reading_marks.ask(lambda report: report(_read_marks(opened)))
@@ -234,12 +247,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         return self.grid.index == 0 and not self.has_focus_within
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        if self._want_all:
-            return
         self._want_all = True
-        loaded = self.loaded
-        if loaded is not None and loaded.total is not None and loaded.total > len(loaded.rows):
-            self.load()
+        self._load_rest()
 
     def moved(self) -> bool:
         """Read the whole record once the cursor rests; until it has arrived the last one stays visible."""

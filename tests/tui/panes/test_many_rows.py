@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
+
+import pytest
+from textual import events
 
 from core.actions.change.operations import stacks
 from core.config import Settings
@@ -11,6 +15,8 @@ from tests.actions.acting import ORDERS, context_on
 from tests.table.lineages import write_lineage
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, at_orders, sitting
+from tui.panes.record_pane import PaneRows
+from tui.panes.snapshots import SnapshotRows, SnapshotsPane
 from tui.session import Session
 
 
@@ -107,3 +113,26 @@ async def test_a_range_longer_than_is_allowed_ends_before_the_cursor(tmp_path: P
         await console.press("V", "escape", "G", "V", "g")
         await console.sees("A range has 500 rows at most", "1 of 601, 500 marked")
         assert (labels(console)[0], labels(console)[-1]) == ("snapshot.500", "snapshot.1")
+
+
+async def test_all_rows_are_read_though_the_focus_comes_when_the_reading_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_lineage(tmp_path, {each: 1_699_999_200_000 + each for each in range(1, 302)})
+    take = SnapshotsPane.take
+
+    def late_take(pane: SnapshotsPane, loaded: PaneRows[SnapshotRows]) -> None:
+        if loaded.total is not None and loaded.total > len(loaded.rows):
+            _wait_for_threads("paimark-snapshots")
+            pane.on_descendant_focus(events.DescendantFocus(pane.grid))
+        take(pane, loaded)
+
+    monkeypatch.setattr(SnapshotsPane, "take", late_take)
+    async with sitting(tmp_path) as console:
+        await console.sees("1 of 301")
+
+
+def _wait_for_threads(name: str) -> None:
+    for thread in threading.enumerate():
+        if thread.name == name:
+            thread.join()
