@@ -71,11 +71,17 @@ def _sit(settings: Settings) -> Console:
             session.memory.save()
             for change in changes:
                 change.leave()
+            exports = session.room.exports.paths
             session.room.close()
+            session.room.exports.stop(hurried)
             if changes:
                 from tui.work.running_change import end_changes
 
                 ends = end_changes(changes, hurried)
+            if exports:
+                from tui.work.unfinished_files import ends_of
+
+                ends += ends_of(exports)
         for end in ends:
             # To the shell, if it still exists.
             with suppress(OSError, ValueError):

@@ -389,6 +389,8 @@ class Console(TakesMouse, SparingApp):
     def _reason_to_stay(self) -> str:
         if self.session.changes:
             return f"A change is being written: {quit_key()} again stops it and leaves"
+        if self.session.room.exports.paths:
+            return f"A file is being written: {quit_key()} again stops it and leaves"
         unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
         has_it = f"{quit_key()} again leaves, {key('query.history', 'ctrl+o')} has it"
         lost = f"{unsaved} with text not saved or run: {has_it}"

@@ -6,7 +6,7 @@ import io
 import os
 import stat
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -17,9 +17,12 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from core.arrow_values import column_values
+from core.cancelling import check_cancelled
 from core.errors import Refused, Unavailable
 from core.export.json_rows import JsonRows, as_text
 from core.text import distinct
+
+_ROWS_AT_ONCE = 4096
 
 
 class ResultFile:
@@ -47,7 +50,7 @@ class ResultFile:
             raise self._unfit(error) from error
 
     def write(self, rows: pa.Table) -> None:
-        """Raises `Refused` if the format can't hold a value, `Unavailable` if the file can't be written."""
+        """Raises `Cancelled`, `Refused` if the format can't hold a value, `Unavailable` for a failed write."""
         try:
             self._writer.write(rows)
         except pa.ArrowException as error:
@@ -109,6 +112,10 @@ class _Csv:
         self._writer = pa.csv.CSVWriter(out, _renamed(schema, self._names))
 
     def write(self, rows: pa.Table) -> None:
+        for batch in _pieces(rows):
+            self._write(pa.Table.from_batches([batch]))
+
+    def _write(self, rows: pa.Table) -> None:
         for position in self._as_text:
             texts = [None if cell is None else as_text(cell) for cell in column_values(rows.column(position))]
             rows = rows.set_column(position, rows.column_names[position], pa.array(texts, pa.string()))
@@ -124,7 +131,7 @@ class _Json:
         self._rows = JsonRows(self._out, distinct(schema.names))
 
     def write(self, rows: pa.Table) -> None:
-        for batch in rows.to_batches(max_chunksize=4096):
+        for batch in _pieces(rows):
             self._rows.write(zip(*map(column_values, batch.columns), strict=True))
 
     def close(self) -> None:
@@ -139,6 +146,13 @@ _WRITERS: dict[str, Any] = {
     ".parquet": partial(_Whole, pa.parquet.ParquetWriter),
     ".arrow": partial(_Whole, pa.ipc.new_file),
 }
+
+
+def _pieces(rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Pieces that Python turns into text in a moment. Raises `Cancelled` between two of them."""
+    for piece in rows.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        check_cancelled()
+        yield piece
 
 
 def _renamed(schema: pa.Schema, names: list[str]) -> pa.Schema:

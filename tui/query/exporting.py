@@ -44,8 +44,9 @@ class Export:
         if self._room.state == "starting":
             took = whole_seconds(time.monotonic() - self._began)
             return [(f"Spark is starting, {took}", "warn"), ("  then the rows are exported", "quiet")]
-        done = f"  {counted(self._rows, 'row')} so far  {cancel_key()} cancels"
-        return [("exporting to ", "accent"), (clean_text(self.path), ""), (done, "quiet")]
+        # The path comes last, because it may be longer than the line.
+        done = f"{counted(self._rows, 'row')} so far  {cancel_key()} cancels  → {clean_text(self.path)}"
+        return [("exporting ", "accent"), (done, "quiet")]
 
 
 class Exporting:
@@ -65,13 +66,16 @@ class Exporting:
     def _work(
         self, export: Export, result: QueryResult, database: str | None, report: ThreadReport[str]
     ) -> None:
+        with self._room.exports.writing(export.path):
+            count = self._write(export, result, database)
+        report(f"Wrote {counted(count, 'row')} to {export.path}")
+
+    def _write(self, export: Export, result: QueryResult, database: str | None) -> int:
         names, types = result.names, result.types
         if isinstance(result.end, Finished) and result.end.truncated:
             with closing(self._room.run(result.asked, database, None)) as events:
-                count = write_file(export.path, batches_of(events, export.hear), names, types)
-        else:
-            count = write_file(export.path, result.rows.batches, names, types)
-        report(f"Wrote {counted(count, 'row')} to {export.path}")
+                return write_file(export.path, batches_of(events, export.hear), names, types)
+        return write_file(export.path, result.rows.batches, names, types)
 
     def _written(self, sentence: str) -> None:
         self.export = None

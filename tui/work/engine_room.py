@@ -13,6 +13,7 @@ from core.config import Settings, state_directory
 from core.errors import PaimarkError
 from core.once import once_for_all
 from tui.named_keys import run_key
+from tui.work.unfinished_files import UnfinishedFiles
 
 if TYPE_CHECKING:
     from core.spark.client.client import Engine
@@ -28,6 +29,8 @@ class EngineRoom:
         self._settings = settings
         self._given = engine
         self._made: Engine | None = None
+        # The exports of rows that it reads.
+        self.exports = UnfinishedFiles()
 
     @property
     def log_path(self) -> Path:

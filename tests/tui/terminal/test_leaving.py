@@ -70,3 +70,32 @@ def test_a_dropped_line_takes_no_text_along(warehouse: Path, tmp_path: Path, ter
         time.sleep(0.05)
     [kept] = read_history(history)
     assert kept.sql.endswith("WHERE id = 1") and kept.outcome == "not run"
+
+
+def test_ctrl_q_during_an_export_asks_then_leaves_no_file_and_says_so(
+    warehouse: Path, tmp_path: Path, terminal: Tmux
+) -> None:
+    goal = tmp_path / "exported"
+    goal.mkdir()
+    console = [sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/"]
+    terminal.start("sh", "-c", f"trap : INT; {shlex.join(console)}; echo left with $?; sleep 100")
+    terminal.sees("● events", "snapshot 2", "MAIN = main")
+    terminal.keys("6")
+    terminal.sees("[6 ", "SELECT *")
+    # Python takes a while to write a batch of such rows as JSON.
+    terminal.keys("-l", " CROSS JOIN range(1000000) CROSS JOIN (SELECT sequence(1, 50) AS numbers)")
+    terminal.keys("C-r")
+    terminal.sees("✓ first 500")
+    terminal.keys("C-e")
+    terminal.sees("Export the rows")
+    terminal.keys("-l", f"{goal}/rows.json")
+    terminal.keys("Enter")
+    # Also of a path that is longer than a line.
+    terminal.sees(",000 rows so far  ctrl+c cancels")
+    terminal.keys("C-q")
+    terminal.sees("A file is being written: ctrl+q again stops it and leaves")
+    terminal.keys("C-q")
+    terminal.sees("left with 0")
+    end = f"The export to {goal}/rows.json was stopped: no file was written"
+    assert end in terminal.text.replace("\n", "")
+    assert not list(goal.iterdir())

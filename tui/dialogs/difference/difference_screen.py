@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
+from core.cells import cut_middle
 from core.errors import PaimarkError, Refused
 from core.figures import counted
 from core.text import clean_text
@@ -33,6 +34,7 @@ from tui.work.background import Slot, ThreadReport
 from tui.work.engine_room import EngineRoom
 from tui.work.spark_work import SparkWork
 
+_MOST_NAME = 24
 _TICK = 0.5
 _LOOKING = "Looking the two versions up"
 _STARTING = "Counting the rows that differ"
@@ -333,17 +335,19 @@ class DifferenceScreen(Dialog[str]):
     def _export_to(self, path: Path | None) -> None:
         if path is not None and not self._refuses():
             self._written_to = path.name
-            reading = self._begin(f"Writing {clean_text(path)}")
+            reading = self._begin(_writing(path))
             self._exporting.ask(partial(self._write, reading, path))
 
     def _write(self, reading: DifferenceReading, path: Path, report: ThreadReport[str]) -> None:
         def tell(rows: int) -> None:
             report.meanwhile(lambda: self._hear(path, rows))
 
-        report(f"Wrote {counted(reading.write(path, tell), 'row')} to {path}")
+        with self._room.exports.writing(path):
+            count = reading.write(path, tell)
+        report(f"Wrote {counted(count, 'row')} to {path}")
 
     def _hear(self, path: Path, rows: int) -> None:
-        self._doing = f"Writing {clean_text(path)}, {counted(rows, 'row')} so far"
+        self._doing = f"{_writing(path)}, {counted(rows, 'row')} so far"
 
     def _written(self, sentence: str) -> None:
         self._spark = None
@@ -373,3 +377,8 @@ class DifferenceScreen(Dialog[str]):
                 slot.drop()
             self._spark.cancel()
         self.dismiss(statement)
+
+
+def _writing(path: Path) -> str:
+    """With the name cut: what comes after it must stay on the screen."""
+    return f"Writing {cut_middle(clean_text(path.name), _MOST_NAME)}"
