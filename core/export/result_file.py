@@ -63,14 +63,32 @@ class ResultFile:
         try:
             self._writer.close()
             self._out.close()
-            if not self._replacing:
-                # Only one of several processes can create the file, and only that one renames over it.
-                self._path.open("xb").close()
-            os.replace(self._temporary, self._path)
+            if self._replacing:
+                os.replace(self._temporary, self._path)
+            else:
+                self._put_if_absent()
         except FileExistsError as error:
             raise Refused(f"{self._path} exists and is not written over", "Choose another name.") from error
         except OSError as error:
             raise Unavailable(f"{self._path} can't be written: {error.strerror or error}") from error
+
+    def _put_if_absent(self) -> None:
+        """Raises `FileExistsError`. The complete file comes under its name at once, or not at all."""
+        try:
+            os.link(self._temporary, self._path)
+        except FileExistsError:
+            raise
+        except OSError:
+            # A file system without links. Only one of several processes can create the file, and only that
+            # one renames over it.
+            self._path.open("xb").close()
+            try:
+                os.replace(self._temporary, self._path)
+            except OSError:
+                self._path.unlink(missing_ok=True)
+                raise
+        with suppress(OSError):
+            self._temporary.unlink()
 
     def abandon(self) -> None:
         """Delete the temporary file. Does nothing after `close`."""

@@ -135,3 +135,36 @@ def test_a_file_that_nobody_else_may_read_stays_so(tmp_path: Path) -> None:
     path.touch(0o600)
     export(path, ROWS)
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_no_empty_file_stays_where_the_rows_could_not_be_put(tmp_path: Path) -> None:
+    goal = tmp_path / "out.csv"
+    sink = ResultFile(goal, ROWS.schema, replacing=False)
+    sink.write(ROWS)
+    [temporary] = tmp_path.iterdir()
+    temporary.unlink()
+    with pytest.raises(Unavailable):
+        sink.close()
+    sink.abandon()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_came_meanwhile_stays_as_it_is(tmp_path: Path) -> None:
+    goal = tmp_path / "out.csv"
+    sink = ResultFile(goal, ROWS.schema, replacing=False)
+    sink.write(ROWS)
+    goal.write_text("theirs")
+    with pytest.raises(Refused):
+        sink.close()
+    sink.abandon()
+    assert list(tmp_path.iterdir()) == [goal] and goal.read_text() == "theirs"
+
+
+def test_the_rows_come_under_their_name_at_once(tmp_path: Path) -> None:
+    goal = tmp_path / "out.csv"
+    sink = ResultFile(goal, ROWS.schema, replacing=False)
+    sink.write(ROWS)
+    sink.close()
+    sink.abandon()
+    assert list(tmp_path.iterdir()) == [goal] and goal.stat().st_nlink == 1
+    assert len(goal.read_text().splitlines()) == 3
