@@ -50,7 +50,7 @@ class ResultFile:
             raise self._unfit(error) from error
 
     def write(self, rows: pa.Table) -> None:
-        """Raises `Cancelled`, `Refused` if the format can't hold a value, `Unavailable` for a failed write."""
+        """Raises `Cancelled`, `Refused` if the format can't hold a value, `Unavailable` if a write fails."""
         try:
             self._writer.write(rows)
         except pa.ArrowException as error:
