@@ -57,7 +57,10 @@ class FieldRows(Vertical):
 
     def fit(self, most: int) -> None:
         """Show all fields, or as many as `most` lines have room for."""
-        self.styles.height = max(1, min(len(self.children), most))
+        count = sum(child.display for child in self.children)
+        # No height would show a blank line: a change of many has only the field that confirms.
+        self.display = count > 0
+        self.styles.height = max(1, min(count, most))
 
 
 class ArgumentFields:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import ClassVar, Literal
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -21,8 +21,8 @@ from core.text import clean_text
 from tui.dialogs.argument_fields import ArgumentFields, FieldRows
 from tui.dialogs.argument_names import known_lines
 from tui.dialogs.dialog import Dialog
+from tui.dialogs.plan_keys import PLAN_KEYS
 from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
-from tui.keymap import hidden
 from tui.messages import StatusShown
 from tui.named_keys import key
 from tui.session import Session
@@ -59,20 +59,7 @@ class PlanDialog(Dialog[Outcome | None]):
     PlanDialog ScrollLines { margin-top: 1; }
     PlanDialog.-tight ScrollLines, PlanDialog.-tight Choices { margin-top: 0; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "close", "cancel", key_display="esc", id="dialog.close"),
-        Binding("escape", "finish", "close", key_display="esc", id="dialog.finish"),
-        Binding("escape", "leave", "to the background", key_display="esc", id="dialog.leave"),
-        Binding("a", "apply", "apply", id="dialog.apply"),
-        Binding("c", "confirm", "confirm by its name", id="dialog.confirm"),
-        Binding("v", "conflicts", "conflicts", tooltip="keys that both sides changed", id="dialog.conflicts"),
-        Binding("e", "edit", "edit the arguments", id="dialog.edit"),
-        Binding("r", "plan", "plan again", id="dialog.plan"),
-        Binding("j,down", "scroll(1)", "scroll", key_display="j k", id="dialog.down"),
-        hidden("dialog.up", "k,up", "scroll(-1)", "scroll back"),
-        hidden("dialog.page_down", "pagedown", "scroll(10)", "page down"),
-        hidden("dialog.page_up", "pageup", "scroll(-10)", "page up"),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = PLAN_KEYS
 
     def __init__(
         self,
@@ -259,7 +246,8 @@ class PlanDialog(Dialog[Outcome | None]):
         if action == "conflicts":
             return self._compared is not None
         if action in ("edit", "plan"):
-            return self._state in ("asking", "planned", "failed") and any(self._fields)
+            is_open = self._state in ("asking", "planned", "failed")
+            return is_open and any(each.display or action == "plan" for each in self._fields)
         if action in ("close", "finish", "leave"):
             end = "finish" if self._is_over else "close"
             return action == {"applying": "leave"}.get(self._state, end)
@@ -309,9 +297,20 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def _show(self, lines: list[Line], *, from_end: bool = False) -> None:
         self._lines, self._at_end = lines, from_end
+        self._ask_for_agreement()
         self._offer()
         self.show_text(self._text, lines, from_end=from_end)
         self.refresh_bindings()
+
+    def _ask_for_agreement(self) -> None:
+        """Hide the field that confirms while there is nothing to agree to: the plan is refused, or empty."""
+        field, has_nothing = self._fields.confirmation, self._is_over and self._change is None
+        if field is None or field.display != has_nothing:
+            return
+        if field.input.has_focus:
+            self.set_focus(self._choices)
+        field.display = not has_nothing
+        self._make_room()
 
     def _offer(self) -> None:
         if self._state == "applying":

@@ -18,7 +18,10 @@ _COMMAND = re.compile(r"`paimark ([a-z-]+)(?: (?!--)[^` ]+)?`")
 
 
 def plan_lines(plan: Plan, directory: str) -> list[Line]:
-    """Refusals and warnings come before the steps, as they matter most. Paths are relative to `directory`."""
+    """Refusals and warnings come before the steps, as they matter most; a refused plan shows no steps.
+
+    Paths are relative to `directory`.
+    """
     lines: list[Line] = [[(clean_text(plan.summary), "strong")]]
     for refusal in plan.refusals:
         lines += [_blank(), _labelled("REFUSED", "alarm", refusal.reason, "bad")]
@@ -27,6 +30,8 @@ def plan_lines(plan: Plan, directory: str) -> list[Line]:
     lines += [_labelled("! note", "warn", warning, "") for warning in plan.warnings]
     if plan.empty:
         return [*lines, _blank(), [("There is nothing to do.", "quiet")]]
+    if plan.refusals:
+        return lines
     lines += [_blank()] if plan.steps else []
     lines += [_step(step, directory) for step in plan.steps]
     if plan.freed_files:

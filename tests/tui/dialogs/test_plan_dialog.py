@@ -17,6 +17,7 @@ from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_orders
 from tui.dialogs.argument_names import known_lines
+from tui.dialogs.plan_dialog import PlanDialog
 from tui.widgets.choices import Choices
 from tui.widgets.grid.scroll_lines import wrap_line
 
@@ -87,3 +88,46 @@ async def test_the_phrase_to_type_follows_the_name_that_is_typed(warehouse: Path
         await console.sees("Fill in: name.", "type shop.orders to confirm")
         await console.type("fix")
         await console.sees("Delete branch fix", "type fix to confirm")
+
+
+async def test_a_refused_plan_asks_for_no_name(warehouse: Path) -> None:
+    """Nothing can be agreed to; other arguments may give another plan."""
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    act(warehouse, "create-tag", name="other", snapshot=3)
+    async with at_orders(warehouse, (100, 30)) as console:
+        await console.press("4")
+        await console.sees("tag other")
+        await console.press("j", "x")
+        await console.sees("delete-tag · shop.orders", "REFUSED", "▸[ Close ]")
+        for word in ("confirm", "Cancel", "kept", "frees", "delete   "):
+            assert word not in console.text, console.text
+        await console.press("e", "ctrl+u", *"other")
+        await console.sees("Delete tag other", "confirm       type other to confirm", "[ Cancel ]")
+
+
+async def test_a_plan_that_is_refused_while_its_name_is_typed_takes_the_field_away(warehouse: Path) -> None:
+    async with at_orders(warehouse, (100, 30)) as console:
+        await console.press("4")
+        await console.sees("tag v2")
+        await console.press("x")
+        await console.sees("Delete tag v2", "type v2 to confirm")
+        create_branch(warehouse, "shop.orders", "fix", "v2")
+        await console.press("c", "v")
+        await console.sees("confirm       v ")
+        assert isinstance(console.app.screen, PlanDialog)
+        console.app.screen.action_plan()
+        await console.sees("REFUSED", "▸[ Close ]")
+        await console.loses("confirm ")
+        await console.press("enter")
+        await console.loses("REFUSED")
+
+
+async def test_a_refused_plan_of_many_asks_for_no_number(warehouse: Path) -> None:
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    act(warehouse, "create-tag", name="other", snapshot=2)
+    async with at_orders(warehouse, (100, 30)) as console:
+        await console.press("4")
+        await console.sees("tag other")
+        await console.press("space", "j", "space", "x")
+        await console.sees("delete-tag · shop.orders", "▸[ Close ]", "r plan again")
+        assert "confirm" not in console.text
