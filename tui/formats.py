@@ -27,18 +27,16 @@ def format_value(kind: CellKind, value: object, now_ms: int) -> str:
         if kind == "bytes":
             return size(int(value))
         return str(value)
-    # Each element of a list takes at least one character.
-    return clean_text(whole_text(value[:LONGEST] if isinstance(value, list) else value)[:LONGEST])
+    # Each element of a list or byte takes at least one character.
+    return clean_text(whole_text(value[:LONGEST] if isinstance(value, list | bytes) else value)[:LONGEST])
 
 
 def whole_text(value: object) -> str:
-    """Any value of a cell as text in full length, as JSON if it has parts; not cleaned yet."""
+    """Any value of a cell as text in full length, with bytes and parts as in files; not cleaned yet."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, bytes):
-        return value.hex(" ")
-    if isinstance(value, dict | list | tuple):
-        from core.export.json_rows import json_text, plain
+    if isinstance(value, dict | list | tuple | bytes):
+        from core.export.json_rows import as_text
 
-        return json_text(plain(value))
+        return as_text(value)
     return str(value)

@@ -11,11 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.cells import cut, fit, width_of, wrap
+from core.export.difference_rows import value_text
+from core.export.json_rows import as_text
 from core.quoting import quoted_if_needed
 from core.spark.protocol import CANCELLED, Finished, StageProgress
 from core.table.layout import TablePath
 from tui.dialogs.plan_text import by_keys
-from tui.formats import format_value, whole_text
+from tui.formats import LONGEST, format_value, whole_text
 from tui.query.history import QueryExecution, add_to_history, read_history
 from tui.query.query_result import QueryResult
 from tui.query.statements import select_all
@@ -39,7 +41,7 @@ def test_values_of_every_kind_become_one_clean_line() -> None:
     assert format_value("time", 10**30, 0) == str(10**30)
     assert whole_text(True) == "true"
     assert whole_text({"a": [1, None]}) == '{"a":[1,null]}'
-    assert whole_text(b"\x00\xff") == "00 ff"
+    assert whole_text(b"\x00\xff") == "AP8="
     assert whole_text([1.5, float("nan"), float("-inf")]) == '[1.5,"NaN","-Infinity"]'
     assert whole_text([(1, "k"), (2, None)]) == '[{"key":1,"value":"k"},{"key":2,"value":null}]'
     assert format_value("text", list(range(100_000)), 0) == whole_text(list(range(1000)))[:1000]
@@ -60,6 +62,16 @@ def test_fitting_gives_exactly_the_cells_asked_for(text: str, width: int) -> Non
     clean = format_value("text", text, 0)
     assert width_of(fit(clean, width)) == width
     assert width_of(cut(clean, width)) <= width
+
+
+@given(st.binary(max_size=2000))
+def test_bytes_are_written_the_same_everywhere(value: bytes) -> None:
+    """In a grid, a record, a list of differences, a file, and within other values."""
+    written = as_text(value)
+    assert whole_text(value) == written
+    assert whole_text([value]) == f'["{written}"]'
+    assert format_value("text", value, 0) == written[:LONGEST]
+    assert value_text(value).rstrip("…") == written[:200]
 
 
 @given(st.text("ab 日", max_size=60), st.integers(2, 20))
