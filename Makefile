@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long check screenshots bench lock force
+.PHONY: help setup demo test test-long compiled-and-checked check screenshots bench lock force
 
 python := .venv/bin/python
 # Done, and where: a checkout that was moved or copied needs a new .venv.
@@ -17,6 +17,8 @@ pip_install := $(python) -m pip install --quiet --no-deps --no-build-isolation
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # A cluster node's own Spark must not stand in for the one pinned here.
 unexport PYTHONPATH PYTHONHOME SPARK_HOME
+# Each process of the tests would compile them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## show these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -27,11 +29,15 @@ setup: $(ready) ## make .venv with paimark in it (PYTHON=... chooses the interpr
 demo: setup ## build a small real warehouse and open the console on it
 	@.venv/bin/paimark demo
 
-test: check ## check, then run every test
+test: compiled-and-checked ## check, then run every test
 	@$(python) -m pytest $(in_parallel)
 
-test-long: check ## check, then run every test, also those that take minutes, and new generated examples
+test-long: compiled-and-checked ## check, then run every test, also those that take minutes, and new generated examples
 	@$(python) -m pytest $(in_parallel) --long
+
+# pytest compiles each test module when it collects it. mypy leaves a core free for that.
+compiled-and-checked: setup
+	@$(python) -m pytest --collect-only -q >/dev/null & $(MAKE) --no-print-directory check && wait
 
 check: setup ## lint, format, types and import rules
 	@$(python) -m ruff check --quiet .
