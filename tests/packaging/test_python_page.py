@@ -34,6 +34,7 @@ SLOW = "waiting for the Python worker to connect back"
 TRIES = 3
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_the_program_runs_in_a_fresh_spark(tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"

@@ -47,8 +47,8 @@ def test_every_action_is_killed_in_some_way() -> None:
 
 
 def test_a_crash_at_some_writes_of_every_action_can_be_recovered() -> None:
-    """Every 121st crash point; in most of them others act before the recovery."""
-    simulated("--crashes", "--every", "121", seconds=280)
+    """Every 173rd crash point; in most of them others act before the recovery."""
+    simulated("--crashes", "--every", "173", seconds=280)
 
 
 @pytest.mark.long

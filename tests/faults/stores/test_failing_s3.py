@@ -92,10 +92,10 @@ def test_whatever_becomes_of_a_request_the_change_is_done_or_recovered(
 ) -> None:
     """With `--long` at every request; otherwise at a few, which differ between the cases."""
     writes = [number for number, each in enumerate(scene.requests, 1) if each.startswith("PUT")]
-    for number in writes if is_long else some(scene, writes, 3):
+    for number in writes if is_long else some(scene, writes, 2):
         assert_done_though_an_answer_is_lost(scene, number)
     every = range(1, len(scene.requests) + 1)
-    for number in every if is_long else some(scene, every, 2):
+    for number in every if is_long else some(scene, every, 1):
         assert_recovered(scene, number, EXPIRED, "The provided token has expired", "s3.session-token")
     for number in every if is_long else some(scene, every, 1):
         assert_recovered(scene, number, GONE)

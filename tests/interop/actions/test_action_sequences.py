@@ -35,6 +35,7 @@ LIKE_OTHERS = (
     "data evolution",
     "deletion vectors",
     "dynamic buckets",
+    "evolved",
     "full compaction changelog",
     "input changelog",
     "lookup changelog",
@@ -45,7 +46,7 @@ LIKE_OTHERS = (
     "primary key",
 )
 # The kinds whose short chains merge, through Spark. All long chains merge if their kind allows it.
-MERGED = ("evolved", "bucketed append")
+MERGED = ("bucketed append",)
 
 
 def chain_of(judge: Judge, context: Context, warehouse: Path, length: str, kind: str) -> Chain:

@@ -17,6 +17,7 @@ from core.spark.stores.identity import s3_identity
 from core.storage.files import Files
 from core.storage.open import open_files, options_for_others
 from core.storage.s3.s3_files import S3Files
+from tests.long import long_but
 from tests.storage.local_http import Answer, Handler, LocalServer
 from tests.storage.pretending import PretendingServer
 from tests.storage.stores import BUCKET
@@ -64,21 +65,21 @@ def opened(server: PretendingServer) -> S3Files:
     return files
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("name", long_but(CALLS, "read_many", "create"))
 def test_rewritten_keys_are_found_after_a_refusal(
-    call: Callable[[Files], object], server: PretendingServer, use: Callable[[str], None]
+    name: str, server: PretendingServer, use: Callable[[str], None]
 ) -> None:
     files = opened(server)
     for key in ("first", "second", "third"):
         use(key)
-        call(files)
+        CALLS[name](files)
         server.objects.pop("lake/t/new", None)
     assert server.objects["lake/t/a"] == b"there" and files.read("t/a") == b"there"
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("name", long_but(CALLS, "names", "replace"))
 def test_keys_that_nobody_replaced_are_told_and_asked_for_once(
-    call: Callable[[Files], object], server: PretendingServer, use: Callable[[str], None], tmp_path: Path
+    name: str, server: PretendingServer, use: Callable[[str], None], tmp_path: Path
 ) -> None:
     files = opened(server)
     use("first")
@@ -88,15 +89,15 @@ def test_keys_that_nobody_replaced_are_told_and_asked_for_once(
         (tmp_path / "credentials").write_text(text)
         before = len(server.requests)
         with pytest.raises(Unavailable, match=r"The provided token has expired$") as told:
-            call(files)
+            CALLS[name](files)
         assert told.value.hint.startswith("Sign in again")
         assert len(server.requests) - before <= 50
     # Others that are refused as well.
     write_key(tmp_path, "second")
     with pytest.raises(Unavailable, match=r"The provided token has expired$"):
-        call(files)
+        CALLS[name](files)
     server.access_keys = {"second"}
-    call(files)
+    CALLS[name](files)
 
 
 def test_keys_of_options_are_the_only_ones(server: PretendingServer, tmp_path: Path) -> None:
@@ -194,20 +195,20 @@ _ASSUMED = (
 )
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("name", long_but(CALLS, "exists", "read", "delete"))
 def test_the_first_keys_may_come_late(
-    call: Callable[[Files], object], server: PretendingServer, use: Callable[[str], None]
+    name: str, server: PretendingServer, use: Callable[[str], None]
 ) -> None:
     """As in a console that was opened before anybody signed in."""
     files = opened(server)
     for _ in range(2):
         with pytest.raises(Unavailable, match="Unable to locate credentials") as told:
-            call(files)
+            CALLS[name](files)
         assert told.value.hint.startswith("Check the credentials")
     assert not server.requests
     for key in ("first", "second"):
         use(key)
-        call(files)
+        CALLS[name](files)
         server.objects.pop("lake/t/new", None)
     assert s3_identity(files, elsewhere=False).key == "second"
 
