@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TextIO
 
 from core.cells import cut, width_of
+from core.compared import Fitted
 from core.export.json_rows import as_text
 from core.text import clean_text
 
@@ -81,16 +82,22 @@ class TableRows:
             return "true" if value else "false"
         if isinstance(value, Count):
             return f"{value:,}"
+        if isinstance(value, Fitted) and self._width is not None:
+            return value
         return clean_text(as_text(value))
 
     def _line(self, cells: Sequence[str]) -> None:
         assert self._widths is not None
         padded = []
         for cell, wide, numeric in zip(cells, self._widths, self._numeric, strict=True):
-            shown = cell if self._width is None else cut(cell, wide)
+            shown = cell if self._width is None else _cut(cell, wide)
             space = " " * (wide - width_of(shown))
             padded.append(space + shown if numeric else shown + space)
         self._out.write(_GAP.join(padded).rstrip() + "\n")
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell.fitted(width) if isinstance(cell, Fitted) else cut(cell, width)
 
 
 def _rule_for(out: TextIO) -> str:

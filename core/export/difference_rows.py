@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
-from core.cells import ELLIPSIS
+from collections.abc import Iterable
+
+from core.cells import ELLIPSIS, cut, width_of
+from core.compared import Compared, Fitted, compared
 from core.export.json_rows import as_text, plain
-from core.text import quoted_if_unclear
+from core.text import clean_text, quoted_if_unclear
 from core.travel.diff.rows import DiffRow, Values
 
 ARROW = "->"
 # The longest value in characters; a longer one is cut.
 _LONGEST = 200
+# The fewest cells for a value in which it can be seen how it differs.
+_LEAST = 8
+
+
+class ChangesText(Fitted):
+    """Changed cells as one line: in few cells too, both values of the first show where they differ."""
+
+    changes: tuple[tuple[str, Compared, Compared], ...]
+
+    def __new__(cls, changes: Iterable[tuple[str, Compared, Compared]]) -> ChangesText:
+        listed = tuple(changes)
+        made = super().__new__(cls, _changes(listed, _LONGEST))
+        made.changes = listed
+        return made
+
+    def fitted(self, width: int) -> str:
+        if self.fits(width) or not self.changes:
+            return super().fitted(width)
+        is_more = len(self.changes) > 1
+        beside = width_of(clean_text(self.changes[0][0])) + len(f":  {ARROW} ") + is_more
+        return cut(clean_text(_changes(self.changes, max(_LEAST, (width - beside) // 2))), width)
 
 
 def as_fields(row: DiffRow, *, has_key: bool) -> dict[str, object]:
@@ -39,23 +63,31 @@ def in_short(row: DiffRow, first: str | None = None) -> str:
     if row.old is None or row.new is None:
         return _listed(row.new or row.old or {})
     names = sorted(row.changed, key=lambda name: name != first)
-    return ", ".join(
-        f"{name}: {value_text(row.old.get(name))} {ARROW} {value_text(row.new.get(name))}" for name in names
-    )
+    return ChangesText(_pair(name, row.old, row.new) for name in names)
+
+
+def _pair(name: str, old: Values, new: Values) -> tuple[str, Compared, Compared]:
+    before, after = compared([_text(old.get(name)), _text(new.get(name))])
+    return name, before, after
 
 
 def value_text(value: object) -> str:
     """A value as text, cut if it is long; a text in quotes if it would look like another value."""
-    if value is None:
-        return "null"
-    text = _whole_text(value)
+    text = _text(value)
     return text if len(text) <= _LONGEST else text[:_LONGEST] + ELLIPSIS
 
 
-def _whole_text(value: object) -> str:
+def _text(value: object) -> str:
+    if value is None:
+        return "null"
     if isinstance(value, str):
         return quoted_if_unclear(value)
     return str(value).lower() if isinstance(value, bool) else as_text(value)
+
+
+def _changes(changes: Iterable[tuple[str, Compared, Compared]], width: int) -> str:
+    """The changes, with values of at most `width` cells."""
+    return ", ".join(f"{name}: {old.fitted(width)} {ARROW} {new.fitted(width)}" for name, old, new in changes)
 
 
 def _listed(values: Values) -> str:

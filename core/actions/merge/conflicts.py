@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -14,6 +14,7 @@ from core.actions.merge.sql import Resolved
 from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import raise_first
 from core.actions.rewrite.spark_rewrite import run_query
+from core.compared import compared
 from core.figures import counted
 from core.spark.protocol import Version
 from core.table.definition.column_types import ColumnType
@@ -65,9 +66,13 @@ class Conflict(msgspec.Struct, frozen=True):
     def lines(self) -> list[ConflictLine]:
         """One line per differing column; a single line without a column if the rows have only the key."""
         key = [*map(_shown, self.key.values())]
-        return [
-            (*key, column, *(_cell(row, column) for row in self.rows)) for column in self.columns or ("",)
-        ]
+        return [(*key, column, *self._cells(column)) for column in self.columns or ("",)]
+
+    def _cells(self, column: str) -> Iterator[str | int]:
+        """The column's value on each side; long texts show where they differ from the others."""
+        cells = [_cell(row, column) for row in self.rows]
+        texts = iter(compared([each for each in cells if isinstance(each, str) and each != NO_ROW]))
+        return (each if isinstance(each, int) or each == NO_ROW else next(texts) for each in cells)
 
     @property
     def rows(self) -> tuple[Row | None, ...]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from rich.style import Style
 
 from core.actions.merge.conflict_file import encoded
 from core.actions.merge.conflicts import Conflict
@@ -16,7 +17,7 @@ from core.errors import Refused
 from tui.dialogs.conflicts import choosing as choosing_module
 from tui.dialogs.conflicts.choosing import Choosing
 from tui.dialogs.conflicts.columns import conflict_columns
-from tui.widgets.grid.paint import GUTTER, measure, visible_columns
+from tui.widgets.grid.paint import GUTTER, measure, paint_row, visible_columns
 
 HEAD = At(2, "manifest-list-1")
 HEADER = Header(
@@ -131,6 +132,33 @@ def test_texts_that_would_look_alike_are_in_quotes() -> None:
     conflict = Conflict.of(line)
     assert conflict.lines == [('""', "a", "null", '"null"', '"x "')]
     assert ("a in branch", '"x "') in conflict.facts
+
+
+def test_times_that_differ_in_their_last_digits_look_different_on_80_columns(tmp_path: Path) -> None:
+    times = [f"2026-11-26T09:25:35.{fraction}" for fraction in ("123456", "123457", "123")]
+    sides = {
+        side: {"id": 7, "a": time, "b": "x"}
+        for side, time in zip(("base", "main", "branch"), times, strict=True)
+    }
+    line = {"key": {"id": 7}, "choose": "", "both": ["a"], "columns": ["a"], **sides}
+    path = tmp_path / "times.jsonl"
+    path.write_bytes(b"".join((encoded(HEADER), json.dumps(line).encode() + b"\n", encoded(EndLine(1)))))
+    choosing = Choosing(str(path))
+    columns = conflict_columns(choosing, 74)
+    shown = visible_columns(measure(columns, choosing, 0), 0, 0, 74 - GUTTER)
+    strip = paint_row(
+        choosing.row(0),
+        columns,
+        shown,
+        gutter="  ",
+        base=Style(),
+        styles={"accent": Style()},
+        width=74,
+        now_ms=0,
+    )
+    *_, base, main, branch = strip.text.split()
+    assert (base[-4:], main[-4:], branch[-4:]) == ("3456", "3457", ".123")
+    assert [*map(str, choosing.row(0)[-3:])] == times
 
 
 @pytest.mark.parametrize("width", [76, 96, 115, 140])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from core.compared import Fitted
 from core.export.difference_rows import as_fields, in_short
 from core.spark.client.client import Engine
 from core.spark.protocol import Failed
@@ -202,3 +203,14 @@ def test_a_text_that_would_look_like_another_value_is_in_quotes(warehouse: Path)
         assert in_short(row) == f"note: null -> {quoted}"
         assert ("note in snapshot.2", quoted) in shown.facts_of(difference, row).facts
         assert as_fields(row, has_key=True)["changes"] == {"note": {"old": None, "new": text}}
+
+
+def test_long_values_of_a_change_show_where_they_differ() -> None:
+    day, text = "2026-11-26 09:25:35.12345", "x" * 500
+    old, new = {"at": day + "6", "t": text}, {"at": day + "7", "t": text + "y"}
+    row = DiffRow("changed", {"id": 7}, old, new, ("at", "t"))
+    line = in_short(row)
+    assert f"at: {day}6 -> {day}7, t: …" in line and line.endswith("xxxy")
+    assert isinstance(line, Fitted)
+    assert line.fitted(40) == "at: …9:25:35.123456 -> …9:25:35.123457,…"
+    assert in_short(row, "t").startswith("t: …")

@@ -11,6 +11,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from core.cells import fit, width_of, wrap
+from core.compared import Fitted
 from core.text import clean_text
 from tui.formats import format_value
 from tui.records.sources import GridColumn, RowSource
@@ -88,9 +89,9 @@ def paint_row(
     last = len(shown) - 1
     for number, (place, cell_width) in enumerate(shown):
         column, value = columns[place], values[place]
-        text = cell_text(column, value, now_ms)
         if number == last and not column.right:
             cell_width = width - used
+        text = value.fitted(cell_width) if isinstance(value, Fitted) else cell_text(column, value, now_ms)
         text = fit(text, cell_width, right=column.right, middle=column.middle)
         # Over a reversed row colours would turn into patches.
         ink = "" if base.reverse else "quiet" if value is None else column.style
