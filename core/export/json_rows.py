@@ -46,12 +46,12 @@ def json_text(value: object, *, indent: int = 0) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A cell as JSON holds it.
+    """A cell as JSON holds it. `msgspec.Raw` is JSON already.
 
     Decimals, dates and times are strings, bytes base64, durations seconds, numbers that JSON lacks `"NaN"`,
     `"Infinity"` and `"-Infinity"`; a map whose keys are no strings is a list of `{"key", "value"}`.
     """
-    if value is None or isinstance(value, str | bool | int):
+    if value is None or isinstance(value, str | bool | int | msgspec.Raw):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else _named(value)

@@ -80,16 +80,25 @@ class Conflict(msgspec.Struct, frozen=True):
         return (self.base, self.main, self.branch)
 
     @property
+    def key_text(self) -> str:
+        """The values of the key, as they are shown."""
+        return " ".join(str(_shown(value)) for value in self.key.values())
+
+    @property
     def facts(self) -> list[tuple[str, str]]:
-        """Every value with a name: first differing ones per side, then equal ones. Not cleaned yet."""
+        """The text of every value of `named`. Not cleaned yet."""
+        return [(name, NO_ROW if value is None else str(_shown(value))) for name, value in self.named]
+
+    @property
+    def named(self) -> list[tuple[str, msgspec.Raw | None]]:
+        """Every value with a name: first differing ones per side, then equal ones; None without a row."""
         whole = next(row for row in self.rows if row is not None)
         differing = [
-            (f"{column} in {side}", str(_cell(row, column)))
+            (f"{column} in {side}", None if row is None else row[column])
             for column in self.columns
             for side, row in zip(SIDES, self.rows, strict=True)
         ]
-        same = [(name, str(_shown(value))) for name, value in whole.items() if name not in self.columns]
-        return [*differing, *same]
+        return [*differing, *((name, value) for name, value in whole.items() if name not in self.columns)]
 
 
 # Why a merge can have no conflicts, by its kind.

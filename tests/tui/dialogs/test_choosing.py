@@ -17,6 +17,8 @@ from core.errors import Refused
 from tui.dialogs.conflicts import choosing as choosing_module
 from tui.dialogs.conflicts.choosing import Choosing
 from tui.dialogs.conflicts.columns import conflict_columns
+from tui.dialogs.conflicts.columns import conflict_detail
+from tui.dialogs.record import as_json
 from tui.widgets.grid.paint import GUTTER, measure, paint_row, visible_columns
 
 HEAD = At(2, "manifest-list-1")
@@ -132,6 +134,29 @@ def test_texts_that_would_look_alike_are_in_quotes() -> None:
     conflict = Conflict.of(line)
     assert conflict.lines == [('""', "a", "null", '"null"', '"x "')]
     assert ("a in branch", '"x "') in conflict.facts
+
+
+def test_a_record_is_copied_with_the_values_that_json_has() -> None:
+    """Numbers with all their digits, and a text in quotes on the screen as it is."""
+    texts = (None, b'{"id":7,"a":"x ","b":12345678901234567890.10}', b'{"id":7,"a":null,"b":[1]}')
+    base, main, branch = (msgspec.Raw(text or b"null") for text in texts)
+    key = {"id": msgspec.Raw(b"7")}
+    line = KeyLine(key=key, choose="", columns=("a", "b"), base=base, main=main, branch=branch)
+    copied = as_json(conflict_detail(Conflict.of(line)))
+    assert (
+        copied
+        == """{
+  "a in base": "(no row)",
+  "a in main": "x ",
+  "a in branch": null,
+  "b in base": "(no row)",
+  "b in main": 12345678901234567890.10,
+  "b in branch": [
+    1
+  ],
+  "id": 7
+}"""
+    )
 
 
 def test_times_that_differ_in_their_last_digits_look_different_on_80_columns(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
-"""The columns of the conflicts, as wide as base, main and branch still fit side by side."""
+"""The columns of the conflicts, as wide as base, main and branch still fit side by side; a key's record."""
 
 from __future__ import annotations
 
-from core.actions.merge.conflicts import LINE_COLUMNS
+from core.actions.merge.conflicts import LINE_COLUMNS, NO_ROW, Conflict
 from tui.dialogs.conflicts.choosing import Choosing
 from tui.records.sources import GridColumn
+from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.paint import GAP, GUTTER, measure
 
 _WIDEST = 32
@@ -19,6 +20,12 @@ def conflict_columns(choosing: Choosing, width: int) -> list[GridColumn]:
     if room >= _ENOUGH:
         return _columns(choosing, _WIDEST, min(room, _WIDEST))
     return _columns(choosing, _NARROW_NAME, max(_LEAST, min(_room(choosing, width, _NARROW_NAME), _WIDEST)))
+
+
+def conflict_detail(conflict: Conflict) -> Detail:
+    """All values of a key in conflict."""
+    values = tuple(NO_ROW if value is None else value for _, value in conflict.named)
+    return Detail(f"key {conflict.key_text}", tuple(conflict.facts), values=values)
 
 
 def _columns(choosing: Choosing, most_of_names: int, most_of_sides: int) -> list[GridColumn]:

@@ -16,7 +16,7 @@ from core.figures import counted
 from core.table.layout import TablePath
 from core.text import clean_text
 from tui.dialogs.conflicts.choosing import SIDES, Choosing
-from tui.dialogs.conflicts.columns import conflict_columns
+from tui.dialogs.conflicts.columns import conflict_columns, conflict_detail
 from tui.dialogs.conflicts.kept_file import kept_file
 from tui.dialogs.dialog import Dialog
 from tui.dialogs.pick import PickOne
@@ -26,7 +26,6 @@ from tui.named_keys import cancel_key, key
 from tui.records.sources import GridColumn
 from tui.session import Session
 from tui.terminal.key_order import ROWS
-from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import Slot, ThreadReport
@@ -65,6 +64,7 @@ class ConflictsScreen(Dialog[str | None]):
         Binding("u", "next", "next undecided", id="conflicts.next"),
         Binding("i", "record", "all of the row", id="conflicts.record"),
         Binding("y", "copy", "copy the line", id="conflicts.copy"),
+        hidden("conflicts.copy_record", "Y", "copy_record", "copy all of the row as JSON"),
     ]  # fmt: skip
 
     def __init__(self, session: Session, table: TablePath, branch: str, file: str = "") -> None:
@@ -151,7 +151,7 @@ class ConflictsScreen(Dialog[str | None]):
     # Choosing
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action in ("cell", "row", "column", "all", "next", "record", "copy"):
+        if action in ("cell", "row", "column", "all", "next", "record", "copy", "copy_record"):
             return self._choosing is not None and self._choosing.keys > 0
         return True
 
@@ -237,14 +237,19 @@ class ConflictsScreen(Dialog[str | None]):
 
         choosing, index = self._choosing, self._grid.index
         if choosing is not None and index is not None:
-            conflict = choosing.conflict(index)
-            key = " ".join(map(str, choosing.row(index)[: len(choosing.header.keys)]))
-            await self.app.push_screen(RecordScreen(Detail(f"key {key}", tuple(conflict.facts))))
+            await self.app.push_screen(RecordScreen(conflict_detail(choosing.conflict(index))))
 
     def action_copy(self) -> None:
         index = self._grid.index
         if index is not None:
             self.app.post_message(Copied("\t".join(map(str, self._grid.source.row(index)))))
+
+    def action_copy_record(self) -> None:
+        from tui.dialogs.record import as_json
+
+        choosing, index = self._choosing, self._grid.index
+        if choosing is not None and index is not None:
+            self.app.post_message(Copied(as_json(conflict_detail(choosing.conflict(index)))))
 
     # Leaving
 
