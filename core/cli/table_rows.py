@@ -7,8 +7,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TextIO
 
-from core.cells import cut, width_of
-from core.compared import Fitted
+from core.cells import Fitted, cut, width_of
 from core.export.json_rows import as_text
 from core.text import clean_text
 

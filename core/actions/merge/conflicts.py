@@ -14,7 +14,7 @@ from core.actions.merge.sql import Resolved
 from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import raise_first
 from core.actions.rewrite.spark_rewrite import run_query
-from core.compared import compared
+from core.cells import compared
 from core.figures import counted
 from core.spark.protocol import Version
 from core.table.definition.column_types import ColumnType

@@ -16,8 +16,7 @@ from core.actions.merge.resolution import At, EndLine, Header, KeyLine, read_res
 from core.errors import Refused
 from tui.dialogs.conflicts import choosing as choosing_module
 from tui.dialogs.conflicts.choosing import Choosing
-from tui.dialogs.conflicts.columns import conflict_columns
-from tui.dialogs.conflicts.columns import conflict_detail
+from tui.dialogs.conflicts.columns import conflict_columns, conflict_detail
 from tui.dialogs.record import as_json
 from tui.widgets.grid.paint import GUTTER, measure, paint_row, visible_columns
 

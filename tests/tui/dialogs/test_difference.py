@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.compared import Fitted
+from core.cells import Fitted
 from core.export.difference_rows import as_fields, in_short
 from core.spark.client.client import Engine
 from core.spark.protocol import Failed

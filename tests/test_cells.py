@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cells import width_of
-from core.compared import compared
+from core.cells import compared, width_of
 
 
 @pytest.mark.parametrize(
