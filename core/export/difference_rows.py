@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.cells import ELLIPSIS, Compared, Fitted, compared, cut, width_of
+from core.cells import ELLIPSIS, cut, width_of
 from core.export.json_rows import as_text, plain
 from core.text import clean_text, quoted_if_unclear
+from core.travel.diff.compared import Compared, Fitted, compared
 from core.travel.diff.rows import DiffRow, Values
 
 ARROW = "->"

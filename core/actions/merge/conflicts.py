@@ -14,13 +14,13 @@ from core.actions.merge.sql import Resolved
 from core.actions.merge.survey import Survey, survey_merge
 from core.actions.plan import raise_first
 from core.actions.rewrite.spark_rewrite import run_query
-from core.cells import compared
 from core.figures import counted
 from core.spark.protocol import Version
 from core.table.definition.column_types import ColumnType
 from core.table.layout import TablePath
 from core.table.records import TableSchema
 from core.text import quoted_if_unclear
+from core.travel.diff.compared import compared
 
 # This many are shown; all are counted.
 SHOWN = 1000

@@ -9,12 +9,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.cells import Fitted
 from core.export.difference_rows import as_fields, in_short
 from core.spark.client.client import Engine
 from core.spark.protocol import Failed
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
+from core.travel.diff.compared import Fitted
 from core.travel.diff.diff import make_difference
 from core.travel.diff.rows import DiffRow
 from core.travel.diff.versions import parse_version

@@ -10,8 +10,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from core.cells import Fitted, fit, width_of, wrap
+from core.cells import fit, width_of, wrap
 from core.text import clean_text
+from core.travel.diff.compared import Fitted
 from tui.formats import format_value
 from tui.records.sources import GridColumn, RowSource
 from tui.terminal.links import link_in

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cells import compared, width_of
+from core.cells import width_of
+from core.travel.diff.compared import compared
 
 
 @pytest.mark.parametrize(
