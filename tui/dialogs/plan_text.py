@@ -18,7 +18,7 @@ _COMMAND = re.compile(r"`paimark ([a-z-]+)(?: (?!--)[^` ]+)?`")
 
 
 def plan_lines(plan: Plan, directory: str) -> list[Line]:
-    """Refusals and warnings come before the steps, as they matter most; a refused plan shows no steps.
+    """Warnings come before the steps, as they matter more; a refused plan shows only its reasons.
 
     Paths are relative to `directory`.
     """
@@ -26,12 +26,12 @@ def plan_lines(plan: Plan, directory: str) -> list[Line]:
     for refusal in plan.refusals:
         lines += [_blank(), _labelled("REFUSED", "alarm", refusal.reason, "bad")]
         lines += [_labelled("", "", by_keys(refusal.hint), "quiet")] if refusal.hint else []
+    if plan.refusals:
+        return lines
     lines += [_blank()] if plan.warnings else []
     lines += [_labelled("! note", "warn", warning, "") for warning in plan.warnings]
     if plan.empty:
         return [*lines, _blank(), [("There is nothing to do.", "quiet")]]
-    if plan.refusals:
-        return lines
     lines += [_blank()] if plan.steps else []
     lines += [_step(step, directory) for step in plan.steps]
     if plan.freed_files:
