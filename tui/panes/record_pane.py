@@ -36,7 +36,7 @@ S = TypeVar("S", bound=RowSource)
 class PaneRows(msgspec.Struct, Generic[S], frozen=True):
     """The rows that a pane's thread read. `total` is their number if `rows` are not all of them yet.
 
-    `left_out` has a sentence for each file that could not be read."""
+    First rows, which the whole replaces, have no `fingerprint`. `left_out`: why files could not be read."""
 
     opened: Opened
     rows: S
@@ -187,9 +187,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         for sentence in loaded.left_out:
             if sentence not in known:
                 self.post_message(LogLineAdded(sentence, "warn"))
-        is_first = self.loaded is None
-        self.loaded = loaded
-        self.problem = None
+        is_first, self.loaded, self.problem = self.loaded is None, loaded, None
         self._show(loaded)
         if is_first:
             self._kept_look = self.session.memory.look(loaded.opened.target.table, self.TITLE.lower())
@@ -289,6 +287,8 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     def _why_gone(self, lost: RecordKey) -> str:
         """The reason why a record is not among the rows: it is deleted, or of the main of before."""
         opened = None if self.loaded is None else self.loaded.opened
+        if self.loaded is not None and self.loaded.fingerprint is None:
+            return f"{lost.name} is still being read"
         if opened is None or not self.ONE_ROOT or lost.root == opened.root:
             return f"{lost.name} is gone"
         timeline = key("tab.timeline", "7")

@@ -41,6 +41,7 @@ class SpacePane(RecordPane[SpaceRows]):
 
     TITLE = "Space"
     ONE_ROOT: ClassVar[bool] = False
+    SAME_FOR_BRANCHES: ClassVar[bool] = True
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
 
     def empty_note(self) -> str:

@@ -74,6 +74,7 @@ class TimelinePane(RecordPane[TimelineRows]):
 
     TITLE = "Timeline"
     ONE_ROOT: ClassVar[bool] = False
+    SAME_FOR_BRANCHES: ClassVar[bool] = True
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("@", "jump", "jump", tooltip="go to a time: yesterday 03:10, 2 h ago", id="timeline.jump"),
