@@ -15,7 +15,8 @@ AxisKind = Literal["count", "bytes", "number", "time"]
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """With `steps` each y is valid from its x to the next. Without it a histogram of `xs`, without `ys`.
+    """With `steps` each y is valid from its x to the next, and the last one to `until` and longer. Without it
+    a histogram of `xs`, without `ys`.
 
     `instead` is a sentence to show instead of a picture.
     """
@@ -28,6 +29,7 @@ class Chart:
     y_kind: AxisKind = "count"
     steps: bool = True
     instead: str = ""
+    until: float | None = None
 
 
 def clock_seconds(moment: datetime) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
@@ -11,6 +12,7 @@ from tui.named_keys import run_key
 from tui.session import Session, Target
 
 if TYPE_CHECKING:
+    from tui.charts.chart import Chart
     from tui.panes.pane import Pane
     from tui.query.query_result import QueryResult
 
@@ -36,9 +38,12 @@ async def _open_over_time(app: App[Any], session: Session, target: Target) -> No
 
     branch = f" {target.branch}" if target.branch else ""
     title = f"{target.table.full_name}{branch}"
-    await app.push_screen(
-        ChartScreen(title, lambda: charts_over_time(over_time(session.files, session.open(target).root)))
-    )
+
+    def read() -> list[Chart]:
+        states = over_time(session.files, session.open(target).root)
+        return charts_over_time(states, int(time.time() * 1000))
+
+    await app.push_screen(ChartScreen(title, read))
 
 
 async def _open_histogram(app: App[Any], result: QueryResult, column: int | None, say: Say) -> None:

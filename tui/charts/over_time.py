@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from core.figures import counted, size
@@ -10,24 +10,34 @@ from core.space.over_time import OverTime, State
 from tui.charts.chart import AxisKind, Chart, clock_seconds
 from tui.named_keys import key
 
+# The least and the most of the picture that the last value takes, as a share of what is before it.
+_LEAST_END, _MOST_END = 1 / 16, 1 / 4
 _TOO_FEW = "A chart over time needs two snapshots"
 
 
-def charts_over_time(told: OverTime) -> list[Chart]:
-    """The charts of rows, files and bytes."""
+def charts_over_time(told: OverTime, now_ms: int) -> list[Chart]:
+    """The charts of rows, files and bytes. The last values are drawn as valid until now."""
     space = key("tab.space", "8")
     bytes_untold = (
         f"{size(told.untold_bytes)} of manifests would have to be read: {space} tells the bytes of now."
     )
     return [
-        _chart("rows", told, "count", lambda state: state.rows),
-        _chart("files", told, "count", lambda state: state.files),
-        _chart("bytes", told, "bytes", lambda state: state.bytes, bytes_untold if told.untold_bytes else ""),
+        _chart("rows", told, now_ms, "count", lambda state: state.rows),
+        _chart("files", told, now_ms, "count", lambda state: state.files),
+        _chart(
+            *("bytes", told, now_ms, "bytes", lambda state: state.bytes),
+            bytes_untold if told.untold_bytes else "",
+        ),
     ]
 
 
 def _chart(
-    name: str, told: OverTime, kind: AxisKind, value_of: Callable[[State], int | None], untold: str = ""
+    name: str,
+    told: OverTime,
+    now_ms: int,
+    kind: AxisKind,
+    value_of: Callable[[State], int | None],
+    untold: str = "",
 ) -> Chart:
     points = sorted(
         (seconds, float(value))
@@ -43,7 +53,15 @@ def _chart(
         return Chart(name, caption, instead=untold or _too_few(name, shown, told.total))
     first, last = points[0][1], points[-1][1]
     ends = f", {_worded(first, kind)} to {_worded(last, kind)}"
-    return Chart(name, caption + ends, [x for x, _ in points], [y for _, y in points], "time", kind)
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    return Chart(name, caption + ends, xs, ys, "time", kind, until=_until(xs, _seconds(now_ms)))
+
+
+def _until(xs: Sequence[float], now: float | None) -> float:
+    """The place where the picture ends: the last value is in sight, and leaves most of it to the others."""
+    span, last = xs[-1] - xs[0], xs[-1]
+    since = 0.0 if now is None else now - last
+    return last + min(max(since, span * _LEAST_END), span * _MOST_END)
 
 
 def _too_few(name: str, shown: int, total: int) -> str:

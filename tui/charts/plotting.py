@@ -38,11 +38,12 @@ def draw(chart: Chart, width: int, height: int, *, braille: bool) -> list[str]:
     upward = rising(max(chart.ys if chart.steps else counts), chart.y_kind, max(2, height // _LINES))
     gutter = max(map(width_of, upward[1])) + _FRAME
     along = between(low, high, chart.x_kind, max(2, (width - gutter) // _CELLS + 1))
+    end = high if chart.until is None else chart.until
     # plotext fails on numbers that are far apart or very close, so they are scaled to 0 to `_WIDE`.
     top = upward[0][-1]
     if chart.steps:
         plot.plot(
-            *_stepped(_scaled(chart.xs, low, high), _scaled(chart.ys, 0, top)),
+            *_stepped(_scaled([*chart.xs, end], low, end), _scaled([*chart.ys, chart.ys[-1]], 0, top)),
             marker="braille" if braille else "*",
         )
     else:
@@ -51,7 +52,7 @@ def draw(chart: Chart, width: int, height: int, *, braille: bool) -> list[str]:
     plot.xlim(0, _WIDE)
     plot.ylim(0, _WIDE)
     plot.yticks(_scaled(upward[0], 0, top), upward[1])
-    plot.xticks(_scaled(along[0], low, high), along[1])
+    plot.xticks(_scaled(along[0], low, end), along[1])
     plot.plotsize(width, height)
     # As in textual-plotext's own widget: `plotsize` alone may be ignored.
     plot._set_size(width, height)

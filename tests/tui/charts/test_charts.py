@@ -8,11 +8,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.cells import width_of
-from core.space.over_time import over_time
+from core.space.over_time import OverTime, State, over_time
 from core.spark.protocol import Columns, Finished
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
@@ -79,23 +80,38 @@ def test_each_state_has_the_files_and_bytes_that_its_manifests_tell(warehouse: P
     assert [each.files for each in told.states] == [2, 4, 6, 8, 10, 1]
     assert [each.snapshot_id for each in over_time(files, root, most=3).states] in ([1, 3, 6], [1, 4, 6])
     (warehouse / ORDERS.manifest(lineage.snapshot(3).delta_manifest_list)).unlink()
-    of_rows, _, of_bytes = charts_over_time(over_time(files, root))
+    of_rows, _, of_bytes = charts_over_time(over_time(files, root), 0)
     assert (len(of_rows.xs), len(of_bytes.xs)) == (
         6,
         5,
     ) and "bytes over time: 5 of 6 snapshots" in of_bytes.caption
 
 
+@pytest.mark.parametrize(("hours_since", "share"), [(-5, 1 / 17), (0, 1 / 17), (2, 2 / 12), (9_000, 1 / 5)])
+def test_the_last_value_is_valid_until_now_and_in_sight(hours_since: int, share: float) -> None:
+    """It changed an hour ago or years ago: neither the last value nor those before it vanish."""
+    hour, rows = 3_600_000, [0, 100, 100, 1000]
+    states = [State(number, number * 10 * hour // 3, count, 1, 1) for number, count in enumerate(rows)]
+    chart, *_ = charts_over_time(OverTime(states, 4, 0), (10 + hours_since) * hour)
+    assert chart.until is not None
+    assert (chart.until - chart.xs[-1]) / (chart.until - chart.xs[0]) == pytest.approx(share)
+    lines = draw(chart, 80, 20, braille=False)
+    [top] = [line for line in lines if line.lstrip().startswith("1,000┤")]
+    assert top.count("*") >= 4 and top.rstrip("│ ").endswith("*")
+    # The last mark of the axis is the time of the last snapshot.
+    assert len(lines[-1].rstrip()) < 79
+
+
 def test_what_is_not_told_and_impossible_times_are_left_out(warehouse: Path) -> None:
     told = over_time(LocalFiles(str(warehouse)), ORDERS.root())
     states = [told.states[0]._replace(time_ms=10**18), *told.states[1:]]
-    rows, _, size = charts_over_time(told._replace(states=states, untold_bytes=5_000_000))
+    rows, _, size = charts_over_time(told._replace(states=states, untold_bytes=5_000_000), 0)
     assert "rows over time: 4 of 5 snapshots" in rows.caption and len(rows.xs) == 4
     assert size.instead.startswith("5.0 MB of manifests would have to be read")
-    [one, *_] = charts_over_time(told._replace(states=told.states[:1]))
+    [one, *_] = charts_over_time(told._replace(states=told.states[:1]), 0)
     assert one.instead == "A chart over time needs two snapshots: of 5, 1 has a time and a number of rows."
     for number, count in (("one", 1), ("none", 0)):
-        [few, *_] = charts_over_time(told._replace(states=told.states[:count], total=count))
+        [few, *_] = charts_over_time(told._replace(states=told.states[:count], total=count), 0)
         assert few.instead == f"A chart over time needs two snapshots, and this branch has {number}."
 
 

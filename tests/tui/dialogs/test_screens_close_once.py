@@ -98,7 +98,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
 
 
 def charts_of(session: Session) -> Sequence[Chart]:
-    return charts_over_time(over_time(session.files, session.open(Target(TABLE)).root))
+    return charts_over_time(over_time(session.files, session.open(Target(TABLE)).root), 0)
 
 
 def screen_classes() -> set[type[Screen[Any]]]:
