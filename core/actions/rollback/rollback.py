@@ -42,9 +42,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     start, snapshot = target.start, target.version.snapshot
     head = start.head.snapshot
     truncates = arguments.get("truncate") is True
-    what = f"{target.version.name} (snapshot {snapshot.id})"
+    what = target.label
     if truncates and not is_same_commit(head, snapshot):
-        return truncate.plan(context, start.head, snapshot, version, target.fingerprint)
+        return truncate.plan(context, target, version)
     if is_same_commit(head, snapshot):
         return Plan(
             summary=f"main of {table.full_name} is at {what} already",

@@ -34,6 +34,12 @@ class RollbackTarget:
         )
 
     @property
+    def label(self) -> str:
+        """`savepoint.3 (snapshot 5)`; only `snapshot.5` where that is the version's name."""
+        name, number = self.version.name, self.version.snapshot.id
+        return name if name == f"snapshot.{number}" else f"{name} (snapshot {number})"
+
+    @property
     def lasting(self) -> str:
         """The fingerprint of all but main's newest snapshot, which jobs may replace with a later one."""
         definition = (self.start.root.directory, self.start.schema_text)

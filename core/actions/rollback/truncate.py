@@ -13,7 +13,7 @@ from core.actions.names import archive_name
 from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.rollback import truncation
-from core.actions.rollback.target import target_as_planned
+from core.actions.rollback.target import RollbackTarget, target_as_planned
 from core.actions.rollback.truncation import Cut, cut_of
 from core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from core.actions.roots.pin_snapshot import ChosenSnapshot
@@ -29,8 +29,9 @@ from core.table.records import Consumer, Snapshot, point_of
 _CONSUMER = "consumer-"
 
 
-def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, fingerprint: str) -> Plan:
-    """The plan to end main, at `head`, at the snapshot `keep` of the version `to`."""
+def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
+    """The plan to end main at the snapshot of `target`, which a person called `to`."""
+    head, keep = target.start.head, target.version.snapshot
     files, root = context.files, head.root
     table = root.table
     cut = Cut(root, table.root(archive_name(context)), keep.id, head.snapshot.id)
@@ -46,7 +47,7 @@ def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, finger
         steps.append(Step("move", f"{counted(len(tags), 'tag')}: {', '.join(tags)}", "into that branch"))
     return Plan(
         change="truncate",
-        summary=f"End main of {table.full_name} at {to} (snapshot {keep.id}) again: "
+        summary=f"End main of {table.full_name} at {target.label} again: "
         f"{count} later go to branch {cut.archive.label}",
         arguments={
             "to": to,
@@ -55,7 +56,7 @@ def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, finger
             "head": cut.head,
             "archive": cut.archive.label,
         },
-        fingerprint=fingerprint,
+        fingerprint=target.fingerprint,
         steps=tuple(steps),
         kept=(f"Every later snapshot, tag and savepoint, as branch {cut.archive.label}",),
         warnings=(
@@ -64,12 +65,21 @@ def plan(context: Context, head: ChosenSnapshot, keep: Snapshot, to: str, finger
             "commits can bring back rows from before the truncation",
             "Let no stock remove_orphan_files run meanwhile: one that listed the branches before takes what "
             f"branch {cut.archive.label} needs, unless it ends within {seconds:g} s",
-            f"The definition of the table stays as it is now, though snapshot {keep.id} had "
-            f"schema {keep.schema_id}",
+            *_other_definition(target),
         ),
         refusals=tuple(_refusals(context, cut, keep)),
         undo=f"paimark undo {table.word}",
     )
+
+
+def _other_definition(target: RollbackTarget) -> list[str]:
+    keep = target.version.snapshot
+    if keep.schema_id == target.start.schema.id:
+        return []
+    return [
+        f"The definition of the table stays as it is now, though snapshot {keep.id} had "
+        f"schema {keep.schema_id}"
+    ]
 
 
 class Truncate(Change[Undoable]):

@@ -238,3 +238,14 @@ def test_main_never_ends_at_a_snapshot_that_an_expiry_began_to_delete(context: C
     (orders / "manifest" / record.delta_manifest_list).unlink()
     [refusal] = planned(context, "rollback", to="snapshot.3", truncate=True).refusals
     assert "Snapshot 3 of shop.orders is not whole" in refusal.reason
+
+
+def test_the_plan_names_the_definition_only_where_it_differs_and_a_snapshot_once(
+    context: Context, orders: Path
+) -> None:
+    plan = planned(context, ACTION, to="snapshot.2", truncate=True)
+    assert plan.summary.startswith("End main of shop.orders at snapshot.2 again: ")
+    assert "definition" not in " ".join(plan.warnings)
+    done(context, "alter-branch-schema", add="note STRING")
+    plan = planned(context, ACTION, to="snapshot.2", truncate=True)
+    assert "The definition of the table stays as it is now, though snapshot 2 had schema 0" in plan.warnings
