@@ -8,15 +8,14 @@ from collections.abc import Callable, Mapping
 
 from core.durations import parse_duration
 from core.errors import UsageError
-from core.spark.launch.session_settings import IDLE_TIMEOUT
+from core.spark.launch.session_settings import DEFAULTS, IDLE_TIMEOUT
 
-_DEFAULT = "30 min"
 _NEVER = "0"
 
 
 def idle_seconds(conf: Mapping[str, str]) -> float | None:
     """The idle time in the Spark settings, in seconds; None for never. Raises `UsageError`."""
-    text = conf.get(IDLE_TIMEOUT, _DEFAULT).strip()
+    text = conf.get(IDLE_TIMEOUT, DEFAULTS[IDLE_TIMEOUT]).strip()
     if text == _NEVER:
         return None
     try:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from core.errors import NotFound, StatementFailed, failing_at
 from core.spark.arrow import cells_batch
 from core.spark.engine.shown import shown
+from core.spark.launch.session_settings import DEFAULTS, setting_asked
 from core.spark.protocol import Batch, Columns, Finished
 from core.storage.files import Files
 from core.table.catalog import database_directory, databases, require_database, tables
@@ -43,10 +44,16 @@ class Answer(NamedTuple):
     database: str | None = None
 
 
-def answer(
-    statement: Statement, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
-) -> Answer | None:
-    """Answer a statement of these kinds; None for all others. `temporary` lists the session's views.
+class OfSession(NamedTuple):
+    """Reads the session's temporary views, those that all sessions see, and a setting or its default."""
+
+    temporary: Callable[[], Sequence[str]]
+    of_all_sessions: Callable[[], Sequence[str]]
+    setting: Callable[[str, str], str]
+
+
+def answer(statement: Statement, files: Files, database: str | None, session: OfSession) -> Answer | None:
+    """Answer a statement of these kinds; None for all others.
 
     Raises `StatementFailed` for a missing database.
     """
@@ -63,16 +70,21 @@ def answer(
         return Answer(("namespace",), [(name,) for name in names])
     if match := _SHOW_TABLES.fullmatch(text):
         chosen = named_database(match) if match["name"] else database
-        return _tables(files, chosen, match["like"], temporary())
+        return _tables(files, chosen, match["like"], session.temporary())
     if match := _USE.fullmatch(text):
         name = named_database(match)
         return Answer((), message=f"The current database is {name}", database=name)
-    if (match := _SHOW_VIEWS.fullmatch(text)) and not _is_global(match["name"]):
-        if match["name"]:
+    if match := _SHOW_VIEWS.fullmatch(text):
+        is_global = _is_global(match["name"])
+        if match["name"] and not is_global:
             # A database has no views of its own; the session's views are visible in each.
             named_database(match)
-        rows = [("", name, True) for name in temporary() if _matches(name, match["like"])]
-        return Answer(("namespace", "viewName", "isTemporary"), rows)
+        rows = [(GLOBAL_VIEWS, name, True) for name in (session.of_all_sessions() if is_global else ())]
+        rows += [("", name, True) for name in session.temporary()]
+        shown_rows = [row for row in rows if _matches(row[1], match["like"])]
+        return Answer(("namespace", "viewName", "isTemporary"), shown_rows)
+    if (asked := setting_asked(statement)) is not None:
+        return Answer(("key", "value"), [(asked, session.setting(asked, DEFAULTS[asked]))])
     if _SHOW_CURRENT.fullmatch(text):
         return Answer(("namespace",), [(database,)] if database is not None else [])
     if match := _DESCRIBE_DATABASE.fullmatch(text):
@@ -80,7 +92,7 @@ def answer(
         location = f"{files.uri.rstrip('/')}/{database_directory(name)}"
         more = [("Properties", "")] if match["more"] else []
         return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", location), *more])
-    if (listing := shown(statement, files, database, temporary)) is not None:
+    if (listing := shown(statement, files, database, session.temporary)) is not None:
         return Answer(listing.columns, listing.rows)
     if match := _LISTED.match(text):
         raise StatementFailed(f"SHOW {match[1].upper()} is not answered in this form", _SHOW_FORM, 0)

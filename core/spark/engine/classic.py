@@ -25,7 +25,7 @@ from core.spark.engine.views import empty_frame
 from core.spark.idle_work.warm_up import WarmUp
 from core.spark.job_tag import bearing
 from core.spark.launch.session import Spark
-from core.spark.launch.session_settings import WARM_UP
+from core.spark.launch.session_settings import DEFAULTS, WARM_UP
 from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Ask, Run, Start, TaskResult, Write
 from core.spark.results.progress import ProgressWatch
@@ -76,7 +76,7 @@ class Classic:
         return self.constants.fold
 
     def warm_up(self) -> WarmUp | None:
-        if self.launched.session.conf.get(WARM_UP, "on") == "off":
+        if self.launched.session.conf.get(WARM_UP, DEFAULTS[WARM_UP]) == "off":
             return None
         place = self.launched.scratch / "warm-up"
         start = Start(place.as_uri(), {}, None, {}, str(self.launched.scratch), read_only=True)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from core.cancelling import Cancellation, cancellable
 from core.errors import PaimarkError, StatementFailed, Unavailable
-from core.spark.engine.answers import answer, tell_answer
+from core.spark.engine.answers import OfSession, answer, tell_answer
 from core.spark.engine.failures import failed
 from core.spark.engine.holding_reads import HeldReads, snapshots_read
 from core.spark.engine.names.current_database import with_current_database
@@ -243,7 +243,9 @@ class Runner:
         statement, insert = read_statement(order.sql), None
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
-        answered = answer(statement, session.warehouse.files, session.state.database, session.views.temporary)
+        views = session.views
+        of_session = OfSession(views.temporary, views.of_all_sessions, session.conf.get)
+        answered = answer(statement, session.warehouse.files, session.state.database, of_session)
         if answered is not None:
             session.state.database = answered.database or session.state.database
             return tell_answer(answered, job.tell)

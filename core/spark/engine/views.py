@@ -166,6 +166,11 @@ class Views:
             each.name for each in listed if each.isTemporary and not each.name.startswith(ENGINE_VIEWS)
         )
 
+    def of_all_sessions(self) -> list[str]:
+        """The names of the temporary views that all sessions see."""
+        listed = self._session.catalog.listTables(GLOBAL_VIEWS)
+        return sorted(each.name for each in listed if each.namespace == [GLOBAL_VIEWS])
+
     def is_temporary(self, parts: Sequence[str]) -> bool:
         """Whether there is a temporary view of that name, in this session or global."""
         if self._catalog is None:

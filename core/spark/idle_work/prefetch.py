@@ -16,7 +16,7 @@ from core.spark.idle_work.bounds import (
     MOST_MANIFEST_BYTES,
     MOST_MANIFEST_BYTES_ELSEWHERE,
 )
-from core.spark.launch.session_settings import REUSE, WARM_UP
+from core.spark.launch.session_settings import DEFAULTS, REUSE, WARM_UP
 from core.spark.native.bitmap import merge_bits, uncached_bytes
 from core.spark.native.scans import NativeScans
 from core.spark.native.state import TableState
@@ -35,7 +35,7 @@ class Prefetcher:
     @property
     def is_wanted(self) -> bool:
         """Whether the session's settings allow it."""
-        return all(self.conf.get(name, "on") != "off" for name in (WARM_UP, REUSE))
+        return all(self.conf.get(name, DEFAULTS[name]) != "off" for name in (WARM_UP, REUSE))
 
     def prefetch(self, scan: Scan) -> None:
         """Prefetch within bounds; in a remote store only the metadata. Raises the errors of a query."""

@@ -21,8 +21,6 @@ from core.spark.merging.model import MergeFile, MergeRules
 from core.spark.merging.opening import OpenFile
 from core.spark.merging.reading import KeyRows, RowGroups, row_groups
 
-MOST_KEPT = 256 << 20
-
 # The size of one row group in a file's list of row groups, in memory.
 _GROUP_BYTES = 200
 _EPOCH = date(1970, 1, 1)

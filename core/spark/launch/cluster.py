@@ -29,7 +29,7 @@ from core.errors import Unavailable, UsageError
 from core.spark.datasource.rust.installed import PACKAGE as RUST
 from core.spark.datasource.rust.installed import why_missing
 from core.spark.launch.masters.masters import KUBERNETES
-from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
+from core.spark.launch.session_settings import DEFAULTS, EXECUTORS_TIMEOUT
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 # Packages that are not in the zip, and that tasks import to read and write rows.
 NEEDED = ("pypaimon", "pyarrow", "pandas", "fastavro", "msgspec")
 PACKAGE = "paimark.zip"
-_WAIT = "60 s"
 _POLL_SECONDS = 0.2
 _WATCH_SECONDS = 2.0
 # Tasks that examine nodes: enough for each executor, and each slow enough that no executor runs all.
@@ -114,7 +113,7 @@ def cluster_settings(environment: Mapping[str, str]) -> dict[str, str]:
 def cluster_at(master: str, conf: Mapping[str, str]) -> Cluster:
     """The cluster by its settings. Raises `Unavailable` for an invalid setting."""
     try:
-        seconds = parse_duration(conf.get(EXECUTORS_TIMEOUT, _WAIT)) / 1000
+        seconds = parse_duration(conf.get(EXECUTORS_TIMEOUT, DEFAULTS[EXECUTORS_TIMEOUT])) / 1000
     except UsageError as error:
         raise Unavailable(f"{EXECUTORS_TIMEOUT}: {error.message}", error.hint) from error
     is_elastic = conf.get("spark.dynamicAllocation.enabled", "").lower() == "true"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from core.errors import Unavailable
-from core.spark.launch.session_settings import RESULT_PORT
+from core.spark.launch.session_settings import DEFAULTS, RESULT_PORT
 
 LOOPBACK = "127.0.0.1"
 _OFF = "off"
@@ -45,7 +45,7 @@ class ResultPort:
 
 def result_port(settings: Mapping[str, str], *, is_cluster: bool) -> ResultPort:
     """The port by the settings. Raises `Unavailable` for an invalid one."""
-    wanted = settings.get(RESULT_PORT, "0").strip().lower()
+    wanted = settings.get(RESULT_PORT, DEFAULTS[RESULT_PORT]).strip().lower()
     if wanted == _OFF or (is_cluster and _is_on(settings)):
         return ResultPort(LOOPBACK, LOOPBACK, range(1), is_direct=False)
     ports = _ports(wanted, settings)

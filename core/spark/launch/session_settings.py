@@ -24,6 +24,23 @@ IDLE_TIMEOUT = "spark.paimark.idle-timeout"
 EXECUTORS_TIMEOUT = "spark.paimark.executors-timeout"
 RESULT_PORT = "spark.paimark.result.port"
 
+# What holds while a setting is not set.
+DEFAULTS: Mapping[str, str] = {
+    SCAN: "auto",
+    REUSE: "on",
+    LOOKUPS: "on",
+    WARM_UP: "on",
+    # The bytes that keys may take in the engine; if they need more, the executors merge.
+    LOCAL_BYTES: str(256 << 20),
+    KEPT_KEY_BYTES: str(256 << 20),
+    # Rows per task: some seconds of merging.
+    TASK_ROWS: str(4 << 20),
+    IDLE_TIMEOUT: "30 min",
+    EXECUTORS_TIMEOUT: "60 s",
+    # Any port.
+    RESULT_PORT: "0",
+}
+
 _PREFIX = "spark.paimark."
 # Stock Paimon's connector reads options of tables, and the version to read, from settings with this prefix.
 _STOCK_PREFIX = "spark.paimon."
@@ -46,6 +63,15 @@ def sets_session(sql: str) -> bool:
 
 def resets_all(sql: str) -> bool:
     return [token.upper or token.text for token in tokenize(sql) if token.text != ";"] == ["RESET"]
+
+
+def setting_asked(statement: Statement) -> str | None:
+    """The setting of Paimark whose value a SET without one asks for; None for other statements."""
+    tokens = statement.tokens
+    if len(tokens) < 2 or tokens[0].upper != "SET":
+        return None
+    name = statement.sql[tokens[1].start :].rstrip("; \t\r\n").strip("`")
+    return name if name in DEFAULTS else None
 
 
 def check_setting(statement: Statement) -> None:

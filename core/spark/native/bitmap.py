@@ -14,8 +14,8 @@ from itertools import chain
 from core.cancelling import map_cancellable
 from core.errors import UsageError
 from core.spark.incremental.delta import earlier, survivors_since
-from core.spark.incremental.kept_keys import MOST_KEPT, KeptKeys
-from core.spark.launch.session_settings import KEPT_KEY_BYTES, LOCAL_BYTES, REUSE, TASK_ROWS
+from core.spark.incremental.kept_keys import KeptKeys
+from core.spark.launch.session_settings import DEFAULTS, KEPT_KEY_BYTES, LOCAL_BYTES, REUSE, TASK_ROWS
 from core.spark.merging.bit_cache import BitCache
 from core.spark.merging.model import Bits, MergeGroup
 from core.spark.merging.opening import OpenFile, file_opener
@@ -25,21 +25,17 @@ from core.spark.native.by_tasks.merging import merged_by_tasks
 from core.spark.session_conf import SessionConf
 from core.spark.sort_keys import is_text
 
-# The bytes that keys may take in this process; if they need more, the executors merge.
-_MOST_LOCAL = 256 << 20
 _NUMBER_BYTES = 16
 _TEXT_BYTES = 64
 # Avro is not columnar: Python takes microseconds for each row.
 _MOST_AVRO_ROWS = 50_000
-# Rows per task: some seconds of merging.
-_TASK_ROWS = 4 << 20
 _KEPT_BYTES = 128 << 20
 # How many first rows of a file `first_bits` reads, in turn, and from how many files at most.
 _HEADS = (1 << 12, 1 << 16)
 _MOST_HEADS = 64
 
 _kept = BitCache(_KEPT_BYTES)
-_keys = KeptKeys(MOST_KEPT)
+_keys = KeptKeys(int(DEFAULTS[KEPT_KEY_BYTES]))
 
 
 def merge_bits(
@@ -53,7 +49,7 @@ def merge_bits(
     """
     cached = {index: bits for index, group in enumerate(groups) if (bits := _kept.get(group)) is not None}
     unknown = {index: group for index, group in enumerate(groups) if index not in cached}
-    most_local = _number(conf, LOCAL_BYTES, _MOST_LOCAL)
+    most_local = _number(conf, LOCAL_BYTES)
     if unknown and most_local:
         cached |= _bits_from_earlier(conf, options, unknown)
     missing = [index for index in range(len(groups)) if index not in cached]
@@ -101,16 +97,16 @@ def is_nearly_cached(group: MergeGroup) -> bool:
 def uncached_bytes(conf: SessionConf, groups: Sequence[MergeGroup]) -> float:
     """About how many bytes of keys `merge_bits` would read; infinite if the executors would merge them."""
     uncached = _bytes_here(group for group in groups if not is_nearly_cached(group))
-    return math.inf if uncached > _number(conf, LOCAL_BYTES, _MOST_LOCAL) else uncached
+    return math.inf if uncached > _number(conf, LOCAL_BYTES) else uncached
 
 
 def _bits_from_earlier(
     conf: SessionConf, options: Mapping[str, str], groups: Mapping[int, MergeGroup]
 ) -> dict[int, list[Bits]]:
     """The bits of groups for which the cache has most files from another snapshot."""
-    if conf.get(REUSE, "on") == "off":
+    if conf.get(REUSE, DEFAULTS[REUSE]) == "off":
         return {}
-    _keys.begin_search(_number(conf, KEPT_KEY_BYTES, MOST_KEPT))
+    _keys.begin_search(_number(conf, KEPT_KEY_BYTES))
     before = {number: begin for number, group in groups.items() if (begin := earlier(group, _kept))}
     open_file = file_opener(options)
     results = map_cancellable(
@@ -122,8 +118,8 @@ def _bits_from_earlier(
     return bits_by_number
 
 
-def _number(conf: SessionConf, setting: str, default: int) -> int:
-    text = conf.get(setting, str(default))
+def _number(conf: SessionConf, setting: str) -> int:
+    text = conf.get(setting, DEFAULTS[setting])
     try:
         return int(text or 0)
     except ValueError as error:
@@ -157,7 +153,7 @@ def _bits(groups: Sequence[MergeGroup], open_file: OpenFile) -> list[list[Bits]]
 def _bits_by_tasks(
     conf: SessionConf, options: Mapping[str, str], groups: Sequence[MergeGroup]
 ) -> list[list[Bits]]:
-    results = merged_by_tasks(conf.spark, options, groups, _number(conf, TASK_ROWS, _TASK_ROWS))
+    results = merged_by_tasks(conf.spark, options, groups, _number(conf, TASK_ROWS))
     rest = iter(_bits_here(options, [groups[index] for index, bits in enumerate(results) if bits is None]))
     return [next(rest) if bits is None else bits for bits in results]
 

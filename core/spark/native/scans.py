@@ -18,7 +18,7 @@ from core.spark.datasource.scan import Scan, WarehouseAccess
 from core.spark.datasource.types import spark_columns
 from core.spark.incremental.live_files import KeptFiles
 from core.spark.launch.cluster import is_cluster
-from core.spark.launch.session_settings import REUSE, SCAN
+from core.spark.launch.session_settings import DEFAULTS, REUSE, SCAN
 from core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
 from core.spark.merging.opening import file_opener
 from core.spark.merging.overlap import narrowed
@@ -156,7 +156,7 @@ class NativeScans:
 
     @property
     def _chosen_reader(self) -> str:
-        return self._conf.get(SCAN, "auto")
+        return self._conf.get(SCAN, DEFAULTS[SCAN])
 
     def summary(self, table: NativeTable, need: ViewNeeds) -> Summary | None:
         """A summary from metadata that answers the aggregates in `need`; None if rows must be read."""
@@ -273,7 +273,7 @@ class NativeScans:
         return files, [part for group in groups for part in narrowed(group, possible)]
 
     def _reuses(self) -> bool:
-        return self._conf.get(REUSE, "on") != "off"
+        return self._conf.get(REUSE, DEFAULTS[REUSE]) != "off"
 
     def _counted(self, table: NativeTable, rows: int) -> DataFrame:
         """So many rows, of which the statement needs no column."""

@@ -21,6 +21,7 @@ _DETAILS_HINT = "DESCRIBE db.t lists the columns, SHOW CREATE TABLE db.t has the
 def require_supported(statement: Statement) -> None:
     """Raises `SqlRefused`, with its position, for the first such part."""
     _require_known_session(statement)
+    _require_no_catalog(statement)
     _require_known_show(statement)
     _require_plain_describe(statement)
     _require_own_view(statement)
@@ -40,6 +41,19 @@ def _require_known_session(statement: Statement) -> None:
         start = cursor.position
         name = statement.sql[start : statement.tokens[-1].end].partition("=")[0].strip()
         raise statement.refused(f"There is no setting {name}", f"It may be spark.{name}.", start)
+
+
+def _require_no_catalog(statement: Statement) -> None:
+    """Refuse DESCRIBE CATALOG: Spark has a catalog of its own, and takes another's name for a column's."""
+    cursor = TokenCursor.of(statement)
+    if not (cursor.takes("DESCRIBE") or cursor.takes("DESC")) or not cursor.takes("CATALOG"):
+        return
+    if cursor.is_name(cursor.index):
+        raise statement.refused(
+            "DESCRIBE CATALOG is not supported here",
+            "DESCRIBE DATABASE db describes a database of the warehouse.",
+            statement.tokens[0].start,
+        )
 
 
 def _require_known_show(statement: Statement) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from core.errors import StatementFailed
 from core.spark.client.client import Engine
-from core.spark.engine.answers import answer
+from core.spark.engine.answers import OfSession, answer
+from core.spark.launch.session_settings import DEFAULTS, SCAN
 from core.spark.protocol import Finished
 from core.statements.run import CallMode, run_statement
 from core.storage.local import LocalFiles
@@ -175,6 +176,14 @@ def test_a_view_of_all_sessions_says_what_it_reads_and_has_no_past(engine: Engin
         ]
         failure = ask(engine, "SELECT * FROM global_temp.gv VERSION AS OF 1").failure
         assert "global_temp.gv is a temporary view, which has no past states" in failure.message
+        rows(engine, "CREATE OR REPLACE TEMP VIEW of_this AS SELECT * FROM shop.events")
+        listed = {(row["namespace"], row["viewName"]) for row in rows(engine, "SHOW VIEWS IN global_temp")}
+        assert listed >= {("global_temp", "gv"), ("", "of_this")}
+        assert not [name for _, name in listed if name.startswith("__paimark")]
+        assert rows(engine, "SHOW VIEWS FROM `GLOBAL_TEMP` LIKE 'g*'") == [
+            {"namespace": "global_temp", "viewName": "gv", "isTemporary": True}
+        ]
+        rows(engine, "DROP VIEW of_this")
     finally:
         rows(engine, "DROP VIEW global_temp.gv")
 
@@ -198,5 +207,26 @@ def test_tables_are_not_kept_and_views_may_be(engine: Engine) -> None:
 @pytest.mark.parametrize("sql", [" use ^se;", "USE /* a */ ^se -- se", "DESCRIBE DATABASE\n^`se`"])
 def test_a_database_that_is_not_there_is_pointed_at(tmp_path: Path, sql: str) -> None:
     with pytest.raises(StatementFailed, match="There is no database se") as failed:
-        answer(read_statement(sql.replace("^", "")), LocalFiles(str(tmp_path)), None, list)
+        answer(
+            read_statement(sql.replace("^", "")),
+            LocalFiles(str(tmp_path)),
+            None,
+            OfSession(list, list, lambda name, default: default),
+        )
     assert failed.value.position == sql.index("^")
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_a_setting_of_paimarks_shows_its_value_or_its_default(engine: Engine, name: str) -> None:
+    (shown,) = rows(engine, f"SET `{name}`;")
+    assert shown["key"] == name and "undefined" not in shown["value"]
+
+
+def test_a_setting_shows_what_it_was_set_to(engine: Engine) -> None:
+    assert rows(engine, f"SET {SCAN}") == [{"key": SCAN, "value": "auto"}]
+    rows(engine, f"SET {SCAN} = python")
+    try:
+        assert rows(engine, f"SET {SCAN}") == [{"key": SCAN, "value": "python"}]
+    finally:
+        rows(engine, f"RESET {SCAN}")
+    assert rows(engine, f"SET {SCAN}") == [{"key": SCAN, "value": "auto"}]

@@ -16,6 +16,8 @@ from core.travel.statements.unsupported import require_supported
         ("desc table ^formatted shop.t", "DESCRIBE FORMATTED is not supported here", "SHOW CREATE TABLE"),
         ("DESCRIBE shop.t ^PARTITION (day = '1')", "PARTITION is not supported here", "SHOW PARTITIONS"),
         ("DESCRIBE shop.t VERSION AS OF 1 ^AS JSON", "AS JSON is not supported here", "SHOW CREATE TABLE"),
+        ("^DESCRIBE CATALOG other", "DESCRIBE CATALOG is not supported here", "DESCRIBE DATABASE db"),
+        ("^desc catalog EXTENDED `other`", "DESCRIBE CATALOG is not supported here", "DESCRIBE DATABASE db"),
         ("^SET CATALOG other", "SET CATALOG is not supported here", "USE db"),
         ("SET ^paimark.scan = python", "There is no setting paimark.scan", "spark.paimark.scan"),
         ("RESET ^paimark.scan", "There is no setting paimark.scan", "spark.paimark.scan"),
@@ -46,6 +48,8 @@ def test_it_is_refused_where_it_stands(sql: str, words: str, hint: str) -> None:
     [
         "DESCRIBE shop.t",
         "DESCRIBE extended",
+        "DESCRIBE catalog",
+        "DESCRIBE TABLE catalog price",
         "DESCRIBE TABLE shop.t price",
         "DESCRIBE FUNCTION EXTENDED abs",
         "DESCRIBE DATABASE EXTENDED shop",

@@ -20,7 +20,7 @@ from core.once import once_for_all
 from core.spark import native
 from core.spark.compiling.compiled import compiled, new_instance
 from core.spark.datasource.scan import WarehouseAccess
-from core.spark.launch.session_settings import LOOKUPS
+from core.spark.launch.session_settings import DEFAULTS, LOOKUPS
 from core.spark.merging.model import MergeGroup, MergeRules
 from core.spark.merging.opening import file_opener
 from core.spark.merging.survive import by_age
@@ -73,7 +73,7 @@ class Lookups:
 
         `key` identifies the table in this state. Columns that are not needed are null.
         """
-        if not need.conditions or self._conf.get(LOOKUPS, "on") == "off":
+        if not need.conditions or self._conf.get(LOOKUPS, DEFAULTS[LOOKUPS]) == "off":
             return None
         selected = selected_rows(state, pruner, types, need.conditions, self._footers)
         if selected is None or not keep_zeros([group for group, _ in selected.merged]):
