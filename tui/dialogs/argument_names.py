@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from core.actions.change.operations import stacks_of
 from core.storage.files import Files
 from core.table.layout import (
     MERGE_TAG_PREFIX,
@@ -54,8 +55,10 @@ def _others(files: Files, table: TablePath, branch: str | None) -> Sequence[str]
 
 
 def _operations(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
-    """What a restore can go to, unless it was undone for good since: the newest first."""
-    made = [each for each in read_operations(files, table) if each.way_back is not None]
+    """What a restore can go to: what can be undone, and what was undone last; the newest first."""
+    now = stacks_of(files, table)
+    reachable = {each.token for each in (*now.undo, *now.redo)}
+    made = [each for each in read_operations(files, table) if each.token in reachable]
     return [*(f"{each.number} {each.action}" for each in reversed(made)), "0 for before all"]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from core.actions.context import Context
+from core.storage.files import Files
 from core.table.layout import TablePath
 from core.table.operations import (
     REPLACEMENT,
@@ -23,7 +24,17 @@ from core.table.operations import (
 )
 from core.table.records import Point
 
-__all__ = ["REPLACEMENT", "Group", "Operation", "Stacks", "Undoable", "append", "stacks", "undoable"]
+__all__ = [
+    "REPLACEMENT",
+    "Group",
+    "Operation",
+    "Stacks",
+    "Undoable",
+    "append",
+    "stacks",
+    "stacks_of",
+    "undoable",
+]
 
 
 class Stacks(msgspec.Struct, frozen=True):
@@ -59,10 +70,15 @@ def undoable(context: Context, table: TablePath) -> list[Undoable]:
 
 def stacks(context: Context, table: TablePath) -> Stacks:
     """Replay the log. Raises `Corrupt`."""
-    undo = undoable_before_the_log(context.files, table)
+    return stacks_of(context.files, table)
+
+
+def stacks_of(files: Files, table: TablePath) -> Stacks:
+    """As `stacks`, for who only reads."""
+    undo = undoable_before_the_log(files, table)
     redo: list[Operation] = []
     by_token: dict[str, Operation] = {}
-    for operation in read_operations(context.files, table):
+    for operation in read_operations(files, table):
         by_token[operation.token] = operation
         if operation.undoes is not None:
             undo = _without(undo, operation.undoes, operation.now)

@@ -35,7 +35,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     target = _target(table, known, number)
     way, refusals = _way(stacks, target), list[Refusal]()
     if way is None:
-        hint = "Only what can be undone, or was undone last, is walked."
+        hint = "Only what can be undone, or was undone last, can be reached: name one of those."
         refusals.append(Refusal(f"Operation {number} of {table.full_name} can't be reached", hint))
     verb, tokens = way or ("undo", [])
     refusals += _changed(context, table, stacks, tokens) if verb == "undo" else []
@@ -59,7 +59,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 def _summary(table: TablePath, number: int, verb: str, steps: int, *, is_there: bool) -> str:
     if is_there:
         return f"{table.full_name} is at operation {number} already"
-    return f"Restore {table.full_name} to operation {number}: {verb} {counted(steps, 'change')}, one by one"
+    walk = f": {verb} {counted(steps, 'change')}, one by one" if steps else ""
+    return f"Restore {table.full_name} to operation {number}{walk}"
 
 
 def _way_back(table: TablePath, known: list[Operation], stacks: Stacks) -> str:

@@ -113,7 +113,9 @@ def test_restore_refuses_what_it_can_not_reach(context: Context) -> None:
         planned(context, "restore", to=9)
     with pytest.raises(UsageError, match="to is missing"):
         planned(context, "restore")
-    [refusal] = planned(context, "restore", to=2).refusals
+    plan = planned(context, "restore", to=2)
+    assert plan.summary == "Restore shop.orders to operation 2"
+    [refusal] = plan.refusals
     assert refusal.reason == "Operation 2 of shop.orders can't be reached"
 
 

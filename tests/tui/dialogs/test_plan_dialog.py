@@ -72,6 +72,22 @@ def test_no_line_ends_between_the_number_of_an_operation_and_its_action(warehous
     assert "12 create-tag, 11 create-tag" in " ".join("".join(t for t, _ in e) for e in wrap_line(line, 500))
 
 
+def test_a_restore_lists_only_the_operations_that_it_can_reach(warehouse: Path) -> None:
+    for name in ("kept", "undone"):
+        act(warehouse, "create-tag", name=name)
+    act(warehouse, "undo")
+    files, table = LocalFiles(str(warehouse)), TablePath("shop", "orders")
+
+    def listed() -> str:
+        [*_, (names, _)] = known_lines(files, table, "restore", None)["to"]
+        return names.replace("\u00a0", " ")
+
+    # What was undone last can be done again, until something else is done.
+    assert listed() == "2 create-tag, 1 create-tag, 0 for before all"
+    act(warehouse, "create-tag", name="later")
+    assert listed() == "4 create-tag, 1 create-tag, 0 for before all"
+
+
 async def test_a_plan_for_a_warehouse_that_is_gone_says_so(warehouse: Path) -> None:
     async with at_orders(warehouse, (100, 30)) as console:
         warehouse.rename(warehouse.with_name("gone"))
