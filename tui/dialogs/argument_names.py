@@ -57,7 +57,7 @@ def _others(files: Files, table: TablePath, branch: str | None) -> Sequence[str]
 def _operations(files: Files, table: TablePath, branch: str | None) -> Sequence[str]:
     """What a restore can go to: what can be undone, and what was undone last; the newest first."""
     now = stacks_of(files, table)
-    reachable = {each.token for each in (*now.undo, *now.redo)}
+    reachable = {each.token for each in now.undo} | {each.token for each in now.redo}
     made = [each for each in read_operations(files, table) if each.token in reachable]
     return [*(f"{each.number} {each.action}" for each in reversed(made)), "0 for before all"]
 
