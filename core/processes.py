@@ -1,8 +1,9 @@
-"""Find out whether a process that left its mark somewhere is still alive."""
+"""Find out whether a process that left its mark somewhere is still alive, and how one ended."""
 
 from __future__ import annotations
 
 import os
+import signal
 from functools import cache
 from pathlib import Path
 
@@ -40,3 +41,15 @@ def lives(pid: int, start: str) -> bool:
         return False
     now = start_of(pid)
     return not now or not start or now == start
+
+
+def was_killed(code: int) -> bool:
+    """Whether a process with this exit code was ended by SIGKILL, also as a shell tells it."""
+    return code in (-signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+def ending(code: int) -> str:
+    """The end of a process with that exit code, as the rest of a sentence."""
+    if was_killed(code):
+        return "was killed by SIGKILL (signal 9), most likely because the system ran out of memory"
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended (exit code {code})"

@@ -171,10 +171,14 @@ class Ready(msgspec.Struct, frozen=True, tag=True):
 
 
 class Died(msgspec.Struct, frozen=True, tag=True):
-    """Spark can't run, or its Java process ended; so the engine's process ends. A message and a hint."""
+    """Spark can't run, or its Java process ended; so the engine's process ends. A message and a hint.
+
+    `was_killed`: Java was, most likely by the system.
+    """
 
     message: str
     hint: str = ""
+    was_killed: bool = False
 
 
 class Prefetched(msgspec.Struct, frozen=True, tag=True):

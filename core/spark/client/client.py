@@ -6,7 +6,6 @@ died, or was ended because it was idle, the next statement starts it again.
 
 from __future__ import annotations
 
-import signal
 import threading
 import time
 from collections.abc import Generator
@@ -18,10 +17,22 @@ from msgspec.structs import replace
 
 from core.config import Settings
 from core.errors import Unavailable
+from core.processes import ending, was_killed
 from core.spark.client.child import EngineProcess
 from core.spark.client.idle import Idle, idle_seconds
-from core.spark.launch.session_settings import resets_all, sets_session
-from core.spark.protocol import CANCELLED, Cancel, Cause, Event, Failed, Finished, Prefetch, Run, Start, Task
+from core.spark.launch.session_settings import less_memory, resets_all, sets_session
+from core.spark.protocol import (
+    CANCELLED,
+    Cancel,
+    Cause,
+    Event,
+    Failed,
+    Finished,
+    Prefetch,
+    Run,
+    Start,
+    Task,
+)
 
 EngineState = Literal["stopped", "starting", "ready", "running", "resting", "failed"]
 
@@ -298,10 +309,11 @@ class Engine:
             return Failed("The Spark engine was closed", cause="cancelled", was_killed=True)
         words, cause = process.last_words, _cause(process)
         if words is not None:
-            return Failed(words.message, words.hint or self._log_hint(), cause=cause)
+            hint = f"{self._log_hint()} {words.hint}" if words.was_killed else words.hint or self._log_hint()
+            return Failed(words.message, hint, cause=cause)
         code = process.exit_code()
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return Failed(f"The Spark engine died ({how})", self._log_hint(), cause=cause)
+        hint = f"{self._log_hint()} {less_memory()}" if was_killed(code) else self._log_hint()
+        return Failed(f"The Spark engine died: it {ending(code)}", hint, cause=cause)
 
     def _log_hint(self) -> str:
         return f"The next statement starts a new one; what it said is in {self.log_path}."

@@ -20,12 +20,14 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from core.errors import PaimarkError
+from core.processes import ending, was_killed
 from core.redaction import keep_secrets, redacted
 from core.spark.client.scratch import remove_scratch
 from core.spark.idle_work.scheduler import IdleWork
 from core.spark.launch.cluster import Cluster, loss
-from core.spark.launch.jvm import ending, ran_out_of_memory
+from core.spark.launch.jvm import ran_out_of_memory
 from core.spark.launch.session import Spark, start_spark
+from core.spark.launch.session_settings import less_memory
 from core.spark.launch.workers import kill_descendants
 from core.spark.protocol import (
     CANCELLED,
@@ -219,7 +221,8 @@ class Server:
             message = f"Spark ran out of memory (its Java process may use {memory})"
             self._last_words(Died(message, "Give it more with --spark-conf spark.driver.memory=8g."))
         else:
-            self._last_words(Died(f"The Spark engine died: its Java process {ending(code)}"))
+            message, killed = f"The Spark engine died: its Java process {ending(code)}", was_killed(code)
+            self._last_words(Died(message, less_memory(spark.memory) if killed else "", killed))
 
     def _last_words(self, words: Died) -> None:
         self.report(words)

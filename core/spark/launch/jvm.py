@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import signal
 import struct
 import subprocess
 import sys
@@ -19,11 +18,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core.errors import PaimarkError, Unavailable
+from core.processes import ending, was_killed
 from core.spark.compiling.jar_cache import PROPERTY
 from core.spark.launch.cds import Archive, archive_for
 from core.spark.launch.cluster import PACKAGE
 from core.spark.launch.home import SparkHome
 from core.spark.launch.java import Java
+from core.spark.launch.session_settings import less_memory
 from core.spark.launch.settings import properties_file
 from core.spark.stores.tickets import realm_option
 
@@ -190,11 +191,6 @@ def ran_out_of_memory(scratch: Path) -> bool:
     return _memory_mark(scratch).exists()
 
 
-def ending(code: int) -> str:
-    """The end of a process with that exit code, as the rest of a sentence."""
-    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended (exit code {code})"
-
-
 @contextmanager
 def starting(process: subprocess.Popen[bytes], java: Java) -> Iterator[None]:
     """Within the context, the end of Java raises `Unavailable`, whatever call finds Java gone."""
@@ -211,7 +207,8 @@ def starting(process: subprocess.Popen[bytes], java: Java) -> Iterator[None]:
 def start_failed(process: subprocess.Popen[bytes], java: Java) -> Unavailable:
     """The error for a Java process that ended before Spark was ready."""
     end = ending(process.returncode)
-    return Unavailable(f"Java {java.version} ({java.executable}) {end} while Spark was starting")
+    hint = f"Start it again. {less_memory()}" if was_killed(process.returncode) else ""
+    return Unavailable(f"Java {java.version} ({java.executable}) {end} while Spark was starting", hint)
 
 
 def _connection(scratch: Path) -> Path:

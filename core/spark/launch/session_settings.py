@@ -119,3 +119,16 @@ def _fault(name: str, value: str | None) -> tuple[str, str] | None:
     if value is not None and name in _NUMBERS and not value.isdecimal():
         return f"{name} is a number of {_NUMBERS[name]}, not {value}", ""
     return None
+
+
+def less_memory(memory: str = "") -> str:
+    """How to give Java less than the `memory` that it may use, for a machine that has too little."""
+    may_use = f" than the {memory} that it may use" if memory else ""
+    return f"--spark-conf spark.driver.memory={_half(memory)} lets Java use less{may_use}."
+
+
+def _half(memory: str) -> str:
+    number, unit = memory[:-1], memory[-1:].lower()
+    if not number.isdecimal() or unit not in ("m", "g"):
+        return "1g"
+    return f"{max(int(number) * (1024 if unit == 'g' else 1) // 2, 512)}m"

@@ -19,7 +19,10 @@ from tests.spark.client.test_engine import eventually, java_of, running, state_o
 from tests.spark.engine_fixture import rows
 
 ENDLESS_ROWS = "SELECT id, repeat('x', 100) AS text FROM range(0, 1000000000000, 1, 1)"
-KILLED = "The Spark engine died: its Java process was ended by SIGKILL"
+KILLED = (
+    "The Spark engine died: its Java process was killed by SIGKILL (signal 9), "
+    "most likely because the system ran out of memory"
+)
 
 
 @contextmanager
@@ -40,7 +43,9 @@ def started(engine: Engine) -> int:
 def require_dead(end: Event, engine: Engine, message: str = KILLED) -> None:
     assert isinstance(end, Failed) and end.cause == "engine"
     assert end.message == message
-    assert end.hint == f"The next statement starts a new one; what it said is in {engine.log_path}."
+    anew = f"The next statement starts a new one; what it said is in {engine.log_path}."
+    less = " --spark-conf spark.driver.memory=512m lets Java use less than the 1g that it may use."
+    assert end.hint == anew + (less if message == KILLED else "")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +117,8 @@ def test_java_dies_while_spark_starts(engine_warehouse: Path, tmp_path: Path) ->
         os.kill(java_of(engine), signal.SIGKILL)
         end = the_end(engine.run("SELECT 1"))
     assert isinstance(end, Failed) and end.cause == "start"
-    assert end.message.endswith("was ended by SIGKILL while Spark was starting")
+    assert " was killed by SIGKILL (signal 9), most likely because the system ran out of" in end.message
+    assert end.hint == "Start it again. --spark-conf spark.driver.memory=1g lets Java use less."
 
 
 def test_a_statement_that_ends_java_is_not_short_of_memory(engine: Engine) -> None:

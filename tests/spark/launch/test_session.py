@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import StatementFailed
 from core.spark.client.client import Engine
-from core.spark.launch.session_settings import SCAN, check_setting
+from core.spark.launch.session_settings import SCAN, check_setting, less_memory
 from core.travel.parse.sql import read_statement
 from tests.paimon import open_table
 from tests.spark.engine_fixture import ask, rows
@@ -99,3 +99,10 @@ def test_a_setting_of_paimons_that_would_do_nothing_is_refused(sql: str, words: 
 )
 def test_other_settings_are_sparks_affair(sql: str) -> None:
     check_setting(read_statement(sql))
+
+
+@pytest.mark.parametrize(
+    ("memory", "half"), [("6026m", "3013m"), ("4g", "2048m"), ("1g", "512m"), ("600m", "512m"), ("x", "1g")]
+)
+def test_a_java_that_takes_too_much_may_have_half_of_it(memory: str, half: str) -> None:
+    assert f"spark.driver.memory={half} " in less_memory(memory)
