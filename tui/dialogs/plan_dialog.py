@@ -140,7 +140,9 @@ class PlanDialog(Dialog[Outcome | None]):
         self._fields.show_phrase()
         confirmation = self._fields.confirmation
         if confirmation is None or event.input is not confirmation.input:
-            # The arguments differ from those of the plan: it can't be applied any more.
+            # The arguments differ from those of the plan: it can't be applied any more, nor can one that is
+            # still being made.
+            self._planning.drop()
             self._plan = self._change = None
             self._state = "asking"
             if self._timer is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from core.actions.context import Context
 from core.config import Settings
 from core.spark.client.client import Engine
 from core.storage.files import Files
@@ -20,7 +21,9 @@ from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.tui.driving import Sitting, at_events, at_orders, sitting, with_engine
 from tui.console import Console
+from tui.dialogs import plan_dialog
 from tui.dialogs.palette import PaletteEntry, PaletteScreen
+from tui.dialogs.plan_dialog import PlanDialog
 from tui.opening import Opening
 from tui.panes.query import QueryPane
 from tui.panes.timeline.timeline_pane import Jump, TimelinePane, _look_up
@@ -452,3 +455,33 @@ async def test_nothing_is_said_of_what_is_read_when_the_console_has_been_left(
     slow.may_go_on.set()
     reading.join(30)
     assert not reading.is_alive() and not raised
+
+
+class SlowPlans(SlowSession):
+    """Its store gives no plan before it is let go."""
+
+    @property
+    def context(self) -> Context:
+        assert self.may_go_on.wait(60)
+        return super().context
+
+
+async def test_a_plan_that_comes_after_more_was_typed_is_never_offered(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = SlowPlans(Settings(str(warehouse)))
+    async with at_events(warehouse, session=session) as console:
+        await console.press("l", "t")
+        await console.sees("create-tag")
+        session.may_go_on.clear()
+        await console.type("m")
+        dialog = console.app.screen
+        assert isinstance(dialog, PlanDialog)
+        await console.until(lambda: dialog._state == "planning")
+        # The next plan is begun later than the first one comes.
+        monkeypatch.setattr(plan_dialog, "_PAUSE", 2.0)
+        await console.type("ine")
+        session.may_go_on.set()
+        await console.pilot.pause(0.5)
+        assert "[ Apply ]" not in console.text and "as m" not in console.text
+        await console.sees("Tag snapshot 2 of main of shop.events as mine", "[ Apply ]")
