@@ -19,7 +19,7 @@ from core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag
 from core.table.lineage.commits import is_unchanged
 from core.table.lineage.forks import Side
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.apart import marked_unless_proven
+from core.table.manifests.apart import marked_unless_proven, without_mark
 from core.table.reading import numbered
 from core.table.records import Point, Snapshot, is_apart, is_same_commit, point_of
 
@@ -113,23 +113,28 @@ def take_back_pin(files: Files, main: Root, branch: str, head: Snapshot, *, stay
     """
     name = merge_tag(branch, head.id)
     pin = read_if_there(files, main.tag(name))
-    if pin is None or not _may_be_of(pin, main.tag(name), head):
+    there = None if pin is None else _snapshot_in(pin, main.tag(name))
+    if pin is None or (there is not None and not is_same_commit(there, head)):
         return
-    if not stays:
+    if stays:
+        _mark(files, main, name, head)
+    else:
         _delete_pin(files, main, name, pin)
-        return
-    marked = marked_unless_proven(files, main, head)
+
+
+def _mark(files: Files, main: Root, name: str, tag: Snapshot) -> None:
+    marked = marked_unless_proven(files, main, tag)
     if is_apart(marked):
         files.replace(main.tag(name), marked.to_json())
         guard(files, main, name)
 
 
-def _may_be_of(pin: bytes, path: str, head: Snapshot) -> bool:
+def _snapshot_in(tag: bytes, path: str) -> Snapshot | None:
+    """The snapshot that a tag holds; None if a process that died has half written it."""
     try:
-        return is_same_commit(Snapshot.from_json(pin, path), head)
+        return Snapshot.from_json(tag, path)
     except Corrupt:
-        # Half-written by a process that died.
-        return True
+        return None
 
 
 def points_of(files: Files, root: Root, after: int, until: int) -> list[Point]:
@@ -200,14 +205,45 @@ def _is_at(point: Point, data: bytes, path: str) -> bool:
     return point.is_of(Snapshot.from_json(data, path))
 
 
-def copy_tags(context: Context, survey: Survey, points: Sequence[Point], progress: Progress) -> None:
-    """Copy the branch's tags of these snapshots, which main has now."""
-    tags, _ = new_tags(context.files, survey)
-    for name, tag in tags.items():
-        # Another branch may have the name by now.
-        if any(point.is_of(tag) for point in points):
-            context.files.create(
-                survey.start.root.tag(name), context.files.read(survey.branch.root.tag(name))
-            )
-            guard(context.files, survey.start.root, name)
+def tags_to_copy(files: Files, survey: Survey, points: Sequence[Point]) -> list[str]:
+    """The branch's tags of these snapshots that main lacks; none if another branch has the name by now."""
+    tags, _ = new_tags(files, survey)
+    return [name for name, tag in tags.items() if any(point.is_of(tag) for point in points)]
+
+
+def copy_tags(files: Files, survey: Survey, names: Sequence[str], progress: Progress) -> None:
+    """Copy these tags of the branch to main, before main has their snapshots or after it. Idempotent.
+
+    Before, so that a later expiry of main spares their files even if the merge dies in between: the consumer
+    that holds expiry back may expire.
+    """
+    main, paths = survey.start.root, [survey.branch.root.tag(name) for name in names]
+    for name, data in zip(names, files.read_many(paths), strict=True):
+        if data is not None and files.create(main.tag(name), data):
             progress(f"copied tag {name}")
+        guard(files, main, name)
+
+
+def unmark_tags(files: Files, main: Root, points: Sequence[Point]) -> None:
+    """Let main's tags of these snapshots prove a common past: they were made before main had them."""
+    for name, tag in Side(files, main).tags.items():
+        if is_apart(tag) and any(point.is_of(tag) for point in points):
+            files.replace(main.tag(name), without_mark(tag).to_json())
+            guard(files, main, name)
+
+
+def take_back_tags(
+    files: Files, main: Root, names: Sequence[str], points: Sequence[Point], *, stay: bool
+) -> None:
+    """Remove the copies of tags whose snapshots `points` did not come to main. Idempotent.
+
+    If they `stay`, in case nothing else has or holds the snapshots, they are marked, as the pin is.
+    """
+    for name, data in zip(names, files.read_many(map(main.tag, names)), strict=True):
+        tag = None if data is None else _snapshot_in(data, main.tag(name))
+        if data is None or (tag is not None and not any(point.is_of(tag) for point in points)):
+            continue
+        if tag is None or not stay:
+            _delete_pin(files, main, name, data)
+        else:
+            _mark(files, main, name, tag)

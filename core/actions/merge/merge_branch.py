@@ -9,6 +9,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
+import msgspec
+
 from core.actions.change.change import Done, Landed, Work
 from core.actions.change.journal import Hold
 from core.actions.change.landing import hold_expiry
@@ -21,7 +23,10 @@ from core.actions.merge.fast_forward import (
     has_appended,
     new_tags,
     points_of,
+    tags_to_copy,
     take_back_pin,
+    take_back_tags,
+    unmark_tags,
 )
 from core.actions.merge.journal import MergeState, RewriteByBranch, state_of
 from core.actions.merge.record import record_merge
@@ -45,6 +50,12 @@ _CHOICES = ("fail", "branch", "main")
 _REQUEST = ("name", "resolve", "resolve_digest")
 _DECIDE = 'Choose with `v` in the console, or set "choose" in their lines to "main", "branch" or "base".'
 _LOST = "The branch dropped a column of main's, or made it narrower: the merge can't be taken back"
+
+
+class _Try(msgspec.Struct, frozen=True):
+    """`tags` of the branch are copied to main, which lacked them, before its snapshots."""
+
+    tags: tuple[str, ...] = ()
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -164,11 +175,14 @@ class MergeBranch(RewriteByBranch):
     def commit(self, hold: Hold) -> Mapping[str, Any]:
         if not self._is_append:
             return super().commit(hold)
-        main = self.first_head
-        hold_expiry(self.work.files, self.root, self.work.token, main.id + 1)
-        hold.note(TRY, {"head": main.as_written()})
+        work, main = self.work, self.first_head
+        survey = self.survey(main)
+        hold_expiry(work.files, self.root, work.token, main.id + 1)
+        tags = tags_to_copy(work.files, survey, self._points)
+        hold.note(TRY, {"head": main.as_written(), "tags": tags})
         hold.require()
-        self.made = append_snapshots(self.work.context, self.survey(main), self._points, self.work.progress)
+        copy_tags(work.files, survey, tags, work.progress)
+        self.made = append_snapshots(work.context, survey, self._points, work.progress)
         return {"made": self.made.as_written()}
 
     def landed(self, hold: Hold) -> Landed:
@@ -194,9 +208,8 @@ class MergeBranch(RewriteByBranch):
             if self.made is None and survey.branch.snapshot.id == survey.base.id + 1:
                 # A person says that it was committed, and there was only one snapshot to commit.
                 self.made = survey.branch.snapshot
-            if self.made is not None and root_exists(self.work.files, survey.branch.root):
-                points = [each for each in self._points if each.id <= self.made.id]
-                copy_tags(self.work.context, survey, points, self.work.progress)
+            if self.made is not None:
+                self._settle_tags(hold, survey, self.made.id)
         record_merge(self.work.context, survey, self.made or self.moved[1])
 
     def take_back(self, hold: Hold) -> None:
@@ -205,6 +218,23 @@ class MergeBranch(RewriteByBranch):
             # Only a person's word says that main does not have the snapshots: the pin stays then.
             head = snapshot_of(self.state.head)
             take_back_pin(self.work.files, self.root, self.state.branch, head, stays=self.is_assumed)
+            self._take_back_tags(hold, self._points)
+
+    def _settle_tags(self, hold: Hold, survey: Survey, reached: int) -> None:
+        """Let main have the branch's tags up to the snapshot that it reached, and no others."""
+        files, there = self.work.files, [each for each in self._points if each.id <= reached]
+        self._take_back_tags(hold, [each for each in self._points if each.id > reached])
+        if root_exists(files, survey.branch.root):
+            # Others may have been made since.
+            copy_tags(files, survey, tags_to_copy(files, survey, there), self.work.progress)
+        unmark_tags(files, self.root, there)
+
+    def _take_back_tags(self, hold: Hold, points: Sequence[Point]) -> None:
+        tried = hold.journaled.noted(TRY, _Try)
+        names = () if tried is None else tried.tags
+        # They may be the last tags of what another engine deleted with the branch.
+        is_gone = not root_exists(self.work.files, self.work.table.root(self.state.branch))
+        take_back_tags(self.work.files, self.root, names, points, stay=self.is_assumed or is_gone)
 
     def _why_it_ends(self) -> str:
         branch, head = self.work.table.root(self.state.branch), self._points[-1]

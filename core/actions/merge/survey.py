@@ -182,7 +182,7 @@ def _schemas(
     mine, theirs = Lineage(files, root), Lineage(files, start.root)
     newest, table = mine.latest_schema(), start.root.table
     if newest is None:
-        raise Corrupt(f"{root.directory} has no schema")
+        raise Corrupt(f"{root.directory} has no schema", "`paimark doctor` looks into it.")
     if kind != "fast-forward" and definition(newest) == definition(start.schema):
         return (), ()
     ids = theirs.schema_ids()

@@ -5,6 +5,7 @@ Stock expiry on main spares files that main's own tags hold, and ignores branche
 
 from __future__ import annotations
 
+from core.actions.change import journal
 from core.actions.context import Context, Progress
 from core.actions.roots.guard_tags import guard
 from core.actions.roots.pin_snapshot import ChosenSnapshot, require_held
@@ -12,8 +13,11 @@ from core.errors import Refused
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.main_branch import main_root
+from core.table.manifests.apart import marked_unless_proven
 from core.table.manifests.files import NeededNames
 from core.table.records import Snapshot, is_same_commit
+
+_MERGE = "merge-branch"
 
 
 def hold_with_main(
@@ -24,7 +28,7 @@ def hold_with_main(
     progress: Progress,
     pins: list[str],
 ) -> None:
-    """Prove that the tag just written keeps the snapshot; if main has the snapshot, tag it there first.
+    """Prove that the tag just written keeps the snapshot; if main has or gets it, tag it there first.
 
     If another root becomes main meanwhile, do both again. The paths of tags created in main are added to
     `pins`. Raises as `require_held`, `Corrupt`, and `Refused` if a branch became main in place of the table
@@ -38,24 +42,43 @@ def hold_with_main(
                 f"Branch {main.label} became main of {table.full_name} just then",
                 "Choose a snapshot again: what was main may be a branch now.",
             )
-        if (pin := _tag_in_main(files, chosen, name, main)) is not None:
+        if (pin := _tag_in_main(context, chosen, name, main)) is not None:
             pins.append(pin)
         require_held(context, chosen, needed, progress)
         if main_root(files, table) == main:
             return
 
 
-def _tag_in_main(files: Files, chosen: ChosenSnapshot, name: str, main: Root) -> str | None:
-    """Tag a branch's snapshot in main too, if main has it; return the tag's path if it is new.
+def _tag_in_main(context: Context, chosen: ChosenSnapshot, name: str, main: Root) -> str | None:
+    """Tag a branch's snapshot in main too, if main has or gets it; return the tag's path if it is new.
 
     Call it before the proof that the snapshot is kept. Raises `Corrupt`.
     """
+    files = context.files
     if main == chosen.root:
         return None
-    path = main.snapshot(chosen.snapshot.id)
-    [data] = files.read_many([path])
-    if data is None or not is_same_commit(Snapshot.from_json(data, path), chosen.snapshot):
+    if _has(files, main, chosen.snapshot):
+        data = chosen.data
+    elif _is_merged_now(context, chosen.root):
+        # A merge that ends without it leaves this tag, which must not prove a common past then.
+        data = marked_unless_proven(files, main, chosen.snapshot).to_json()
+    else:
         return None
-    created = files.create(main.tag(name), chosen.data)
+    created = files.create(main.tag(name), data)
     guard(files, main, name)
     return main.tag(name) if created else None
+
+
+def _has(files: Files, main: Root, snapshot: Snapshot) -> bool:
+    path = main.snapshot(snapshot.id)
+    [data] = files.read_many([path])
+    return data is not None and is_same_commit(Snapshot.from_json(data, path), snapshot)
+
+
+def _is_merged_now(context: Context, branch: Root) -> bool:
+    """Whether an unfinished fast-forward gives main the branch's snapshots. It may have listed the tags."""
+    holder = journal.current(context, branch.table)
+    if holder is None or holder.journal.change != _MERGE:
+        return False
+    state = holder.journal.state
+    return (state.get("branch"), state.get("kind")) == (branch.branch, "fast-forward")

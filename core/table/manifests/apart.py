@@ -37,6 +37,12 @@ def marked_unless_proven(files: Files, root: Root, snapshot: Snapshot) -> Snapsh
     return msgspec.structs.replace(snapshot, properties={**(snapshot.properties or {}), APART: "true"})
 
 
+def without_mark(snapshot: Snapshot) -> Snapshot:
+    """The snapshot as it was before it was marked."""
+    others = {name: value for name, value in (snapshot.properties or {}).items() if name != APART}
+    return msgspec.structs.replace(snapshot, properties=others or None)
+
+
 def endangered(files: Files, root: Root, snapshot: Snapshot) -> str:
     """The root's tags that a tag of the snapshot endangers, as words of a sentence; empty if there are none.
 

@@ -274,5 +274,5 @@ def schema_of(files: Files, root: Root, schema_id: int) -> TableSchema:
         # Partition columns are the same in every schema, and stock engines copy too few to some branches.
         latest = Lineage(files, root).latest_schema()
         if latest is None:
-            raise Corrupt(f"{root.directory} has no schema") from error
+            raise Corrupt(f"{root.directory} has no schema", "`paimark doctor` looks into it.") from error
         return latest

@@ -11,7 +11,7 @@ from core.actions.context import Context
 from core.actions.merge import history
 from core.table.lineage.lineage import Lineage
 from core.table.operations import read_operations
-from core.table.records import point_of
+from core.table.records import is_apart, point_of
 from core.verify import verify
 from tests.actions.acting import ORDERS, applied, done, planned
 from tests.actions.taking_over import add, main_rows
@@ -117,4 +117,45 @@ def test_tags_of_another_branch_of_the_name_do_not_come_to_main(
     done(ahead, "recover")
     assert "foreign" not in Lineage(ahead.files, MAIN).tag_names()
     assert Lineage(ahead.files, MAIN).snapshot_ids()[-1] == 7
+    assert verify(ahead, ORDERS).problems == ()
+
+
+def tags_of_main(context: Context) -> dict[str, bool]:
+    """Main's tags of snapshots that came after the fork, with whether they prove a common past."""
+    return {name: not is_apart(tag) for name, tag in Lineage(context.files, MAIN).tags() if tag.id > 5}
+
+
+def test_tags_of_the_branch_are_in_main_before_its_snapshots_are(
+    ahead: Context, warehouse: Path, orders: Path
+) -> None:
+    """Else an expiry of main deletes files of a savepoint, if the merge died and its consumer expired."""
+    done(ahead, "create-savepoint", branch="fix", snapshot=6)
+    done(ahead, "create-tag", branch="fix", name="mine", snapshot=7)
+    died(warehouse, r"orders/snapshot/snapshot-6$", "merge-branch", name="fix")
+    assert tags_of_main(ahead).keys() == {"savepoint.1", "mine", "paimark.merge.fix.7"}
+    delete_branch(orders, anew=False)
+    done(ahead, "recover")
+    assert tags_of_main(ahead) == {"savepoint.1": True, "paimark.merge.fix.6": True, "mine": False}
+    assert verify(ahead, ORDERS).problems == ()
+
+
+def test_tags_go_from_main_again_if_no_snapshot_came(ahead: Context, warehouse: Path) -> None:
+    done(ahead, "create-tag", branch="fix", name="mine", snapshot=6)
+    died(warehouse, r"orders/tag/tag-mine$", "merge-branch", name="fix")
+    assert tags_of_main(ahead) == {"mine": True}
+    done(ahead, "recover")
+    assert tags_of_main(ahead) == {}
+    add(ahead, "shop.orders", 990)
+    assert planned(ahead, "merge-branch", name="fix").arguments["kind"] == "keyed"
+
+
+def test_a_tag_made_during_the_merge_is_in_main_too(ahead: Context, warehouse: Path) -> None:
+    """The merge may have listed the branch's tags before, and die when main has the snapshot."""
+    died(warehouse, r"tag-paimark\.merge\.fix\.7$", "merge-branch", name="fix")
+    done(ahead, "create-savepoint", branch="fix", snapshot=6)
+    assert tags_of_main(ahead) == {"paimark.merge.fix.7": True, "savepoint.2": False}
+    done(ahead, "recover")
+    assert tags_of_main(ahead) == {"savepoint.2": False}
+    done(ahead, "merge-branch", name="fix")
+    assert tags_of_main(ahead) == {"savepoint.2": True, "paimark.merge.fix.7": True}
     assert verify(ahead, ORDERS).problems == ()
