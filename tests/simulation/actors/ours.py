@@ -10,7 +10,7 @@ from typing import NamedTuple
 from core.actions.context import NO_AUDIT, Context
 from core.actions.plan import Plan
 from core.actions.registry import action
-from core.errors import PaimarkError, Unavailable
+from core.errors import Corrupt, PaimarkError, Unavailable
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.engine import StandInEngine
 from tests.simulation.actors.late_writes import WAITED_SECONDS
@@ -87,6 +87,7 @@ class Ours:
         try:
             plan = action(name).plan(self._context, TABLE, arguments)
         except PaimarkError as error:
+            self._require_undamaged(error)
             self.world.tell(self.actor, f"can't plan it: {error.message}")
             return None
         for refusal in plan.refusals:
@@ -138,6 +139,7 @@ class Ours:
             self.world.tell(self.actor, f"does not know how it ended: {error.message}")
             self._doubt(operation, is_recovery=is_recovery)
         except PaimarkError as error:
+            self._require_undamaged(error)
             self.world.tell(self.actor, f"refused: {error.message}")
             self.asks = is_recovery and "--assume" in error.hint
             if not is_recovery:
@@ -152,6 +154,14 @@ class Ours:
                 operation.outcome, operation.state = outcome, "acknowledged"
                 if not plan.empty:
                     self._outcomes.acknowledged(operation)
+
+    def _require_undamaged(self, error: PaimarkError) -> None:
+        """No file is ever damaged here: who finds one damaged read what was being moved.
+
+        A branch that is half made has no schema.
+        """
+        if isinstance(error, Corrupt) and not error.message.endswith("has no schema"):
+            raise Violation(f"{self.actor} takes the table for damaged: {error.message}")
 
     def _doubt(self, operation: Operation, *, is_recovery: bool) -> None:
         if not is_recovery:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from core.actions.change.journal import Journal
 from core.table.layout import BARRIER_ID, Root
 from tests.simulation.actors.operations import Key, Move, Operation, References
@@ -12,7 +14,8 @@ from tests.simulation.world import TABLE, StockFault, Violation, World
 
 _OUR_TAGS = "paimark."
 _LOOKED_AFTER = (TABLE.journal, TABLE.root().snapshot(BARRIER_ID))
-_NEVER_HOLD = ("create-savepoint", "auto-savepoint", "create-tag")
+_SAVING = "create-savepoint"
+_NEVER_HOLD = (_SAVING, "auto-savepoint", "create-tag")
 
 
 class Watch:
@@ -78,7 +81,8 @@ class Watch:
         elif place is not None:
             self._touch(operation, ("schema", place.root, place.name), before)
         elif path.startswith(f"{TABLE.operations}/operation-") and operation is not None:
-            operation.token = path.rpartition("-")[2]
+            if not self._is_savepoint_of_another(operation, after or b"{}"):
+                operation.token = path.rpartition("-")[2]
         elif path == TABLE.main_branch_file:
             self._touch(operation, ("main",), (before or b"").decode().strip())
         elif path.startswith(f"{TABLE.savepoints}/savepoint-"):
@@ -87,6 +91,10 @@ class Watch:
             is_promised = any(name == f"savepoint.{number}" for _, name in self.promised)
             if after is None and is_promised and not (operation and operation.may_unsave(number)):
                 raise Violation(f"{path} went, and nobody deleted that savepoint")
+
+    def _is_savepoint_of_another(self, operation: Operation, logged: bytes) -> bool:
+        """Whether a recovery of an operation logs a savepoint that another one had begun."""
+        return operation in self.doubts and operation.action != _SAVING == json.loads(logged).get("action")
 
     def _touch(self, operation: Operation | None, key: Key, before: object) -> None:
         number = _savepoint_of(key)
