@@ -167,3 +167,27 @@ def test_other_primary_keys_need_keys(files: LocalFiles, warehouse: Path) -> Non
         make_difference(files, ORDERS, RequestedVersion(), RequestedVersion("fix"))
     assert "--keys" in caught.value.hint
     assert isinstance(caught.value, PaimarkError)
+
+
+class CountedId(int):
+    """An id that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        CountedId.compared += 1
+        return int(self) == other
+
+    __hash__ = int.__hash__
+
+
+@pytest.mark.parametrize("shared", [-1, 300])
+def test_many_columns_are_not_each_compared_with_each(shared: int) -> None:
+    ids = range(300)
+    old, new = (schema(*((CountedId(each), f"c{each}", "INT") for each in ids)) for _ in range(2))
+    CountedId.compared = 0
+    pairs = pair_columns(old, new, shared)
+    assert CountedId.compared < 10 * len(ids)
+    assert [(id(pair.old), id(pair.new)) for pair in pairs] == [
+        (id(old.fields[each]), id(new.fields[each])) for each in ids
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.errors import NotFound, Refused
@@ -43,12 +43,18 @@ def pair_columns(old: TableSchema, new: TableSchema, shared_id: int) -> list[Col
     for index, field in enumerate(new.fields):
         if field.id <= shared_id and field.id in by_id:
             matched[index] = by_id[field.id]
-    left = {field.name: field for field in old.fields if field not in matched.values()}
+    left = {field.name: field for field in _without(old.fields, matched.values())}
     for index, field in enumerate(new.fields):
         if index not in matched and field.name in left:
             matched[index] = left.pop(field.name)
     pairs = [ColumnPair(matched.get(index), field) for index, field in enumerate(new.fields)]
-    return pairs + [ColumnPair(field, None) for field in old.fields if field not in matched.values()]
+    return pairs + [ColumnPair(field, None) for field in _without(old.fields, matched.values())]
+
+
+def _without(fields: Sequence[SchemaField], matched: Iterable[SchemaField]) -> list[SchemaField]:
+    """Those of the fields that are not matched, by identity: a table may have thousands of columns."""
+    known = {id(field) for field in matched}
+    return [field for field in fields if id(field) not in known]
 
 
 def key_pairs(

@@ -109,7 +109,8 @@ def facts_of(difference: Difference, row: DiffRow) -> Detail:
     if row.old is not None and row.new is not None:
         for name in row.changed:
             values += [(f"{name} in {old}", row.old.get(name)), (f"{name} in {new}", row.new.get(name))]
-        same = {name: value for name, value in {**row.old, **row.new}.items() if name not in row.changed}
+        changed = {*row.changed}
+        same = {name: value for name, value in {**row.old, **row.new}.items() if name not in changed}
     else:
         same = {**(row.new or row.old or {})}
     if row.times > 1:
