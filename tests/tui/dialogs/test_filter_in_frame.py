@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 from textual.app import ComposeResult
 
+from core.errors import Refused
+from core.travel.diff.diff import Difference
 from tests.tui.driving import at_events
 from tui.dialogs.dialog import Dialog
+from tui.dialogs.difference.difference_screen import DifferenceScreen
+from tui.dialogs.difference.page_grid import PageGrid
 from tui.records.sources import GridColumn, tuples
+from tui.widgets.grid.filter_line import FilterLine
 from tui.widgets.grid.record_grid import RecordGrid
 
 
@@ -31,3 +37,26 @@ async def test_the_filter_is_in_the_frame_as_long_as_it_hides_rows(warehouse: Pa
         await console.press("escape")
         await console.loses("/t[r")
         await console.sees("three names", "one")
+
+
+async def test_the_filter_of_a_difference_is_below_its_rows_which_keep_their_width(warehouse: Path) -> None:
+    async with at_events(warehouse) as console:
+        looking = threading.Event()
+
+        def look_up() -> Difference:
+            looking.wait(60)
+            raise Refused("Nobody looks any more")
+
+        screen = DifferenceScreen(console.app.session.room, "two versions", look_up, lambda difference: "")
+        await console.app.push_screen(screen)
+        await console.sees("Looking the two versions up")
+        await console.pilot.pause(0.2)
+        rows = screen.query_one(PageGrid)
+        before = rows.size
+        await rows.action_filter()
+        await console.pilot.pause(0.2)
+        line = screen.query_one(FilterLine)
+        assert (line.region.x, line.region.y) == (rows.region.x, rows.region.bottom)
+        assert (rows.size.width, rows.size.height + line.size.height) == before
+        assert line.size.height == 1
+        looking.set()

@@ -50,8 +50,9 @@ class DifferenceScreen(Dialog[str]):
     DEFAULT_CSS = """
     DifferenceScreen > Vertical { height: 100%; max-width: 100%; width: 100%; }
     DifferenceScreen QueryStatus { height: 1; }
-    DifferenceScreen Horizontal { height: 1fr; }
+    DifferenceScreen #both { height: 1fr; }
     DifferenceScreen #choices { width: 34; height: 1fr; }
+    DifferenceScreen #rows { width: 1fr; height: 1fr; }
     DifferenceScreen.-narrow #choices { width: 23; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -108,11 +109,12 @@ class DifferenceScreen(Dialog[str]):
     def compose(self) -> ComposeResult:
         with self.framed(f"Difference of {self._title}"):
             yield self._head
-            with Horizontal():
-                # In a container, because a grid takes all of the width.
+            with Horizontal(id="both"):
+                # Each in a container: a grid takes all of the width, and has its filter below it.
                 with Vertical(id="choices"):
                     yield self._choices
-                yield self._grid
+                with Vertical(id="rows"):
+                    yield self._grid
             yield self._state
             yield KeyBar()
 
