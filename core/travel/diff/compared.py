@@ -70,7 +70,8 @@ def _around(text: str, marks: tuple[int, ...], longest: int, width: int) -> str:
     if not marks or marks[-1] + after < width:
         return clean_text(text[: width + 1])
     first, last = marks[0], marks[-1]
-    if last - first + _BEFORE + after < width:
+    # With an ellipsis at both ends.
+    if last - first + _BEFORE + 2 < width:
         # The same beginning for all of them, so that they stay one below the other.
         start = max(0, min(first - _BEFORE, longest - (width - 1)))
         return (ELLIPSIS if start else "") + clean_text(text[start : start + width + 1])
