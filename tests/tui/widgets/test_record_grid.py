@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
+from textual.widgets import Static
 
 from tui.records.sources import GridColumn, Records, tuples
 from tui.widgets.grid.columns import ColumnLayout, Columns
@@ -342,3 +343,29 @@ def test_columns_scroll_no_further_than_they_must() -> None:
         columns.step(by, 11)
         seen.append("".join(columns.all[index].title for index, _ in columns.in_sight(11)))
     assert seen == ["abc", "abc", "abc", "acd", "ade", "ade", "acd", "abc"]
+
+
+def on_screen(app: App[None]) -> str:
+    """What the terminal shows, which can be older than what a widget would paint now."""
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips(app.size))
+
+
+async def test_a_grid_that_becomes_wider_paints_its_new_part_at_once() -> None:
+    async with grid_of(Numbers(40), (24, 10)) as (app, pilot):
+        assert "name 8   xxxx…" in on_screen(app)
+        await pilot.resize_terminal(70, 10)
+        await pilot.pause()
+        assert "x" * 8 in on_screen(app)
+
+
+async def test_a_grid_with_half_of_the_width_fills_all_of_it_when_its_neighbour_goes() -> None:
+    async with grid_of(Numbers(40), (70, 10)) as (app, pilot):
+        before = on_screen(app)
+        neighbour = Static()
+        neighbour.styles.dock, neighbour.styles.width = "right", 46
+        await app.mount(neighbour)
+        await pilot.pause()
+        assert "name 8   xxxx…   " in on_screen(app)
+        await neighbour.remove()
+        await pilot.pause()
+        assert on_screen(app) == before

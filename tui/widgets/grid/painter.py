@@ -22,7 +22,7 @@ class Painter:
     """Call `forget_styles` when the theme changes, and `forget` when rows or columns change."""
 
     def __init__(self) -> None:
-        self._strips: dict[tuple[int, str, int | None], Strip] = {}
+        self._strips: dict[tuple[int, str, int | None, int], Strip] = {}
         self._styles: Mapping[str, Style] = {}
 
     def forget(self) -> None:
@@ -64,12 +64,14 @@ class Painter:
     ) -> Strip:
         """The strip of the row at a position; `values` (row and sign) is called only if none is cached."""
         cell = columns.under_cursor if bar == "▌" else None
-        strip = self._strips.get((place, bar, cell))
+        # A new width is painted before the grid gets the message that says so.
+        known_by = (place, bar, cell, width)
+        strip = self._strips.get(known_by)
         if strip is None:
             if len(self._strips) > _KEPT_STRIPS:
                 self._strips.clear()
             row, sign = values()
-            strip = self._strips[place, bar, cell] = paint_row(
+            strip = self._strips[known_by] = paint_row(
                 row,
                 columns.all,
                 columns.in_sight(width),

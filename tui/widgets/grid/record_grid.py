@@ -391,7 +391,6 @@ class RecordGrid(Widget, can_focus=True):
         self._painter.forget_styles()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._painter.forget()
         self._scroll_into_sight()
 
     def on_focus(self) -> None:
