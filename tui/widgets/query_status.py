@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from textual import events
+
 from core.text import clean_text
 from core.travel.parse.pointing import pointed
 from tui.theme import Line
@@ -14,6 +16,8 @@ from tui.widgets.lines import Lines
 _BAR = 10
 _MOST_LINES = 6
 _INDENT, _NARROWEST = 2, 20
+# The width for which the height is computed before the lines have one.
+_USUAL = 80
 
 
 class QueryStatus(Lines):
@@ -28,10 +32,19 @@ class QueryStatus(Lines):
     def say(self, first: Line, more: Sequence[Line] = (), place: tuple[str, int] | None = None) -> None:
         """`place` is a text and an offset in it: the line at that offset comes second, with a caret."""
         self._first, self._more, self._place = first, more, place
-        height = min(_MOST_LINES, len(self.lines(max(20, self.size.width or 80))))
+        self._fit()
+        self.update_lines()
+
+    def on_resize(self, event: events.Resize) -> None:
+        super().on_resize(event)
+        # The first text can come before the width is known, and a line takes more lines in a narrower place.
+        self._fit()
+
+    def _fit(self) -> None:
+        """Make it as high as its text."""
+        height = len(self.lines(max(_NARROWEST, self.size.width or _USUAL)))
         if self.styles.height is None or self.styles.height.value != height:
             self.styles.height = height
-        self.update_lines()
 
     def lines(self, width: int) -> Sequence[Line]:
         wrapped: list[Line] = []
