@@ -40,12 +40,14 @@ __all__ = [
 class Stacks(msgspec.Struct, frozen=True):
     """Operations that can be undone, and that can be redone, each with the newest last.
 
-    `groups` maps the tokens of parts to the ids of their changes of many.
+    `groups` maps the tokens of parts to the ids of their changes of many. `in_effect` are the operations of
+    the log that no undo has taken back.
     """
 
     undo: tuple[Undoable, ...]
     redo: tuple[Operation, ...]
     groups: dict[str, str]
+    in_effect: tuple[Operation, ...] = ()
 
     def together(self, token: str) -> set[str]:
         """The tokens of all parts of the change of many with this part; else this token alone."""
@@ -78,10 +80,12 @@ def stacks_of(files: Files, table: TablePath) -> Stacks:
     undo = undoable_before_the_log(files, table)
     redo: list[Operation] = []
     by_token: dict[str, Operation] = {}
+    gone: set[str] = set()
     for operation in read_operations(files, table):
         by_token[operation.token] = operation
         if operation.undoes is not None:
-            undo = _without(undo, operation.undoes, operation.now)
+            before, undo = undo, _without(undo, operation.undoes, operation.now)
+            gone |= {each.token for each in before} - {each.token for each in undo}
             if (undone := by_token.get(operation.undoes)) is not None:
                 redo.append(msgspec.structs.replace(undone, now=operation.now))
             continue
@@ -92,7 +96,11 @@ def stacks_of(files: Files, table: TablePath) -> Stacks:
         if operation.way_back is not None:
             undo = [*_still_open(undo, operation.way_back), operation.way_back]
     groups = {each.token: each.group.id for each in by_token.values() if each.group is not None}
-    return Stacks(tuple(undo), tuple(redo), groups)
+    return Stacks(tuple(undo), tuple(redo), groups, _in_effect(by_token, gone))
+
+
+def _in_effect(by_token: dict[str, Operation], gone: set[str]) -> tuple[Operation, ...]:
+    return tuple(each for token, each in by_token.items() if token not in gone and each.undoes is None)
 
 
 def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[Undoable]:

@@ -31,6 +31,15 @@ def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
         return False
 
 
+def is_gone(files: Files, table: TablePath, entry: Undoable) -> bool:
+    """Whether the thing that a change with an inverse action made is there no more."""
+    try:
+        holds(files, table, entry.inverse or "", entry.arguments or {})
+    except NotFound:
+        return True
+    return False
+
+
 def changed_since(entry: Undoable) -> str:
     """The sentence on a change whose thing was changed since."""
     made = " ".join(str(each) for each in (entry.arguments or {}).values() if each is not None)

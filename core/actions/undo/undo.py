@@ -9,7 +9,7 @@ import msgspec
 
 from core.actions.branches import delete_branch
 from core.actions.change import operations
-from core.actions.change.operations import Undoable
+from core.actions.change.operations import Stacks, Undoable
 from core.actions.context import Context
 from core.actions.many.planning import plan_in_turn, together
 from core.actions.plan import Plan, Refusal
@@ -18,8 +18,10 @@ from core.actions.undo import commit as undo_commit
 from core.actions.undo import replacement as undo_replacement
 from core.actions.undo import retirement as undo_retirement
 from core.actions.undo import truncation as undo_truncation
+from core.actions.undo.later import later_ones
 from core.actions.undo.undone import unless_locked
 from core.errors import Corrupt, Refused
+from core.figures import moment
 from core.table.layout import TablePath
 
 ACTION = "undo"
@@ -33,11 +35,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     """
     replacement_only = arguments.get("replacement") is True
     try:
-        entry = _last(context, table, replacement_only=replacement_only)
-        group = _group(context, table, entry)
-        if len(group) > 1 and arguments.get("single") is not True:
-            return _plan_group(context, table, group)
-        return _plan_of(context, table, entry, replacement_only=replacement_only)
+        stacks = operations.stacks(context, table)
+        entry = _last(context, table, stacks.undo, replacement_only=replacement_only)
+        group = [entry] if arguments.get("single") is True else _group(stacks, entry)
+        later = later_ones(context, table, stacks, group, replacement_only=replacement_only)
+        if len(group) > 1:
+            made = _plan_group(context, table, group)
+        else:
+            made = _plan_of(context, table, entry, replacement_only=replacement_only)
+        return msgspec.structs.replace(made, warnings=(*later, *made.warnings))
     except Refused as error:
         return Plan(
             summary=f"Take back the last change of {table.full_name}",
@@ -46,9 +52,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         )
 
 
-def _group(context: Context, table: TablePath, entry: Undoable) -> list[Undoable]:
+def _group(stacks: Stacks, entry: Undoable) -> list[Undoable]:
     """The parts of its change of many that can be undone, the newest first; else the entry alone."""
-    stacks = operations.stacks(context, table)
     together = stacks.together(entry.token)
     return [each for each in reversed(stacks.undo) if each.token in together]
 
@@ -58,9 +63,17 @@ def _plan_group(context: Context, table: TablePath, group: Sequence[Undoable]) -
     untouched = [each for each in group if is_untouched(context.files, table, each)]
     makers = [partial(_plan_of, table=table, entry=each) for each in untouched]
     parts, refusals = plan_in_turn(context, table, makers)
-    made = together(table, parts, refusals, f"Take back {group[0].action}: ")
+    made = together(table, parts, refusals)
     changed = [f"{changed_since(each)}, and stays" for each in group if each not in untouched]
-    return msgspec.structs.replace(made, action=ACTION, warnings=(*changed, *made.warnings))
+    return msgspec.structs.replace(
+        made, action=ACTION, summary=_taken_back(group[0], made), warnings=(*changed, *made.warnings)
+    )
+
+
+def _taken_back(entry: Undoable, made: Plan) -> str:
+    """A summary that names the operation: a person may think of a later one, which can't be taken back."""
+    summary = made.summary
+    return f"Take back {entry.description} of {moment(entry.time)}: {summary[:1].lower()}{summary[1:]}"
 
 
 def _plan_of(context: Context, table: TablePath, entry: Undoable, *, replacement_only: bool = False) -> Plan:
@@ -100,11 +113,13 @@ def _inverse(context: Context, table: TablePath, entry: Undoable) -> Plan:
     from core.actions.registry import action
 
     assert entry.inverse is not None
-    return action(entry.inverse).plan(context, table, entry.arguments or {})
+    made = action(entry.inverse).plan(context, table, entry.arguments or {})
+    return msgspec.structs.replace(made, summary=_taken_back(entry, made))
 
 
-def _last(context: Context, table: TablePath, *, replacement_only: bool) -> Undoable:
-    known = operations.undoable(context, table)
+def _last(
+    context: Context, table: TablePath, known: Sequence[Undoable], *, replacement_only: bool
+) -> Undoable:
     if not known:
         raise Refused(
             f"{table.full_name} has no change that can be taken back",

@@ -127,7 +127,7 @@ def test_it_can_be_undone_and_redone(context: Context, orders: Path) -> None:
     before = contents(orders)
     done(context, RENAME, name="typo", to="right")
     after = contents(orders)
-    assert planned(context, "undo").summary == "Rename tag right of main of shop.orders to typo"
+    assert planned(context, "undo").summary.endswith(": rename tag right of main of shop.orders to typo")
     done(context, "undo")
     assert contents(orders) == before
     done(context, "redo")

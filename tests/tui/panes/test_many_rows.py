@@ -73,7 +73,7 @@ async def test_one_key_takes_back_what_was_made_of_several(warehouse: Path) -> N
         await console.press("a")
         await console.sees("Made 2 savepoints")
         await console.press("escape", "u")
-        await console.sees("Take back create-savepoint: Delete 2 savepoints")
+        await console.sees(": delete 2 savepoints")
         await console.press("c")
         await console.type("shop.orders")
         await console.press("enter", "a")
