@@ -13,7 +13,7 @@ from core.storage.option_values import require_options
 from core.text import clean_text
 from tui.dialogs.palette import PaletteEntry
 from tui.messages import Say
-from tui.named_keys import cancel_key
+from tui.named_keys import cancel_key, key
 from tui.session import Session
 
 
@@ -48,10 +48,20 @@ def _switch(session: Session, name: str, say: Say, go: Callable[[Settings], None
 def why_not_now(session: Session) -> str:
     """A sentence about running work that the switch would end; empty if there is none."""
     if session.changes:
-        return f"{session.changes[0].title} is being written: switch when it is done"
-    if session.room.state == "running":
+        return f"{session.changes[0].title} is being written: {_listed_by()}switch when it is done"
+    if paths := session.room.exports.paths:
+        # The export of a difference is no job.
+        is_job = any(str(paths[0]) in each.title for each in session.jobs.running)
+        name = clean_text(paths[0].name)
+        return f"{name} is being written: {_listed_by() if is_job else ''}switch when it is done"
+    # A statement may still wait for the start of Spark.
+    if session.room.state == "running" or session.jobs.running:
         return f"A statement is still running: {cancel_key()} cancels it, then switch"
     return ""
+
+
+def _listed_by() -> str:
+    return f"{key('browse.jobs', 'J')} lists it, "
 
 
 def _settings_of(flags: Flags, name: str) -> Settings:
