@@ -20,7 +20,7 @@ from textual.screen import Screen
 from core.cells import cut
 from core.config import Settings
 from core.figures import counted, seconds
-from tui.keymap import hidden
+from tui.keymap import ANYWHERE, hidden
 from tui.keys.closing_key import ClosingKey
 from tui.keys.early_keys import EarlyKeys, Typed
 from tui.messages import Copied, LogLineAdded, StatusShown
@@ -73,9 +73,7 @@ class Console(TakesMouse, SparingApp):
         Binding("?", "help", "keys", id="app.help"),
         hidden("tour.next", "f9", "tour('next')", "the tour", "the next step of the tour"),
         hidden("tour.leave", "f8", "tour('leave')", "leave the tour"),
-        hidden("app.mouse", "M", "mouse", "mouse", "switch the mouse on or off: off, the terminal selects"),
-        hidden("app.suspend", "ctrl+z", "suspend", "back to the shell; fg comes back"),
-        Binding("ctrl+l", "redraw", "draw the screen again", show=False, id="app.redraw"),
+        *ANYWHERE,
     ]
 
     def __init__(self, session: Session, opening: Opening, *, start_engine: bool = True) -> None:

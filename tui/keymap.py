@@ -20,6 +20,13 @@ def steps(part: str, action: str, *, up: str = "up", down: str = "down") -> list
     ]
 
 
+# Keys of the application that every dialog has, too: a dialog hides the application's own bindings.
+ANYWHERE: list[BindingType] = [
+    hidden("app.mouse", "M", "app.mouse", "mouse", "switch the mouse on or off: off, the terminal selects"),
+    hidden("app.suspend", "ctrl+z", "app.suspend", "back to the shell, except in a query; fg comes back"),
+    hidden("app.redraw", "ctrl+l", "app.redraw", "draw the screen again"),
+]
+
 GRID: list[BindingType] = [
     hidden("grid.up", "up,k", "move(-1)", "up"),
     hidden("grid.down", "down,j", "move(1)", "down"),

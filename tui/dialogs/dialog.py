@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from core.text import clean_text
-from tui.keymap import hidden
+from tui.keymap import ANYWHERE, hidden
 from tui.theme import Line
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.grid.scroll_lines import ScrollLines
@@ -64,6 +64,7 @@ class Dialog(ModalScreen[Result]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", key_display="esc", id="dialog.close"),
         hidden("dialog.keys", "question_mark", "app.help", "the keys of this dialog"),
+        *ANYWHERE,
     ]
 
     def framed(self, title: str) -> Vertical:
