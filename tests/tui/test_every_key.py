@@ -123,7 +123,9 @@ async def to_tables(console: Sitting) -> None:
 async def to_editor(console: Sitting, pane: QueryPane) -> None:
     await base(console)
     await console.app.browse.open_tab(Tab.QUERY)
-    pane.editor.text = "SELECT * FROM shop.ord"
+    pane.editor.text = "SELECT * FROM shop.or"
     pane.editor.move_cursor(pane.editor.document.end)
+    # Typed, so that it can be undone.
+    pane.editor.insert("d")
     pane.focus_first()
     await console.pilot.pause()

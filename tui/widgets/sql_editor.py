@@ -15,6 +15,7 @@ from textual.widgets.text_area import TextAreaTheme
 
 from core.text import clean_text
 from core.travel.parse.tokens import Token, keywords, tokenize
+from tui.keymap import hidden
 from tui.theme import inks
 from tui.widgets.sql_document import SqlDocument
 
@@ -103,7 +104,9 @@ class SqlEditor(TextArea):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(
             "tab", "complete", "complete", tooltip="complete the name; again: the next one", id="editor.tab"
-        )
+        ),
+        # Textual's own, with an id, so that `?` lists it.
+        hidden("editor.undo", "ctrl+z", "undo", "undo in the statement"),
     ]
 
     class Completing(Message):
