@@ -174,6 +174,19 @@ async def test_a_savepoint_is_of_the_row_under_the_cursor_though_a_commit_came_m
         await console.sees("Save snapshot 5 of main")
 
 
+@pytest.mark.parametrize("name", ["restore", "recover", "auto-savepoint", "rescue-commits"])
+async def test_an_action_on_the_table_needs_no_row(warehouse: Path, name: str) -> None:
+    """As the keys of undo and redo."""
+    async with sitting(warehouse, (120, 40)) as console:
+        await to_orders(console, "G")
+        await console.sees("snapshot 1 ", "5 of 5")
+        snapshot_file(warehouse, "orders", 1).unlink()
+        console.app.browse.pane.follow()
+        await console.sees("snapshot.1 is gone", "– of 4")
+        await console.press("colon", *name, "enter")
+        await console.sees(f"{name} · shop.orders")
+
+
 async def test_a_late_answer_of_a_table_left_behind_counts_for_nothing(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
