@@ -177,7 +177,8 @@ class PlanDialog(Dialog[Outcome | None]):
         self._state, self._plan, self._change = "planning", None, None
         self._counting.cancel()
         self._counting = Cancellation()
-        self._planning.ask(partial(self._make_plan, self._counting, self._fields.values), self._is_slow)
+        make = partial(self._make_plan, self._counting, self._fields.values)
+        self._planning.ask(make, partial(self._is_slow, self._lines))
 
     def _show_problem(self, problem: str) -> None:
         """Show which argument is missing, and its possible names, once those are read."""
@@ -190,8 +191,9 @@ class PlanDialog(Dialog[Outcome | None]):
         if self._state == "asking" and (problem := self._fields.problem):
             self._show_problem(problem)
 
-    def _is_slow(self) -> None:
-        if not self._lines:
+    def _is_slow(self, before: list[Line]) -> None:
+        # A plan of before must not be taken for the new one; progress stays.
+        if self._lines is before:
             self._show([[(_READING, "quiet")]])
 
     def _make_plan(

@@ -85,6 +85,31 @@ async def test_a_deletion_says_how_far_it_is_and_is_cancelled_while_it_counts(
         assert not session.changes
 
 
+async def test_a_plan_that_is_made_again_slowly_takes_the_old_one_off_the_screen(
+    warehouse: Path,
+) -> None:
+    """Nobody may take it for the new one."""
+    done(context_on(warehouse), "create-savepoint", snapshot=3)
+    (warehouse / "shop.db/orders/snapshot/snapshot-3").unlink()
+    session = Session(Settings(str(warehouse)))
+    store = HeldStore(session.context.files)
+    session.__dict__["context"] = replace(session.context, files=store)
+    async with at_events(warehouse, (100, 36), session=session) as console:
+        await console.press("j", "enter")
+        await console.sees("● orders", "1 of 4")
+        await console.press("2")
+        await console.sees("savepoint 1")
+        store.open()
+        await console.press("x")
+        await console.sees("Delete savepoint 1", "[ Cancel ]")
+        store.close()
+        await console.press("r")
+        await console.sees("Reading what it takes …")
+        assert "Delete savepoint 1" not in console.text
+        store.open()
+        await console.sees("Delete savepoint 1", "[ Cancel ]")
+
+
 async def test_leaving_takes_a_change_back_and_does_not_wait_for_ever(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
