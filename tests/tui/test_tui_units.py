@@ -216,6 +216,9 @@ def test_the_table_is_named_before_the_warehouse(width: int, shown: str) -> None
         ("`paimark undo --replacement` first.", "`paimark undo --replacement` first."),
         ("`paimark recover a.b --assume committed`", "`paimark recover a.b --assume committed`"),
         ("`paimark verify shop.orders` names it", "`paimark verify shop.orders` names it"),
+        ("Roll back without --truncate.", "Roll back without `truncate`."),
+        ("Give --retain-last, or take it out.", "Give `retain_last`, or take it out."),
+        ("on the command line add --conflicts-out NEW.", "on the command line add --conflicts-out NEW."),
     ],
 )
 def test_hints_name_what_the_console_has_for_a_command(hint: str, shown: str) -> None:

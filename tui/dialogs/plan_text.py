@@ -16,6 +16,10 @@ _LABEL = 9
 # A command with no argument but the table, as in hints.
 _COMMAND = re.compile(r"`paimark ([a-z-]+)(?: (?!--)[^` ]+)?`")
 
+# Text in backquotes, which is a command, or an option outside of it.
+_OPTION = re.compile(r"`[^`]*`|--([a-z][a-z-]*)")
+_FIELDS = {argument.name for action in ACTIONS.values() for argument in action.arguments}
+
 
 def plan_lines(plan: Plan, directory: str) -> list[Line]:
     """Warnings come before the steps, as they matter more; a refused plan shows only its reasons.
@@ -29,7 +33,7 @@ def plan_lines(plan: Plan, directory: str) -> list[Line]:
     if plan.refusals:
         return lines
     lines += [_blank()] if plan.warnings else []
-    lines += [_labelled("! note", "warn", warning, "") for warning in plan.warnings]
+    lines += [_labelled("! note", "warn", by_fields(warning), "") for warning in plan.warnings]
     if plan.empty:
         return [*lines, _blank(), [("There is nothing to do.", "quiet")]]
     lines += [_blank()] if plan.steps else []
@@ -38,7 +42,7 @@ def plan_lines(plan: Plan, directory: str) -> list[Line]:
         freed = f"{counted(plan.freed_files, 'file')}, {size(plan.freed_bytes)}"
         lines.append(_labelled("frees", "warn", freed, ""))
     lines += [_blank()] if plan.kept or plan.undo else []
-    lines += [_labelled("kept", "good", kept, "") for kept in plan.kept]
+    lines += [_labelled("kept", "good", by_fields(kept), "") for kept in plan.kept]
     lines += [_labelled("undo", "quiet", _way_back(plan.undo), "")] if plan.undo else []
     return lines
 
@@ -70,13 +74,23 @@ def _is_of_a_cancel(error: PaimarkError) -> bool:
 
 
 def by_keys(hint: str) -> str:
-    """Replace commands in a hint by the palette's key and the name of the action."""
+    """Replace commands in a hint by the palette's key and the name of the action, and options by fields."""
 
     def written(match: re.Match[str]) -> str:
         name = match[1]
         return f"`{palette_key()}` {name}" if name in ACTIONS else match[0]
 
-    return _COMMAND.sub(written, hint)
+    return by_fields(_COMMAND.sub(written, hint))
+
+
+def by_fields(text: str) -> str:
+    """Replace each option of a command by the name of its field in the dialog."""
+
+    def written(match: re.Match[str]) -> str:
+        name = (match[1] or "").replace("-", "_")
+        return f"`{name}`" if name in _FIELDS else match[0]
+
+    return _OPTION.sub(written, text)
 
 
 def _way_back(command: str) -> str:

@@ -79,7 +79,7 @@ BROWSE: list[BindingType] = [
     _plans("act.merge", "merge-branch", "merge", "merge the branch"),
     _plans("act.replace", "replace-main-branch", "make main", "make the branch main"),
     _plans("act.rollback", "rollback", "roll back", "give main the rows of this version", show=False),
-    _plans("act.undo", "undo", "undo", "take back the last change of the table that can be", show=False),
+    _plans("act.undo", "undo", "undo", "take back the last change of the table", show=False),
     _plans("act.redo", "redo", "redo", "do again what the last undo took back", show=False),
     Binding(
         "P",

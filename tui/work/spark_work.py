@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import Cancelled
 from core.figures import whole_seconds
+from tui.named_keys import cancel_key
 from tui.theme import Line
 from tui.work.cancelling import Cancelling, pressed
 from tui.work.engine_room import EngineRoom
@@ -45,11 +46,18 @@ class SparkWork:
         """The present step, and its elapsed time."""
         if self._cancelling is not None:
             return self._cancelling.line
+        if self._is_cancelled:
+            return [(f"cancelling, {self.elapsed}", "warn")]
         if not self._uses_spark:
             return [(f"at work, {self.elapsed}", "quiet")]
         if self.is_starting:
             return [(f"Spark is starting, {self.elapsed}", "warn")]
         return [(f"Spark is at work, {self.elapsed}", "accent")]
+
+    @property
+    def offer(self) -> Line:
+        """The key that cancels it; empty when it is being cancelled: `line` says when to press it again."""
+        return [] if self._is_cancelled else [(f"{cancel_key()} cancels", "quiet")]
 
     def engine(self) -> Engine:
         """The engine, for work that needs it. Called in its thread. Raises `Cancelled`."""

@@ -165,7 +165,12 @@ async def test_without_keys_whole_rows_are_counted_and_a_difference_can_be_cance
         await console.press("ctrl+e")
         await console.type(f"{tmp_path}/all.csv")
         await console.press("enter")
-        await console.sees("Writing ")
+        await console.sees("Writing ", "ctrl+c cancels")
+        await console.press("ctrl+c")
+        await console.sees("cancelling, ")
+        assert "ctrl+c cancels" not in console.text
+        await console.press("y", "greater_than_sign", "o")
+        await console.sees("Writing all.csv: it is being cancelled")
         await console.press("escape")
         await console.sees("all.csv was not written: the difference was closed")
         may_end.set()

@@ -22,7 +22,7 @@ from tui.dialogs.dialog import Dialog
 from tui.dialogs.pick import PickOne
 from tui.keymap import hidden
 from tui.messages import Copied
-from tui.named_keys import cancel_key, key
+from tui.named_keys import key
 from tui.records.sources import GridColumn
 from tui.session import Session
 from tui.terminal.key_order import ROWS
@@ -115,8 +115,11 @@ class ConflictsScreen(Dialog[str | None]):
     def _tick(self) -> None:
         if self._is_looking:
             self._spark.cancel_again()
-            waited = self._far or "".join(text for text, _ in self._spark.line)
-            self._grid.say(f"Looking for keys that both sides changed: {waited}", f"{cancel_key()} cancels.")
+            line, offer = (
+                "".join(text for text, _ in each) for each in (self._spark.line, self._spark.offer)
+            )
+            waited = self._far if self._far and offer else line
+            self._grid.say(f"Looking for keys that both sides changed: {waited}", offer)
 
     def _take(self, choosing: Choosing) -> None:
         self._is_looking = False

@@ -150,7 +150,9 @@ class DifferenceScreen(Dialog[str]):
 
     def _refuses(self) -> bool:
         if self._is_busy:
-            self.post_message(StatusShown(f"{self._doing}: {cancel_key()} cancels that", "warn"))
+            is_ending = self._spark is not None and not self._spark.offer
+            what = "it is being cancelled" if is_ending else f"{cancel_key()} cancels that"
+            self.post_message(StatusShown(f"{self._doing}: {what}", "warn"))
         return self._is_busy
 
     def action_again(self) -> None:
@@ -237,7 +239,7 @@ class DifferenceScreen(Dialog[str]):
         if self._is_looking:
             return [(f"{_LOOKING} …", ""), (f"  {cancel_key()} cancels", "quiet")]
         if self._spark is not None:
-            return [(f"{self._doing}: ", ""), *self._spark.line, (f"  {cancel_key()} cancels", "quiet")]
+            return [(f"{self._doing}: ", ""), *self._spark.line, ("  ", ""), *self._spark.offer]
         if self._problem is not None:
             hint = f"  {clean_text(self._problem.hint)}" if self._problem.hint else ""
             return [
