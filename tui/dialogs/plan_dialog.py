@@ -31,6 +31,7 @@ from tui.widgets.choices import Choices
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import Slot, ThreadReport
+from tui.work.jobs import NO_RETURN
 from tui.work.running_change import RunningChange
 
 DialogState = Literal["asking", "planning", "planned", "applying", "done", "failed"]
@@ -375,12 +376,12 @@ class PlanDialog(Dialog[Outcome | None]):
         self._text.action_scroll(lines)
 
     def cancel(self) -> bool:
-        """Stop the running change, or the plan being made; return whether there was one to stop."""
+        """Stop the running change, or the plan being made; return whether one runs."""
         if self._state == "planning":
             self.action_close()
-            return True
-        change = self._change
-        return change is not None and change.cancel()
+        elif self._state == "applying" and self._change is not None and not self._change.cancel():
+            self.app.post_message(StatusShown(NO_RETURN, "warn"))
+        return self._state in ("planning", "applying")
 
     def action_leave(self) -> None:
         assert self._change is not None

@@ -15,7 +15,7 @@ from tui.records.sources import GridColumn, Records
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.grid.scroll_lines import ScrollLines
 from tui.widgets.key_bar import KeyBar
-from tui.work.jobs import Job, Jobs
+from tui.work.jobs import NO_RETURN, Job, Jobs
 
 # The bell rings at the end of a job that took at least this long while nobody watched.
 BELL_SECONDS = 5.0
@@ -102,7 +102,7 @@ class JobsScreen(Dialog[Job]):
         if job is None or job.end is not None:
             return False
         if not job.stop():
-            self._key_bar.say("It is past its point of no return, and goes to its end", "warn")
+            self._key_bar.say(NO_RETURN, "warn")
         self._show()
         return True
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 import msgspec
 
 _KEPT = 50
+# The answer to a request to cancel a change that can't be cancelled any more.
+NO_RETURN = "It is past its point of no return, and goes to its end"
 
 
 class Job(msgspec.Struct, eq=False):

@@ -45,6 +45,44 @@ class HeldStore(Wrapped):
         self.let = threading.Semaphore(0)
 
 
+class HeldDeletions(HeldStore):
+    """A store that deletes nothing of a savepoint before it is let."""
+
+    def read_many(self, paths: Iterable[str]) -> Iterator[bytes | None]:
+        return self.inner.read_many(paths)
+
+    def delete(self, path: str) -> None:
+        if "/savepoint/" in path:
+            self.is_asked = True
+            assert self.let.acquire(timeout=60)
+        super().delete(path)
+
+
+async def test_ctrl_c_past_the_point_of_no_return_says_so(warehouse: Path) -> None:
+    """It offered to quit, which nobody should do in the middle of a change."""
+    done(context_on(warehouse), "create-savepoint", snapshot=3)
+    session = Session(Settings(str(warehouse)))
+    store = HeldDeletions(session.context.files)
+    session.__dict__["context"] = replace(session.context, files=store, verify_wait=0.0)
+    async with at_events(warehouse, (100, 36), session=session) as console:
+        await console.press("j", "enter")
+        await console.sees("● orders", "1 of 5")
+        await console.press("2")
+        await console.sees("savepoint 1")
+        await console.press("x")
+        await console.sees("Delete savepoint 1", "[ Cancel ]")
+        await console.press("c")
+        await console.type("shop.orders")
+        await console.press("enter")
+        await console.sees("[ Apply ]")
+        await console.press("a")
+        await console.until(lambda: store.is_asked)
+        await console.press("ctrl+c")
+        await console.sees("It is past its point of no return, and goes to its end")
+        store.open()
+        await console.sees("✓ done")
+
+
 async def test_a_deletion_says_how_far_it_is_and_is_cancelled_while_it_counts(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
