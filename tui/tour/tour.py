@@ -122,7 +122,12 @@ class Tour:
         if was_running and self._step == len(STEPS) - 1:
             self._session.memory.keep_tour(None)
         else:
-            self._say(f"{self._keys['app.palette']} tour {'goes on with' if was_running else 'begins'} it")
+            self._say(f"{self._keys['app.palette']} tour {self._begins} it")
+
+    @property
+    def _begins(self) -> str:
+        """What `:tour` does: it continues a tour that was left."""
+        return "begins" if self._session.memory.tour is None else "goes on with"
 
     def _resumed(self) -> int:
         kept = self._session.memory.tour
@@ -157,7 +162,7 @@ class Tour:
         if self._asked_at - before < _TWICE_SECONDS:
             return
         if not self.running or self._known is None:
-            self._say(f"{self._keys['app.palette']} tour begins the tour")
+            self._say(f"{self._keys['app.palette']} tour {self._begins} the tour")
         elif STEPS[self._step].name == "repair" and not self._has_written:
             self._has_written = True
             await self._guided.prepare_statement(repair_statement(self._known))
