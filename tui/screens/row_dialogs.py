@@ -167,8 +167,8 @@ class RowDialogs:
         if detail.facts:
             self._record = RecordScreen(detail)
             await self._app.push_screen(self._record)
-        else:
-            self._rows.says_no_row()
+        elif not self._rows.says_no_row():
+            self._say("There is no record to show: go to a row first", "warn")
 
     def update_record(self, detail: Detail) -> None:
         """Show more facts about the record, if its dialog is open."""

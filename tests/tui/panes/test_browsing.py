@@ -477,3 +477,13 @@ async def test_the_table_that_the_cursor_rests_on_is_shown_at_once(warehouse: Pa
         tables.grid.move_to(2)
         tables._rested()
         assert console.app.browse.target == Target(TablePath("shop", "orders"))
+
+
+async def test_the_key_of_the_record_says_that_none_is_there(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        await console.press("6")
+        await console.sees("[6 ")
+        await console.press("escape")
+        await console.until(lambda: console.app.browse.tables.grid.has_focus, "the keys in the tables")
+        await console.press("i")
+        await console.sees("There is no record to show: go to a row first")
