@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from core.config import Settings
+from core.errors import NotFound
 from core.quoting import quoted_if_needed
 from core.redaction import without_secrets
 from core.storage.files import Files
@@ -24,6 +25,8 @@ from tui.work.jobs import Jobs
 if TYPE_CHECKING:
     from core.actions.context import Context
     from tui.work.running_change import RunningChange
+
+T = TypeVar("T")
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -102,9 +105,16 @@ class Session:
         parts = address.split("/")
         return address if len(address) <= 24 else "…/" + "/".join(parts[-1:])
 
-    def require_warehouse(self) -> None:
-        """Raises `NotFound` if the warehouse does not exist (any more), and `Unavailable`. For threads."""
-        self.files.entries("")
+    def within_warehouse(self, read: Callable[[], T]) -> T:
+        """Call `read`, in a thread. On `NotFound`, raise the warehouse's error if that is gone as well.
+
+        Without the warehouse nothing is found: a person would look for a table that was dropped.
+        """
+        try:
+            return read()
+        except NotFound:
+            self.files.entries("")
+            raise
 
     def open(self, target: Target) -> Opened:
         """Look up the target's root. Raises `NotFound`, `Corrupt`, `Unavailable`."""

@@ -95,6 +95,11 @@ class ArgumentFields:
         if self.confirmation is not None:
             self.confirmation.input.placeholder = f"type {self._phrase} to confirm"
 
+    def unconfirm(self) -> None:
+        """Empty the field that confirms: what was typed there was for the plan that was shown."""
+        if self.confirmation is not None:
+            self.confirmation.input.value = ""
+
     @property
     def missing(self) -> Sequence[ArgumentField]:
         """The empty fields of required arguments."""

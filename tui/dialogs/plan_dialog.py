@@ -15,7 +15,7 @@ from textual.widgets import Input
 from core.actions.plan import Outcome, Plan
 from core.actions.registry import Action
 from core.cancelling import Cancellation, cancellable
-from core.errors import NotFound, PaimarkError
+from core.errors import PaimarkError
 from core.table.layout import TablePath
 from core.text import clean_text
 from tui.dialogs.argument_fields import ArgumentFields, FieldRows
@@ -143,6 +143,8 @@ class PlanDialog(Dialog[Outcome | None]):
         if confirmation is None or event.input is not confirmation.input:
             # The arguments differ from those of the plan: it can't be applied any more, nor can one that is
             # still being made.
+            if self._plan is not None:
+                self._fields.unconfirm()
             self._planning.drop()
             self._plan = self._change = None
             self._state = "asking"
@@ -168,6 +170,8 @@ class PlanDialog(Dialog[Outcome | None]):
         self._is_new = False
         if self._state in ("applying", "done"):
             return
+        if self._state in ("planned", "failed"):
+            self._fields.unconfirm()
         if problem := self._fields.problem:
             self._planning.drop()
             self._state = "asking"
@@ -205,13 +209,9 @@ class PlanDialog(Dialog[Outcome | None]):
             self._session.context,
             progress=lambda line: report.meanwhile(lambda: self._counted(line)),
         )
+        plan = partial(self._action.plan, context, self._table, arguments)
         with cancellable(counting):
-            try:
-                report(self._action.plan(context, self._table, arguments))
-            except NotFound:
-                # Without the warehouse nothing is found: a person would look for a table that was dropped.
-                self._session.require_warehouse()
-                raise
+            report(self._session.within_warehouse(plan))
 
     def _counted(self, line: str) -> None:
         """Show the progress of a plan, which may take minutes."""
@@ -328,14 +328,8 @@ class PlanDialog(Dialog[Outcome | None]):
     # Keys
 
     def on_choices_chosen(self, event: Choices.Chosen) -> None:
-        if event.label == LEAVE:
-            self.action_leave()
-        elif event.label == APPLY:
-            self.action_apply()
-        elif event.label == STOP:
-            self.cancel()
-        else:
-            self.action_close()
+        act_of = {LEAVE: self.action_leave, APPLY: self.action_apply, STOP: self.cancel}
+        act_of.get(event.label, self.action_close)()
 
     def action_confirm(self) -> None:
         if self._fields.confirmation is not None:
@@ -377,11 +371,12 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def cancel(self) -> bool:
         """Stop the running change, or the plan being made; return whether one runs."""
-        if self._state == "planning":
+        if self._state == "planning" or self._is_new:
             self.action_close()
-        elif self._state == "applying" and self._change is not None and not self._change.cancel():
+            return True
+        if self._state == "applying" and self._change is not None and not self._change.cancel():
             self.app.post_message(StatusShown(NO_RETURN, "warn"))
-        return self._state in ("planning", "applying")
+        return self._state == "applying"
 
     def action_leave(self) -> None:
         assert self._change is not None

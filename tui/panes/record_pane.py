@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import msgspec
@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.message import Message
 
-from core.errors import NotFound, PaimarkError
+from core.errors import PaimarkError
 from core.figures import counted
 from tui.messages import LogLineAdded, StatusShown
 from tui.named_keys import key
@@ -166,16 +166,8 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self._requested = target
         self._checking.drop()
         self._reading.ask(
-            lambda report: self._within_warehouse(lambda: self.read(target, report)), self._is_slow
+            lambda report: self.session.within_warehouse(lambda: self.read(target, report)), self._is_slow
         )
-
-    def _within_warehouse(self, read: Callable[[], None]) -> None:
-        """Call `read`, in a thread. On `NotFound`, raise the warehouse's error if that is gone as well."""
-        try:
-            read()
-        except NotFound:
-            self.session.require_warehouse()
-            raise
 
     def _is_slow(self) -> None:
         if self.loaded is None:
@@ -246,7 +238,9 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         target = self.target
         if target is None or not self._ready or self._reading.busy or self._checking.busy:
             return
-        self._checking.ask(lambda report: self._within_warehouse(lambda: report(self.fingerprint(target))))
+        self._checking.ask(
+            lambda report: self.session.within_warehouse(lambda: report(self.fingerprint(target)))
+        )
 
     def _checked(self, fingerprint: Hashable) -> None:
         if self.loaded is None or self.problem is not None or fingerprint != self.loaded.fingerprint:

@@ -147,3 +147,19 @@ async def test_a_refused_plan_of_many_asks_for_no_number(warehouse: Path) -> Non
         await console.press("space", "j", "space", "x")
         await console.sees("delete-tag · shop.orders", "▸[ Close ]", "r plan again")
         assert "confirm" not in console.text
+
+
+async def test_a_plan_made_again_is_to_be_confirmed_again(warehouse: Path) -> None:
+    """What was typed confirmed the plan that was shown then."""
+    async with at_orders(warehouse, (100, 30)) as console:
+        await console.press("4")
+        await console.sees("tag v2")
+        await console.press("x")
+        await console.sees("Delete tag v2", "type v2 to confirm")
+        await console.press("c", *"v2", "enter")
+        await console.sees("confirm       v2 ", "a apply")
+        await console.press("r")
+        await console.sees("Delete tag v2", "type v2 to confirm", "[ Cancel ]")
+        await console.press("a")
+        await console.pilot.pause(0.2)
+        assert isinstance(console.app.screen, PlanDialog) and not console.app.screen.has_begun
