@@ -18,20 +18,6 @@ SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 3, "name": None}]
 
 
-def test_what_a_view_was_made_of_goes_with_it(engine: Engine) -> None:
-    def ours() -> int:
-        return len(rows(engine, "SHOW VIEWS IN global_temp LIKE '__paimark*'"))
-
-    before = ours()
-    for table in ("orders", "events", "orders"):
-        rows(engine, f"CREATE OR REPLACE TEMPORARY VIEW made AS SELECT count(*) AS n FROM shop.{table}")
-        assert ask(engine, "CREATE TEMPORARY VIEW made AS SELECT * FROM shop.events").failure
-        assert ours() == before + 1
-    assert rows(engine, "SELECT n FROM made") == rows(engine, "SELECT count(*) AS n FROM shop.orders")
-    rows(engine, "DROP VIEW made")
-    assert ours() == before
-
-
 @pytest.fixture(scope="module", params=["parquet", "avro"])
 def table(request: pytest.FixtureRequest, engine: Engine, engine_warehouse: Path) -> Iterator[str]:
     """A table that the Python source reads."""

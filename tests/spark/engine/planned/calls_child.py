@@ -1,7 +1,7 @@
 """A Spark of its own that counts: `python -m tests.spark.engine.planned.calls_child WAREHOUSE SCRATCH`.
 
 For each statement in, a JSON string a line, one line out: how it ended, how many calls into Java it took,
-and how many of Spark's jobs bear its tag.
+how many of Spark's jobs bear its tag, and how many views of the engine's own there are then.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from py4j.protocol import MEMORY_COMMAND_NAME
 from core.spark.engine.classic import classic_runner
 from core.spark.launch.session import start_spark
 from core.spark.protocol import Finished, Run, Start
+from core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 from tests.spark.streaming_child import FAST, QUIET
 
 calls: list[str] = []
@@ -47,7 +48,9 @@ def main(warehouse: str, scratch: str) -> None:
             runner.run(Run(number, json.loads(line), limit=100), told.append)
             taken = len(calls)
             how = "" if isinstance(told[-1], Finished) else str(told[-1])
-            print(json.dumps([how, taken, len(tracker.getJobIdsForTag(f"paimark-{number}"))]), flush=True)
+            jobs = len(tracker.getJobIdsForTag(f"paimark-{number}"))
+            views = started.session.sql(f"SHOW VIEWS IN {GLOBAL_VIEWS} LIKE '{ENGINE_VIEWS}*'").collect()
+            print(json.dumps([how, taken, jobs, len(views)]), flush=True)
 
 
 if __name__ == "__main__":
