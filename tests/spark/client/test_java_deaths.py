@@ -15,7 +15,7 @@ import pytest
 from core.config import Settings
 from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Event, Failed
-from tests.spark.client.test_engine import eventually, java_of, running, state_of, the_end
+from tests.spark.client.test_engine import eventually, java_of, processes_of, running, state_of, the_end
 from tests.spark.engine_fixture import rows
 
 ENDLESS_ROWS = "SELECT id, repeat('x', 100) AS text FROM range(0, 1000000000000, 1, 1)"
@@ -105,20 +105,28 @@ def test_java_is_asked_to_end_while_a_statement_runs(engine: Engine) -> None:
 
 
 def test_java_dies_while_spark_starts(engine_warehouse: Path, tmp_path: Path) -> None:
-    """Java listens already, and Python waits for Spark's session."""
+    """Python is connected to Java, and waits for Spark's session."""
     engine = Engine(Settings(str(engine_warehouse), spark_master="local[1]"), tmp_path / "engine.log")
     with closing(engine):
         engine.start()
-        assert engine._process is not None
-        connection = engine._process.scratch / "connection"
-        for wanted in (True, False):
-            while connection.exists() != wanted:
-                time.sleep(0.001)
+        eventually(lambda: is_connected(engine))
         os.kill(java_of(engine), signal.SIGKILL)
         end = the_end(engine.run("SELECT 1"))
     assert isinstance(end, Failed) and end.cause == "start"
     assert " was killed by SIGKILL (signal 9), most likely because the system ran out of" in end.message
     assert end.hint == "Start it again. --spark-conf spark.driver.memory=1g lets Java use less."
+
+
+def is_connected(engine: Engine) -> bool:
+    """Whether somebody has connected to the engine's Java, as Linux lists it."""
+    java = next((pid for pid, command in processes_of(engine) if "SparkSubmit" in command), None)
+    try:
+        sockets = {os.readlink(each) for each in Path(f"/proc/{java}/fd").iterdir()}
+        tables = [Path(f"/proc/{java}/net/{name}").read_text() for name in ("tcp", "tcp6")]
+    except OSError:
+        return False
+    entries = [line.split() for table in tables for line in table.splitlines()[1:]]
+    return any(entry[3] == "01" and f"socket:[{entry[9]}]" in sockets for entry in entries)
 
 
 def test_a_statement_that_ends_java_is_not_short_of_memory(engine: Engine) -> None:
