@@ -44,6 +44,11 @@ class PaneRows(msgspec.Struct, Generic[S], frozen=True):
     total: int | None = None
     left_out: tuple[str, ...] = ()
 
+    @property
+    def is_part(self) -> bool:
+        """Whether there are more rows than were read so far."""
+        return self.total is not None and self.total > len(self.rows)
+
 
 class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
     """Subclasses define how to read the rows, in a thread, and the details of a row."""
@@ -327,7 +332,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
             position = f"{position}, {len(self.desk.marks):,} marked"
         if self.problem is not None and position:
             return f"not refreshed: {self.problem.message}"
-        if loaded is not None and loaded.total is not None and loaded.total > len(loaded.rows):
+        if loaded is not None and loaded.is_part:
             position = f"{position}, {loaded.total:,} in all"
         if loaded is not None and loaded.left_out:
             files, log = counted(len(loaded.left_out), "file"), key("browse.log", "L")

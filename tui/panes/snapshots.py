@@ -151,9 +151,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def _load_rest(self) -> None:
         """Read the rows after the first page, if they are wanted and nobody reads them."""
-        loaded = self.loaded
-        is_part = loaded is not None and loaded.total is not None and loaded.total > len(loaded.rows)
-        if is_part and self._want_all and not self._reads_all:
+        if self._want_all and not self._reads_all and self.loaded is not None and self.loaded.is_part:
             self.load()
 
     def read(self, target: Target, report: ThreadReport[PaneRows[SnapshotRows]]) -> None:

@@ -231,10 +231,11 @@ class MergeBranch(RewriteByBranch):
 
     def _take_back_tags(self, hold: Hold, points: Sequence[Point]) -> None:
         tried = hold.journaled.noted(TRY, _Try)
-        names = () if tried is None else tried.tags
+        if tried is None or not tried.tags:
+            return
         # They may be the last tags of what another engine deleted with the branch.
         is_gone = not root_exists(self.work.files, self.work.table.root(self.state.branch))
-        take_back_tags(self.work.files, self.root, names, points, stay=self.is_assumed or is_gone)
+        take_back_tags(self.work.files, self.root, tried.tags, points, stay=self.is_assumed or is_gone)
 
     def _why_it_ends(self) -> str:
         branch, head = self.work.table.root(self.state.branch), self._points[-1]

@@ -46,7 +46,7 @@ class Compared(Fitted):
 
 def compared(texts: Sequence[str]) -> list[Compared]:
     """The texts, each with the positions of the differences."""
-    pairs = (pair for pair in combinations(dict.fromkeys(texts), 2))
+    pairs = combinations(dict.fromkeys(texts), 2)
     marks = tuple(sorted({_first_difference(*pair) for pair in pairs}))
     longest = max(map(len, texts), default=0)
     return [Compared(text, marks, longest) for text in texts]
