@@ -13,9 +13,10 @@ from core.table.lineage.lineage import Lineage
 from core.table.operations import read_operations
 from core.table.records import is_apart, point_of
 from core.verify import verify
-from tests.actions.acting import ORDERS, applied, done, planned
+from tests.actions.acting import ORDERS, applied, done, planned, replace_rows
 from tests.actions.taking_over import add, main_rows
 from tests.actions.test_late_recovery import died, expired
+from tests.interop.judge import Judge
 from tests.paimon import open_table
 
 MAIN = ORDERS.root()
@@ -159,3 +160,23 @@ def test_a_tag_made_during_the_merge_is_in_main_too(ahead: Context, warehouse: P
     done(ahead, "merge-branch", name="fix")
     assert tags_of_main(ahead) == {"savepoint.2": True, "paimark.merge.fix.7": True}
     assert verify(ahead, ORDERS).problems == ()
+
+
+def test_a_savepoint_outlives_a_dead_merge_its_consumer_and_an_expiry(
+    ahead: Context, warehouse: Path, orders: Path, judge: Judge
+) -> None:
+    """Main has the branch's snapshots, nobody recovers for an hour, and stock Paimon expires them."""
+    done(ahead, "create-savepoint", branch="fix")
+    replace_rows(warehouse, "$branch_fix")
+    died(warehouse, r"orders/snapshot/snapshot-8$", "merge-branch", name="fix")
+    shutil.rmtree(orders / "consumer")
+    replace_rows(warehouse)
+    assert judge.expire(warehouse, "shop.orders") == 8
+    assert hurt(ahead) <= {"snapshot 6 of fix"}
+    done(ahead, "recover", assume="committed")
+    assert hurt(ahead) <= {"snapshot 6 of fix"}
+
+
+def hurt(context: Context) -> set[str]:
+    """What lacks files. Snapshots that no tag holds may: the plan of a fast-forward warns of that."""
+    return {each for problem in verify(context, ORDERS).problems for each in problem.needed_by}
