@@ -6,17 +6,30 @@ import json
 from pathlib import Path
 
 import pytest
+from textual._context import active_app
 
 from core.actions.context import open_context
 from core.actions.registry import action
 from core.storage.known_options import VERIFY_WAIT_OPTION
 from core.table.layout import TablePath
+from tests.tui.settling import settled
 
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Histories, logs and the audit line stay in the test's directory."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(autouse=True)
+def settles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual's pilot waits until the process uses no CPU, which it also does while others use it all."""
+
+    async def wait(*_: float) -> None:
+        await settled(active_app.get())
+
+    monkeypatch.setattr("textual.app.wait_for_idle", wait)
+    monkeypatch.setattr("textual.pilot.wait_for_idle", wait)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from textual.pilot import Pilot
 
 from core.config import Settings
 from core.spark.client.client import Engine
+from tests.tui.settling import settled
 from tui.console import Console
 from tui.opening import Opening
 from tui.panes.query import QueryPane
@@ -47,19 +48,20 @@ class Sitting:
         """Keys that are all there before the first one is looked at, as over a slow line."""
         for key in keys:
             self.app.post_message(events.Key(key, key_to_character(key)))
-        await self.pilot.pause()
+        await settled(self.app)
 
     async def type(self, text: str) -> None:
         await self.press(*text)
 
     async def until(self, is_so: Callable[[], bool], what: str = "") -> None:
-        """Wait for something to become true; show the screen when it does not."""
+        """Wait for something to become true, and what belongs to it; show the screen when it does not."""
         waited = 0.0
         while not is_so():
             if waited > PATIENCE:
                 raise AssertionError(f"It did not happen: {what}\n{self.text}")
             await self.pilot.pause(_STEP)
             waited += _STEP
+        await settled(self.app)
 
     async def sees(self, *words: str) -> None:
         """Wait until all these words are on the screen."""

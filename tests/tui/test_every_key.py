@@ -107,6 +107,9 @@ async def to_rows(console: Sitting, tab: Tab) -> None:
         pane.show_sheet(pane.sheets[0])
     await console.until(lambda: len(pane.grid.source) > 1, f"rows of {tab.title}")
     pane.grid.filter("")
+    if pane.grid.check_action("reverse", ()):
+        # What is not sorted has no other way.
+        pane.grid.sort_by(1)
     pane.grid.move_to(1)
     pane.grid.go_to_column(1)
     console.app.screen.set_focus(pane.grid)

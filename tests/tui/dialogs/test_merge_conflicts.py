@@ -60,6 +60,9 @@ async def test_the_key_of_the_conflicts_waits_for_the_plan(warehouse: Path) -> N
         await console.loses("type fix to confirm")
         await console.burst("m", "v")
         await console.sees("conflicts of branch fix with main")
+        # Else it writes its choices into the next test's directory.
+        await console.press("escape")
+        await console.until(lambda: "paimark-conflicts" not in {t.name for t in threading.enumerate()})
 
 
 async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied(

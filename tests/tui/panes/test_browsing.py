@@ -25,6 +25,7 @@ from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_events, at_orders, sitting
 from tui.console import Console
 from tui.opening import Opening
+from tui.panes.record_pane import RecordPane
 from tui.session import Session, Target
 from tui.widgets.key_bar import KeyBar
 
@@ -202,7 +203,7 @@ async def test_a_pointer_to_a_missing_main_is_an_error_never_main(warehouse: Pat
 
 async def test_no_warehouse_and_an_empty_one_are_sentences(tmp_path: Path) -> None:
     async with sitting(tmp_path / "nowhere") as console:
-        await console.sees("There is no warehouse")
+        await console.sees("There is no", "warehouse at", "make one:")
     (tmp_path / "empty").mkdir()
     async with sitting(tmp_path / "empty") as console:
         await console.sees("No databases in this", "warehouse", "What Spark, Flink")
@@ -314,7 +315,10 @@ async def test_a_key_pressed_twice_on_a_row_without_its_object_opens_no_empty_di
     async with at_orders(warehouse, (100, 24)) as console:
         await console.press(tab)
         pane = console.app.browse.pane
+        assert isinstance(pane, RecordPane)
         await console.until(lambda: not pane.keys_wait_for and pane.is_of(console.app.browse.target))
+        # The timeline has rows before it knows the branches.
+        await console.until(lambda: pane.loaded is not None and pane.loaded.fingerprint is not None)
         await console.press(key, key)
         await console.sees(reason)
         assert console.app.screen is console.app.browse

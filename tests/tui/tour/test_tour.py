@@ -25,6 +25,8 @@ def demo(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for module in ("tui.tour.steps", "tui.tour.tour"):
         monkeypatch.setattr(f"{module}.GOOD", 2)
         monkeypatch.setattr(f"{module}.FAULTY", 3)
+    # From one step to the next a test takes less time than a person between two presses by mistake.
+    monkeypatch.setattr("tui.tour.tour._TWICE_SECONDS", 0.1)
     return warehouse
 
 
@@ -80,7 +82,7 @@ async def test_each_step_waits_for_what_one_really_does_from_the_offer_to_a_repl
         await console.press("escape")
         await console.sees("Tour 8 of 9: and back", "MAIN = mine")
         await console.press("u")
-        await console.sees("type shop.orders to confirm")
+        await console.sees("Take back that branch mine", "type shop.orders to confirm")
         await console.press("c")
         await console.type("shop.orders")
         await console.press("enter", "a")
