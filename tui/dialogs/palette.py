@@ -46,6 +46,8 @@ class PaletteScreen(PickDialog[PaletteEntry]):
         self._offered = offered
         self._all_offered = all_offered
         self._has_chosen = self._is_pointed = False
+        # Whether nothing is missing from the entries. Asked first: more may come while they are read.
+        self._is_complete = all_offered()
         self._all = self._entries = offered()
 
     def on_mount(self) -> None:
@@ -70,6 +72,7 @@ class PaletteScreen(PickDialog[PaletteEntry]):
 
     def _look_again(self) -> None:
         """Add new entries: the tables of a big warehouse may still be listed."""
+        self._is_complete = self._all_offered()
         offered = self._offered()
         if len(offered) != len(self._all):
             self._all = offered
@@ -90,11 +93,9 @@ class PaletteScreen(PickDialog[PaletteEntry]):
             return
         index = self._grid.index
         entry = None if index is None else self._entries[index]
-        if entry is not None and (
-            self._is_pointed or self._typed in entry.name.lower() or self._all_offered()
-        ):
+        if entry is not None and (self._is_pointed or self._typed in entry.name.lower() or self._is_complete):
             self.dismiss(entry)
-        elif self._all_offered():
+        elif self._is_complete:
             self._has_chosen = False
         else:
             self.retitle(f"{_TITLE}: tables are still being listed …")

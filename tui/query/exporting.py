@@ -20,18 +20,18 @@ from tui.named_keys import cancel_key
 from tui.query.query_result import QueryResult
 from tui.theme import Line
 from tui.work.background import Slot, ThreadReport
-from tui.work.cancelling import Cancelling
+from tui.work.cancelling import SparkCaller
 from tui.work.engine_room import EngineRoom
 
 
-class Export:
+class Export(SparkCaller):
     """A running export. Its thread sets the progress, and the screen reads it."""
 
     def __init__(self, path: Path, room: EngineRoom) -> None:
+        super().__init__()
         self.path = path
         self._room = room
         self._began = time.monotonic()
-        self.cancelling: Cancelling | None = None
         self._rows = 0
 
     def hear(self, rows: int) -> None:
@@ -60,7 +60,7 @@ class Exporting:
 
     def start(self, path: Path, result: QueryResult, database: str | None) -> Export:
         self.export = Export(path, self._room)
-        self._slot.ask(partial(self._work, self.export, result, database))
+        self.export.thread = self._slot.ask(partial(self._work, self.export, result, database))
         return self.export
 
     def _work(

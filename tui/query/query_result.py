@@ -13,7 +13,7 @@ from tui.query.arrow_rows import ArrowRows, result_columns
 from tui.records.sources import GridColumn, tuples
 from tui.theme import Line
 from tui.widgets.query_status import bar, problem, reading
-from tui.work.cancelling import Cancelling
+from tui.work.cancelling import SparkCaller
 
 if TYPE_CHECKING:
     from core.travel.parse.uses import Statement
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 _IN_SHORT = 60
 
 
-class QueryResult:
+class QueryResult(SparkCaller):
     """It takes the engine's events. `base` is the offset of the statement in the editor's text.
 
     `asked` is the parsed statement, or its text if it can't be parsed.
     """
 
     def __init__(self, asked: str | Statement, base: int, began: float) -> None:
+        super().__init__()
         self.asked = asked
         self.statement = asked if isinstance(asked, str) else asked.sql
         self.base = base
@@ -35,7 +36,6 @@ class QueryResult:
         self.rows = ArrowRows()
         self.columns: tuple[GridColumn, ...] = ()
         self.readings: list[Reading] = []
-        self.cancelling: Cancelling | None = None
         self.end: Finished | Failed | None = None
         self.explained: str | None = None
         self.types: tuple[str, ...] = ()

@@ -74,8 +74,8 @@ class Slot(Generic[T]):
         self._app = app
         self._name = name
 
-    def ask(self, work: Callable[[ThreadReport[T]], None], slow: Callable[[], None] | None = None) -> None:
-        """Start `work` in a thread, and drop the earlier request.
+    def ask(self, work: Callable[[ThreadReport[T]], None], slow: Callable[[], None] | None = None) -> int:
+        """Start `work` in a thread, and drop the earlier request. Returns the thread's id.
 
         `slow` shows that the screen waits. It is called only if nothing is reported within a tenth of a
         second: over a slow line a short-lived message costs as much as a lasting one.
@@ -90,6 +90,8 @@ class Slot(Generic[T]):
             target=self._run, args=(work, generation), name=f"paimark-{self._name}", daemon=True
         )
         thread.start()
+        assert thread.ident is not None
+        return thread.ident
 
     def hear(self, result: T) -> object:
         self._has_heard = True

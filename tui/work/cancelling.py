@@ -28,6 +28,10 @@ class Cancelling:
         self._ends_spark = False
         room.cancel(of)
 
+    def repeat(self) -> None:
+        """Send the request again; no second press."""
+        self._room.cancel(self._of)
+
     @property
     def _is_slow(self) -> bool:
         return self._clock() - self._since >= PATIENCE
@@ -56,9 +60,22 @@ class Cancelling:
         ]
 
 
-def pressed(before: Cancelling | None, room: EngineRoom, of: int | None = None) -> Cancelling:
-    """Begin a cancellation, or repeat the one `before`. `of` is as in `Cancelling`."""
-    if before is None:
-        return Cancelling(room, of)
-    before.press()
-    return before
+class SparkCaller:
+    """The work of one thread that calls Spark, and the cancellation of it."""
+
+    def __init__(self) -> None:
+        # The thread's id: Spark may already run another one's statement when this is cancelled.
+        self.thread: int | None = None
+        self.cancelling: Cancelling | None = None
+
+    def press_cancel(self, room: EngineRoom) -> None:
+        """Begin a cancellation, or press again."""
+        if self.cancelling is None:
+            self.cancelling = Cancelling(room, self.thread)
+        else:
+            self.cancelling.press()
+
+    def cancel_again(self) -> None:
+        """Repeat the request, for a statement that was sent to Spark after the first one."""
+        if self.cancelling is not None:
+            self.cancelling.repeat()

@@ -10,23 +10,21 @@ from core.errors import Cancelled
 from core.figures import whole_seconds
 from tui.named_keys import cancel_key
 from tui.theme import Line
-from tui.work.cancelling import Cancelling, pressed
+from tui.work.cancelling import SparkCaller
 from tui.work.engine_room import EngineRoom
 
 if TYPE_CHECKING:
     from core.spark.client.client import Engine
 
 
-class SparkWork:
+class SparkWork(SparkCaller):
     """The work begins with the constructor."""
 
     def __init__(self, room: EngineRoom) -> None:
+        super().__init__()
         self._room = room
         self._began = time.monotonic()
         self._uses_spark = self._is_cancelled = False
-        # The thread that works: when this is cancelled, Spark may already run another one's statement.
-        self._thread: int | None = None
-        self._cancelling: Cancelling | None = None
 
     @property
     def uses_spark(self) -> bool:
@@ -44,8 +42,8 @@ class SparkWork:
     @property
     def line(self) -> Line:
         """The present step, and its elapsed time."""
-        if self._cancelling is not None:
-            return self._cancelling.line
+        if self.cancelling is not None:
+            return self.cancelling.line
         if self._is_cancelled:
             return [(f"cancelling, {self.elapsed}", "warn")]
         if not self._uses_spark:
@@ -62,21 +60,16 @@ class SparkWork:
     def engine(self) -> Engine:
         """The engine, for work that needs it. Called in its thread. Raises `Cancelled`."""
         if self._is_cancelled:
-            raise Cancelled("Cancelled", "Nothing was committed.")
-        self._uses_spark, self._thread = True, threading.get_ident()
+            raise Cancelled("It was cancelled before it was sent to Spark")
+        self._uses_spark, self.thread = True, threading.get_ident()
         return self._room.engine
 
     def cancel(self) -> None:
         """Send Spark nothing more, and stop its work for this; if that is slow, a second call uses force."""
         self._is_cancelled = True
-        if self._cancelling is not None or self._uses_spark:
-            self._cancelling = pressed(self._cancelling, self._room, self._thread)
+        if self.cancelling is not None or self._uses_spark:
+            self.press_cancel(self._room)
 
     def leave(self) -> None:
         """Send Spark nothing more: it is ended with the console."""
         self._is_cancelled = True
-
-    def cancel_again(self) -> None:
-        """Repeat the request, for a statement that was sent to Spark after the first one."""
-        if self._cancelling is not None:
-            self._room.cancel(self._thread)

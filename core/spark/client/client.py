@@ -154,6 +154,13 @@ class Engine:
                     return CANCELLED
                 if not self._cancelled:
                     return Failed("Another statement is still running", "Cancel it, or wait for its end.")
+            with self._lock:
+                if caller not in self._waiting:
+                    self._busy.release()
+                    return CANCELLED
+                # From here on, `cancel` finds the statement running.
+                self._cancelled = self._killed = False
+                self._caller = caller
             return None
         finally:
             self._waiting.discard(caller)
@@ -221,10 +228,7 @@ class Engine:
 
     def _do(self, task: Task) -> Generator[Event]:
         began = time.monotonic()
-        with self._lock:
-            self._cancelled = self._killed = False
-            self._caller = threading.get_ident()
-            self._number += 1
+        self._number += 1
         process = self._started()
         sent = _Sent(process, self._number, process.begin())
         process.order(replace(task, number=sent.number))

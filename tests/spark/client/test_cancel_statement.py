@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -125,3 +126,28 @@ def test_a_slow_cancel_kills_only_where_it_may(
     assert isinstance(end, Failed) and "was killed" in end.message and end.cause == "cancelled"
     assert rows(engine, "SELECT 2 AS a") == [{"a": 2}]
     assert engine._process is not process
+
+
+class _CancelledAtOnce:
+    """A lock for `Engine._busy`: a cancellation comes right after a thread has taken it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._lock = engine, threading.Lock()
+
+    def acquire(self, timeout: float) -> bool:
+        taken = self._lock.acquire(timeout=timeout)
+        self._engine.cancel(of=threading.get_ident())
+        return taken
+
+    def release(self) -> None:
+        self._lock.release()
+
+    def locked(self) -> bool:
+        return self._lock.locked()
+
+
+def test_a_statement_that_is_cancelled_as_it_takes_its_turn_is_not_sent(tmp_path: Path) -> None:
+    engine = Engine(Settings(str(tmp_path)), tmp_path / "log")
+    engine._busy = cast(threading.Lock, _CancelledAtOnce(engine))
+    assert list(engine.run("SELECT 1")) == [CANCELLED]
+    assert engine.state == "stopped" and not engine._busy.locked()

@@ -5,10 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import threading
+from collections.abc import Generator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import pytest
+
 from core.spark.client.client import Engine
+from core.spark.protocol import Event
+from core.travel.parse.uses import Statement
 from tests.paimon import read_rows
 from tests.tui.driving import Sitting, querying, run, with_engine
 from tui.panes.query import QueryPane
@@ -143,6 +149,25 @@ async def test_a_running_statement_is_cancelled_and_the_next_one_runs(
         await console.sees("✓ 1 row", "42")
 
 
+async def test_a_statement_is_cancelled_before_its_thread_has_come_to_spark(
+    engine_warehouse: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with asking(engine_warehouse, engine) as (console, pane):
+        may_go_on = threading.Event()
+        run_now = pane.sheet.room.run
+
+        def run_late(asked: str | Statement, database: str | None, limit: int | None) -> Generator[Event]:
+            may_go_on.wait(30)
+            yield from run_now(asked, database, limit)
+
+        monkeypatch.setattr(pane.sheet.room, "run", run_late)
+        await run(console, pane, "SELECT count(*) FROM range(100000000000) a CROSS JOIN range(10) b")
+        await console.press("ctrl+c")
+        await console.sees("cancelling")
+        may_go_on.set()
+        await console.sees("! The statement was cancelled")
+
+
 async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
     engine_warehouse: Path, engine: Engine
 ) -> None:
@@ -152,6 +177,8 @@ async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
     ):
         await run(console, pane, "SELECT count(*) FROM range(100000000000) a CROSS JOIN range(10) b")
         await console.sees("running")
+        # Else the statement starts another engine.
+        await console.until(lambda: engine._sent is not None, "be sent")
         process = engine._process
         assert process is not None
         os.kill(process.pid, signal.SIGKILL)

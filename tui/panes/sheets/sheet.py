@@ -41,7 +41,6 @@ from tui.widgets.lines import line_width
 from tui.widgets.query_status import QueryStatus
 from tui.widgets.sql_editor import SqlEditor
 from tui.work.background import Slot, ThreadReport
-from tui.work.cancelling import pressed
 from tui.work.engine_room import engine_line
 
 ROW_LIMIT = 500
@@ -231,7 +230,7 @@ class QuerySheet(Vertical):
         self.draft = self.draft.after_run(self.editor.text, result.statement)
         self.grid.show(result.rows, ())
         self._job.begin(result.title, lambda: result.how_far(time.monotonic(), self.room.state))
-        self._executing.ask(partial(self._execute, result, self._database))
+        result.thread = self._executing.ask(partial(self._execute, result, self._database))
         self._tick()
 
     def cancel(self) -> bool:
@@ -239,7 +238,7 @@ class QuerySheet(Vertical):
         running = self._under_way
         if running is None:
             return False
-        running.cancelling = pressed(running.cancelling, self.room)
+        running.press_cancel(self.room)
         self._tick()
         return True
 
@@ -288,6 +287,8 @@ class QuerySheet(Vertical):
     def _tick(self) -> None:
         """Update the name and the status: time passes while a statement runs or Spark starts."""
         self._tell_name()
+        if (running := self._under_way) is not None:
+            running.cancel_again()
         if self.display:
             self.refresh_status()
 
