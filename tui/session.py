@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from core.actions.moved_files import read_again_if_moved
 from core.config import Settings
 from core.errors import NotFound
 from core.quoting import quoted_if_needed
@@ -115,6 +116,10 @@ class Session:
         except NotFound:
             self.files.entries("")
             raise
+
+    def read_moving(self, read: Callable[[], T]) -> T:
+        """As `within_warehouse`. Another program may move the files that it reads: it makes a branch main."""
+        return self.within_warehouse(lambda: read_again_if_moved(read))
 
     def open(self, target: Target) -> Opened:
         """Look up the target's root. Raises `NotFound`, `Corrupt`, `Unavailable`."""

@@ -20,7 +20,8 @@ from core.table.records import Snapshot
 from tui.named_keys import key
 from tui.panes.branch_heads import BranchHeads
 from tui.panes.pane import Desk
-from tui.panes.record_pane import PaneRows, RecordPane
+from tui.panes.pane_rows import PaneRows
+from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import snapshot_facts, snapshot_values
 from tui.records.record_key import RecordKey
 from tui.records.row_actions import PROTECTING, RowAction, RowActions

@@ -71,9 +71,8 @@ class QueryPane(Vertical):
 
     # Files
 
-    @property
-    def keys_wait_for(self) -> str:
-        """The event that all keys must wait for: a file that is being read or written."""
+    def key_waits_for(self, binding: str) -> str:
+        """The event that every key must wait for: a file that is being read or written."""
         return self._files.keys_wait_for
 
     async def action_open(self) -> None:

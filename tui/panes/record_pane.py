@@ -17,12 +17,13 @@ from core.figures import counted
 from tui.messages import LogLineAdded, StatusShown
 from tui.named_keys import key
 from tui.panes.pane import Desk
+from tui.panes.pane_rows import PaneRows, report_if_there
 from tui.records.marks import Mark, mark_of
 from tui.records.record_key import RecordKey
 from tui.records.row_actions import RowActions
 from tui.records.sources import GridColumn, RowSource, tuples
 from tui.remembered.state import GridLook
-from tui.session import Opened, RowVersion, Session, Target
+from tui.session import RowVersion, Session, Target
 from tui.terminal.key_order import ROWS
 from tui.widgets.abstract import AbstractWidget
 from tui.widgets.detail_strip import Detail
@@ -31,23 +32,6 @@ from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)
-
-
-class PaneRows(msgspec.Struct, Generic[S], frozen=True):
-    """The rows that a pane's thread read. `total` is their number if `rows` are not all of them yet.
-
-    First rows, which the whole replaces, have no `fingerprint`. `left_out`: why files could not be read."""
-
-    opened: Opened
-    rows: S
-    fingerprint: Hashable
-    total: int | None = None
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def is_part(self) -> bool:
-        """Whether there are more rows than were read so far."""
-        return self.total is not None and self.total > len(self.rows)
 
 
 class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
@@ -170,9 +154,12 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
             return
         self._requested = target
         self._checking.drop()
-        self._reading.ask(
-            lambda report: self.session.within_warehouse(lambda: self.read(target, report)), self._is_slow
-        )
+        self._reading.ask(lambda report: self.read_moving(target, report), self._is_slow)
+
+    def read_moving(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
+        """Read and report the rows, wherever another program moves them meanwhile. Called in a thread."""
+        if_there = report_if_there(report, self.session, target)
+        self.session.read_moving(lambda: self.read(target, if_there))
 
     def _is_slow(self) -> None:
         if self.loaded is None:
@@ -243,9 +230,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         target = self.target
         if target is None or not self._ready or self._reading.busy or self._checking.busy:
             return
-        self._checking.ask(
-            lambda report: self.session.within_warehouse(lambda: report(self.fingerprint(target)))
-        )
+        self._checking.ask(lambda report: self.session.read_moving(lambda: report(self.fingerprint(target))))
 
     def _checked(self, fingerprint: Hashable) -> None:
         if self.loaded is None or self.problem is not None or fingerprint != self.loaded.fingerprint:
@@ -256,9 +241,8 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
         self.grid.show(tuples(()))
         self.fail(error)
 
-    @property
-    def keys_wait_for(self) -> str:
-        """The event that keys for rows must wait for: rows have to be read and filtered."""
+    def key_waits_for(self, binding: str) -> str:
+        """The event that a key (by its binding's id) for rows must wait for: they are read and filtered."""
         is_reading = self.loaded is None and self.problem is None
         return ROWS if is_reading or self.grid.is_filtering else ""
 

@@ -17,7 +17,8 @@ from core.table.records import Savepoint, Tag
 from core.table.savepoints import SavepointManager
 from tui.formats import format_value
 from tui.named_keys import key
-from tui.panes.record_pane import PaneRows, RecordPane
+from tui.panes.pane_rows import PaneRows
+from tui.panes.record_pane import RecordPane
 from tui.records.record_key import RecordKey, commit_of
 from tui.records.sources import GridColumn, Records
 from tui.session import RowVersion, Target

@@ -15,7 +15,8 @@ from core.table.layout import Root
 from core.table.records import TableSchema
 from tui.messages import StatusShown
 from tui.panes.pane import Desk
-from tui.panes.record_pane import PaneRows, RecordPane
+from tui.panes.pane_rows import PaneRows
+from tui.panes.record_pane import RecordPane
 from tui.records.record_key import RecordKey
 from tui.records.sources import GridColumn, Records
 from tui.session import Opened, RowVersion, Session, Target

@@ -22,7 +22,8 @@ from tui.messages import LogLineAdded
 from tui.named_keys import key
 from tui.opening import PAGE, Newest
 from tui.panes.pane import Desk
-from tui.panes.record_pane import PaneRows, RecordPane
+from tui.panes.pane_rows import PaneRows
+from tui.panes.record_pane import RecordPane
 from tui.records.record_key import CommitKey, RecordKey, commit_of, commit_of_row, has_moved, snapshot_key
 from tui.records.sources import GridColumn, Records
 from tui.session import Opened, RowVersion, Session, Target

@@ -13,7 +13,8 @@ from core.table.read_tags import is_of_read, is_read_tag
 from core.table.records import Tag
 from core.table.tag_times import kept_until_ms
 from tui.named_keys import key
-from tui.panes.record_pane import PaneRows, RecordPane
+from tui.panes.pane_rows import PaneRows
+from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import snapshot_facts, snapshot_values, tags_fingerprint
 from tui.records.record_key import RecordKey, commit_of
 from tui.records.sources import GridColumn, Records

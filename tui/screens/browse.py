@@ -285,12 +285,12 @@ class BrowseScreen(Screen[None]):
             # The cursor has just reached it: the key is for this table.
             self.show_table(Target(table))
         if self.tabs.current is Tab.QUERY and not in_tree and binding not in NEVER_WAIT:
-            return self.pane.keys_wait_for
+            return self.pane.key_waits_for(binding)
         if not is_for_rows(binding):
             return ""
         if self.target is None or (in_tree and binding.startswith(("grid.", "tables."))):
             return "" if self.tables.first_listed else ROWS
-        return self.pane.keys_wait_for
+        return self.pane.key_waits_for(binding)
 
     def _first_keys(self) -> Sequence[str]:
         return () if self.tables.has_focus_within else FIRST_ON.get(self.tabs.current, ())

@@ -42,20 +42,20 @@ class ThreadReport(Generic[T]):
     """Passes results of a thread to its slot, once or piece by piece."""
 
     def __init__(self, slot: Slot[T], generation: int) -> None:
-        self._slot = slot
-        self._generation = generation
+        self.slot = slot
+        self.generation = generation
 
     @property
     def wanted(self) -> bool:
         """Whether nothing newer has been asked for."""
-        return self._slot.generation == self._generation
+        return self.slot.generation == self.generation
 
     def __call__(self, result: T) -> None:
-        self._slot.post(self._generation, lambda: self._slot.hear(result))
+        self.slot.post(self.generation, lambda: self.slot.hear(result))
 
     def meanwhile(self, deliver: Callable[[], None]) -> None:
         """Run `deliver` in the app if this is still wanted: for the progress of the work."""
-        self._slot.post(self._generation, deliver)
+        self.slot.post(self.generation, deliver)
 
 
 class Slot(Generic[T]):

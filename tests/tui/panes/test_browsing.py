@@ -316,9 +316,9 @@ async def test_a_key_pressed_twice_on_a_row_without_its_object_opens_no_empty_di
         await console.press(tab)
         pane = console.app.browse.pane
         assert isinstance(pane, RecordPane)
-        await console.until(lambda: not pane.keys_wait_for and pane.is_of(console.app.browse.target))
-        # The timeline has rows before it knows the branches.
-        await console.until(lambda: pane.loaded is not None and pane.loaded.fingerprint is not None)
+        await console.until(
+            lambda: not pane.key_waits_for(f"act.{key}") and pane.is_of(console.app.browse.target)
+        )
         await console.press(key, key)
         await console.sees(reason)
         assert console.app.screen is console.app.browse

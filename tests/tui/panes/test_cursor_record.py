@@ -14,7 +14,7 @@ from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_orders, sitting
-from tui.panes.record_pane import PaneRows
+from tui.panes.pane_rows import PaneRows
 from tui.panes.tags import TagRows, TagsPane
 from tui.session import Target
 from tui.work.background import ThreadReport

@@ -15,7 +15,7 @@ from tests.actions.acting import ORDERS, context_on
 from tests.table.lineages import write_lineage
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, at_orders, sitting
-from tui.panes.record_pane import PaneRows
+from tui.panes.pane_rows import PaneRows
 from tui.panes.snapshots import SnapshotRows, SnapshotsPane
 from tui.session import Session
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -13,13 +15,15 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.records import point_of
+from core.table.timeline.scene import Scene, read_scene
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.table.branches import create_branch
 from tests.table.lineages import write_lineage
 from tests.tui.conftest import act
-from tests.tui.driving import Sitting, sitting
+from tests.tui.driving import Sitting, at_orders, sitting
 from tests.tui.test_hostile_text import MARKUP, assert_harmless
+from tui.panes.timeline import timeline_pane
 from tui.panes.timeline.timeline_pane import TimelinePane
 from tui.panes.timeline.timeline_rows import bar
 from tui.widgets.ask_line import AskLine
@@ -325,3 +329,24 @@ async def test_a_jump_to_a_commit_that_the_filter_hides_says_so(hourly: Path) ->
         assert pane.grid.index == 0
         await console.press("at", *"2023-11-27 08:10Z", "enter")
         await console.sees("Snapshot 298 of main", "snapshot 298 ", "3 of 5")
+
+
+async def test_keys_that_need_the_branches_wait_for_them_in_the_timeline(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Main's rows come first, and for these keys no row of theirs is missing."""
+    may_go_on = threading.Event()
+    read = read_scene
+
+    def read_late(*of: Any) -> Scene:
+        assert may_go_on.wait(60)
+        return read(*of)
+
+    monkeypatch.setattr(timeline_pane, "read_scene", read_late)
+    async with at_orders(warehouse, (100, 24)) as console:
+        await console.press("7")
+        await console.sees("[7 Timeline]", "●   5  main")
+        await console.press("j", "R")
+        await console.sees("1 key kept until the branches are read", "snapshot 4")
+        may_go_on.set()
+        await console.sees("Go to a branch: main is main already")

@@ -20,7 +20,8 @@ from tui.messages import StatusShown
 from tui.named_keys import cancel_key, key
 from tui.panes.branch_heads import BranchHeads, ReadHeads
 from tui.panes.pane import Desk
-from tui.panes.record_pane import PaneRows, RecordPane
+from tui.panes.pane_rows import PaneRows
+from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import tags_fingerprint
 from tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, detail_of, version_of
 from tui.panes.space.summary import Summary

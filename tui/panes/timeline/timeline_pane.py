@@ -22,7 +22,8 @@ from tui.messages import StatusShown
 from tui.named_keys import key, unfilter_hint
 from tui.panes.branch_heads import BranchHeads, ReadHeads
 from tui.panes.pane import Desk
-from tui.panes.record_pane import PaneRows, RecordPane
+from tui.panes.pane_rows import PaneRows
+from tui.panes.record_pane import RecordPane
 from tui.panes.snapshots import tags_fingerprint
 from tui.panes.timeline.past_events import read_past_events
 from tui.panes.timeline.row_objects import actions_of
@@ -49,6 +50,8 @@ from tui.work.background import Slot, ThreadReport
 _ROWS = 500
 # The number of commits that each Enter unfolds of a folded run.
 _UNFOLDED = 50
+# Prefixes of the ids of keys that need the branches, which come after main's newest rows.
+_OF_ALL_LANES = ("act.", "timeline.jump")
 _STILL_READING = "The branches are still being read: try again in a moment"
 
 
@@ -102,7 +105,8 @@ class TimelinePane(RecordPane[TimelineRows]):
 
     def read(self, target: Target, report: ThreadReport[PaneRows[TimelineRows]]) -> None:
         # The history is the same for every branch in view.
-        main, viewed, view = self.session.open(Target(target.table)), self.session.open(target), self._view
+        main, view = self.session.open(Target(target.table)), self._view
+        viewed = main if target.branch is None else self.session.open(target)
         if self.loaded is None:
             report(PaneRows(viewed, TimelineRows(_newest_of_main(main)), None))
         fingerprint = self._fingerprint(main, self._heads.read)
@@ -152,11 +156,14 @@ class TimelinePane(RecordPane[TimelineRows]):
             text = f"That row does not match /{self.grid.order.text}: {unfilter_hint(in_dialog=False)}"
             self.post_message(StatusShown(text, "warn"))
 
-    @property
-    def keys_wait_for(self) -> str:
-        """Keys also wait for a jump: they are for the commit that it goes to."""
-        is_going = self._jumping.busy or (self._go_to is not None and self._reading.busy)
-        return ROWS if is_going else super().keys_wait_for
+    def key_waits_for(self, binding: str) -> str:
+        """Keys also wait for a jump, whose commit they are for, and changes and jumps for the branches."""
+        if self._jumping.busy or (self._go_to is not None and self._reading.busy):
+            return ROWS
+        is_partial = self._reading.busy and self.loaded is not None and self.loaded.fingerprint is None
+        if is_partial and binding.startswith(_OF_ALL_LANES):
+            return "the branches are read"
+        return super().key_waits_for(binding)
 
     @property
     def count_text(self) -> str:

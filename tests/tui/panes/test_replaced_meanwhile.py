@@ -1,0 +1,84 @@
+"""Somebody else makes a branch main, right before any one call of a pane to the store."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from textual.app import App
+
+from core.config import Settings
+from core.storage.local import LocalFiles
+from tests.actions.acting import ORDERS, context_on, done
+from tests.actions.replace.test_replaced_meanwhile import Before
+from tests.actions.taking_over import branched
+from tests.long import long_but
+from tui.panes.branches import BranchesPane
+from tui.panes.pane import Desk
+from tui.panes.pane_rows import PaneRows
+from tui.panes.record_pane import RecordPane
+from tui.panes.savepoints import SavepointsPane
+from tui.panes.schema import SchemaPane
+from tui.panes.snapshots import SnapshotsPane
+from tui.panes.space.space_pane import SpacePane
+from tui.panes.tags import TagsPane
+from tui.panes.timeline.timeline_pane import TimelinePane
+from tui.session import Session, Target
+from tui.work.background import Slot, ThreadReport
+
+PANES: dict[str, type[RecordPane[Any]]] = {
+    each.TITLE: each
+    for each in (
+        *(SnapshotsPane, SavepointsPane, BranchesPane, TagsPane, SchemaPane),
+        *(TimelinePane, SpacePane),
+    )
+}
+
+
+class Kept(ThreadReport[PaneRows[Any]]):
+    """Keeps what a pane reports."""
+
+    def __init__(self) -> None:
+        slot: Slot[PaneRows[Any]] = Slot(App(), "test", lambda rows: None, lambda error: None)
+        super().__init__(slot, slot.generation)
+        self.rows: list[PaneRows[Any]] = []
+
+    def __call__(self, result: PaneRows[Any]) -> None:
+        self.rows.append(result)
+
+
+@pytest.mark.parametrize("title", long_but(PANES, "Tags", "Snapshots"))
+def test_a_pane_has_rows_though_a_branch_becomes_main_meanwhile(
+    warehouse: Path, tmp_path: Path, title: str
+) -> None:
+    context = context_on(warehouse)
+    branched(context, "one", order_id=101)
+    done(context, "create-savepoint")
+    done(context, "create-savepoint", branch="one")
+    at, was_done = 0, True
+    while was_done:
+        at += 1
+        copy = tmp_path / str(at) / "warehouse"
+        shutil.copytree(warehouse, copy)
+        was_done = _replaced_before(copy, at, PANES[title])
+        shutil.rmtree(copy.parent)
+    assert at > 5
+
+
+def _replaced_before(warehouse: Path, at: int, of: type[RecordPane[Any]]) -> bool:
+    """Read a pane with a replacement before its call number `at`; return whether it has so many."""
+    session = Session(Settings(str(warehouse)))
+
+    def replace() -> None:
+        done(context_on(warehouse), "replace-main-branch", name="one")
+
+    files = session.files = Before(LocalFiles(str(warehouse)), at, replace)
+    pane, kept = of(session, cast(Desk, None)), Kept()
+    target = Target(ORDERS)
+    pane.read_moving(target, kept)
+    pane.loaded = kept.rows[-1]
+    assert all(len(each.rows) for each in kept.rows)
+    session.read_moving(lambda: pane.fingerprint(target))
+    return files.is_done

@@ -1,0 +1,55 @@
+"""The rows that a pane's thread read, on their way to the pane."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from core.errors import NotFound
+from tui.records.sources import RowSource
+from tui.session import Opened, Session, Target
+from tui.work.background import ThreadReport
+
+S = TypeVar("S", bound=RowSource)
+
+
+class PaneRows(msgspec.Struct, Generic[S], frozen=True):
+    """The rows that a pane's thread read. `total` is their number if `rows` are not all of them yet.
+
+    First rows, which the whole replaces, have no `fingerprint`. `left_out`: why files could not be read."""
+
+    opened: Opened
+    rows: S
+    fingerprint: Hashable
+    total: int | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def is_part(self) -> bool:
+        """Whether there are more rows than were read so far."""
+        return self.total is not None and self.total > len(self.rows)
+
+
+class _ReportIfThere(ThreadReport[PaneRows[S]]):
+    def __init__(self, report: ThreadReport[PaneRows[S]], session: Session, target: Target) -> None:
+        super().__init__(report.slot, report.generation)
+        self._report = report
+        self._session = session
+        self._target = target
+
+    def __call__(self, result: PaneRows[S]) -> None:
+        if not len(result.rows) and self._session.open(self._target).root != result.opened.root:
+            raise NotFound(f"{self._target.table.full_name} moved while it was read")
+        self._report(result)
+
+
+def report_if_there(
+    report: ThreadReport[PaneRows[S]], session: Session, target: Target
+) -> ThreadReport[PaneRows[S]]:
+    """A report that raises `NotFound` for no rows that were read where main no longer is.
+
+    Another program that makes a branch main moves the files away, which looks like a table without any.
+    """
+    return _ReportIfThere(report, session, target)
