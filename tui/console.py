@@ -386,7 +386,9 @@ class Console(TakesMouse, SparingApp):
     @property
     def _reason_to_stay(self) -> str:
         if self.session.changes:
-            return f"A change is being written: {quit_key()} again stops it and leaves"
+            stops = any(each.can_be_cancelled for each in self.session.changes)
+            does = "stops it and leaves" if stops else "waits a little for its end, and leaves"
+            return f"A change is being written: {quit_key()} again {does}"
         if self.session.room.exports.paths:
             return f"A file is being written: {quit_key()} again stops it and leaves"
         unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
