@@ -17,7 +17,8 @@ async def first_screens(console: Sitting, take: Callable[[str], None], sign: str
     await console.press("G")
     await console.sees("● orders", "snapshot 18")
     await console.press("enter", "j")
-    await console.sees("snapshot 17", sign)
+    # Names are cut as soon as there are counts.
+    await console.sees("snapshot 17", sign, "2 Save ")
     take("snapshots")
     await console.press("question_mark")
     await console.sees("Everywhere")

@@ -118,7 +118,10 @@ async def test_new_commits_leave_the_cursor_on_its_snapshot(warehouse: Path, key
 
 async def test_taking_a_filter_away_leaves_the_cursor_on_its_snapshot(warehouse: Path) -> None:
     async with sitting(warehouse, (120, 40)) as console:
-        await to_orders(console, "slash")
+        # The tag's name is read after the snapshots.
+        await to_orders(console)
+        await console.sees("◇")
+        await console.press("slash")
         await console.type("v2")
         await console.sees("snapshot 2 ", "1 of 1")
         await console.press("escape")
