@@ -32,7 +32,12 @@ class PaneRows(msgspec.Struct, Generic[S], frozen=True):
         return self.total is not None and self.total > len(self.rows)
 
 
-class _ReportIfThere(ThreadReport[PaneRows[S]]):
+class ReportIfThere(ThreadReport[PaneRows[S]]):
+    """Raises `NotFound` instead of a report of no rows that were read where main no longer is.
+
+    Another program that makes a branch main moves the files away, which looks like a table without any.
+    """
+
     def __init__(self, report: ThreadReport[PaneRows[S]], session: Session, target: Target) -> None:
         super().__init__(report.slot, report.generation)
         self._report = report
@@ -43,13 +48,3 @@ class _ReportIfThere(ThreadReport[PaneRows[S]]):
         if not len(result.rows) and self._session.open(self._target).root != result.opened.root:
             raise NotFound(f"{self._target.table.full_name} moved while it was read")
         self._report(result)
-
-
-def report_if_there(
-    report: ThreadReport[PaneRows[S]], session: Session, target: Target
-) -> ThreadReport[PaneRows[S]]:
-    """A report that raises `NotFound` for no rows that were read where main no longer is.
-
-    Another program that makes a branch main moves the files away, which looks like a table without any.
-    """
-    return _ReportIfThere(report, session, target)

@@ -17,7 +17,7 @@ from core.figures import counted
 from tui.messages import LogLineAdded, StatusShown
 from tui.named_keys import key
 from tui.panes.pane import Desk
-from tui.panes.pane_rows import PaneRows, report_if_there
+from tui.panes.pane_rows import PaneRows, ReportIfThere
 from tui.records.marks import Mark, mark_of
 from tui.records.record_key import RecordKey
 from tui.records.row_actions import RowActions
@@ -158,7 +158,7 @@ class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
 
     def read_moving(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
         """Read and report the rows, wherever another program moves them meanwhile. Called in a thread."""
-        if_there = report_if_there(report, self.session, target)
+        if_there = ReportIfThere(report, self.session, target)
         self.session.read_moving(lambda: self.read(target, if_there))
 
     def _is_slow(self) -> None:

@@ -157,13 +157,14 @@ class Tour:
     # Steps
 
     async def next(self) -> None:
-        """Skip the step; in the step "repair" first write the statement for the person."""
+        """Go on, unless this is a second press by mistake."""
         if time.monotonic() - self._asked_at >= _TWICE_SECONDS:
             await self._go_on()
         # Now: to write the statement can take longer than that.
         self._asked_at = time.monotonic()
 
     async def _go_on(self) -> None:
+        """Skip the step; in the step "repair" first write the statement for the person."""
         if not self.running or self._known is None:
             self._say(f"{self._keys['app.palette']} tour {self._begins} the tour")
         elif STEPS[self._step].name == "repair" and not self._has_written:

@@ -49,7 +49,7 @@ class Kept(ThreadReport[PaneRows[Any]]):
         self.rows.append(result)
 
 
-@pytest.mark.parametrize("title", long_but(PANES, "Tags", "Snapshots"))
+@pytest.mark.parametrize("title", long_but(PANES, "Schema", "Savepoints"))
 def test_a_pane_has_rows_though_a_branch_becomes_main_meanwhile(
     warehouse: Path, tmp_path: Path, title: str
 ) -> None:

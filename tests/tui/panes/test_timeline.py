@@ -336,11 +336,10 @@ async def test_keys_that_need_the_branches_wait_for_them_in_the_timeline(
 ) -> None:
     """Main's rows come first, and for these keys no row of theirs is missing."""
     may_go_on = threading.Event()
-    read = read_scene
 
     def read_late(*of: Any) -> Scene:
         assert may_go_on.wait(60)
-        return read(*of)
+        return read_scene(*of)
 
     monkeypatch.setattr(timeline_pane, "read_scene", read_late)
     async with at_orders(warehouse, (100, 24)) as console:
