@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, cast
 
 from rich.cells import cell_len
@@ -38,6 +40,7 @@ _UNSEEN = frozenset(("", "1", "2", "3"))
 
 
 _PLAIN = Ink()
+_INK = itemgetter(1)
 
 
 class SentCells:
@@ -164,29 +167,35 @@ class _Pen:
         for start, end in _runs(cells):
             run = cells[start:end]
             self._parts.append(f"\x1b[{y + 1};{x + start + 1}H")
-            if any(_is_unsure(text) for text, _ in run):
+            if any(_is_unsure(text) for text in {text for text, _ in run}):
                 # If the terminal shows them in fewer cells, the others would keep what was there.
                 self._put([(" ", ink) for _, ink in run])
                 self._parts.append(f"\x1b[{y + 1};{x + start + 1}H")
             self._put(run)
 
     def _put(self, cells: Sequence[ScreenCell]) -> None:
-        start = 0
-        while start < len(cells):
-            blanks = _blanks(cells, start) if self._erases else 0
-            if blanks > _FEWEST_ERASED:
-                self._turn(cells[start][1])
-                forward = f"\x1b[{blanks}C" if start + blanks < len(cells) else ""
-                self._parts.append(f"\x1b[{blanks}X{forward}")
-            else:
-                blanks = 1
-                text, ink = cells[start]
-                if text == " " and not (_shows_on_blanks(ink) or _shows_on_blanks(self._ink)):
-                    # Only the background of a blank is visible, so keep the other parts of the present ink.
-                    ink = self._ink._replace(background=ink.background, link="")
-                self._turn(ink)
-                self._parts.append(text)
-            start += blanks
+        left = len(cells)
+        for ink, same in groupby(cells, _INK):
+            is_text = _shows_on_blanks(ink)
+            for is_blank, part in groupby((text for text, _ in same), " ".__eq__):
+                texts = list(part)
+                left -= len(texts)
+                if is_text or not is_blank:
+                    self._turn(ink)
+                    self._parts += texts
+                else:
+                    self._put_blanks(len(texts), ink, is_last=not left)
+
+    def _put_blanks(self, count: int, ink: Ink, *, is_last: bool) -> None:
+        """Put blanks of which only the background is visible."""
+        if self._erases and count > _FEWEST_ERASED:
+            self._turn(ink)
+            self._parts.append(f"\x1b[{count}X" if is_last else f"\x1b[{count}X\x1b[{count}C")
+            return
+        # Keep the other parts of the present ink.
+        is_kept = not _shows_on_blanks(self._ink)
+        self._turn(Ink(self._ink.attributes, self._ink.foreground, ink.background) if is_kept else ink)
+        self._parts.append(" " * count)
 
     def _turn(self, ink: Ink) -> None:
         if ink != self._ink:
@@ -208,14 +217,6 @@ def _is_unsure(text: str) -> bool:
     return len(text) > 1 or text > "\uffff"
 
 
-def _blanks(cells: Sequence[ScreenCell], start: int) -> int:
-    """The number of equal cells from `start` on that are blank except for their background."""
-    first = cells[start]
-    if first[0] != " " or _shows_on_blanks(first[1]):
-        return 0
-    return next((n for n, cell in enumerate(cells[start:]) if cell != first), len(cells) - start)
-
-
 def _shows_on_blanks(ink: Ink) -> bool:
     """Whether a blank in this ink shows more than its background: underline, strike or reverse."""
     return not _UNSEEN.issuperset(ink.attributes.split(";"))
@@ -224,14 +225,13 @@ def _shows_on_blanks(ink: Ink) -> bool:
 def _change(old: Ink, new: Ink) -> str:
     """The codes from one ink to another: only the colours that differ, unless something must be reset."""
     link = link_code(new.link) if old.link != new.link else ""
-    old, new = old._replace(link=""), new._replace(link="")
-    if old == new:
+    if old[:3] == new[:3]:
         return link
     pairs = [(old.foreground, new.foreground), (old.background, new.background)]
     if old.attributes == new.attributes and all(after or not before for before, after in pairs):
         codes = [after for before, after in pairs if before != after]
     else:
-        codes = ["0", *filter(None, new)]
+        codes = ["0", *filter(None, new[:3])]
     return f"{link}\x1b[{';'.join(codes)}m"
 
 
@@ -253,6 +253,8 @@ def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Stri
 
 def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell | None]) -> list[tuple[int, int]]:
     """The ranges (start, end) in which two lines differ."""
+    if not any(old):
+        return [(0, len(new))] if new else []
     spans: list[tuple[int, int]] = []
     for column, (before, after) in enumerate(zip(old, new, strict=True)):
         if before == after:
