@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 _HEAVY = {"pyarrow", "pandas", "polars", "numpy", "pypaimon", "pyspark", "fsspec", "sqlglot", "fastavro"}
 _LATER = {
@@ -16,6 +20,12 @@ _LATER = {
     "textual.widgets._markdown",
     "textual.command",
     "textual.widgets._select",
+    # They load OpenSSL.
+    "ssl",
+    "hashlib",
+    "pickle",
+    "difflib",
+    "mimetypes",
 }
 
 _SCRIPT = """
@@ -75,7 +85,7 @@ from tui.terminal import light_import
 
 if sys.argv[1] == "newer":
     # A Textual that takes one more class of the palette.
-    del light_import._STAND_INS["textual.command"]["Provider"]
+    del light_import._NEVER["textual.command"]["Provider"]
 light_import.import_textual()
 import textual.app
 print("textual.command" in sys.modules, "platformdirs" in sys.modules)
@@ -98,3 +108,79 @@ def test_textual_is_imported_without_its_palette_unless_it_needs_more(version: s
     assert downloads == real_downloads
     assert palette == "textual.command SystemModalScreen"
     assert (provider == "textual.command") is is_whole
+
+
+_USES = """
+import sys
+from tui.terminal.light_import import import_textual
+
+import_textual()
+assert "ssl" not in sys.modules and "asyncio.sslproto" not in sys.modules
+import asyncio
+certificate, key = sys.argv[1:]
+
+async def talk():
+    import ssl
+
+    async def answer(reader, writer):
+        writer.write(await reader.readline())
+        writer.close()
+
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(certificate, key)
+    async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=serving) as server:
+        port = server.sockets[0].getsockname()[1]
+        trusting = ssl.create_default_context(cafile=certificate)
+        reader, writer = await asyncio.open_connection("localhost", port, ssl=trusting)
+        writer.write(b"hello\\n")
+        print((await reader.readline()).decode().strip(), writer.get_extra_info("cipher") is not None)
+        writer.close()
+
+asyncio.run(talk())
+print(isinstance(asyncio.sslproto.SSLProtocol, type))
+
+from rich.style import Style
+print(Style.from_meta({"action": "open"}).meta)
+
+import textual.app
+print(textual.app.mimetypes.guess_type("a.csv")[0])
+
+from textual.suggestions import get_suggestion
+print(get_suggestion("colour", ["color", "border"]))
+"""
+
+
+def _certificate(place: Path) -> tuple[str, str]:
+    """The files of a certificate for localhost, which signs itself, and of its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    signed = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    form, open_to_all = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    (place / "certificate").write_bytes(signed.public_bytes(pem))
+    (place / "key").write_bytes(key.private_bytes(pem, form, open_to_all))
+    return str(place / "certificate"), str(place / "key")
+
+
+def test_what_was_not_imported_works_when_it_is_used(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _USES, *_certificate(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.splitlines() == [
+        "hello True",
+        "True",
+        "{'action': 'open'}",
+        "text/csv",
+        "color",
+    ], done.stderr
