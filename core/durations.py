@@ -13,11 +13,10 @@ _UNITS = {
     **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
     **dict.fromkeys(("d", "day", "days"), 86_400_000),
 }
-_PLAIN = re.compile(r"([0-9]{1,12})\s*([a-z]+)")
-_ISO = re.compile(
-    r"P(?=[0-9T])(?:([0-9]{1,9})D)?"
-    r"(?:T(?=[0-9])(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})(?:\.([0-9]{1,3})[0-9]*)?S)?)?",
-    re.IGNORECASE,
+_PLAIN = r"([0-9]{1,12})\s*([a-z]+)"
+_ISO = (
+    r"(?i)P(?=[0-9T])(?:([0-9]{1,9})D)?"
+    r"(?:T(?=[0-9])(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})(?:\.([0-9]{1,3})[0-9]*)?S)?)?"
 )
 
 
@@ -39,11 +38,11 @@ def parse_duration(text: str) -> int:
     Raises `UsageError`.
     """
     stripped = text.strip()
-    if plain := _PLAIN.fullmatch(stripped.lower()):
+    if plain := re.fullmatch(_PLAIN, stripped.lower()):
         number, unit = plain.groups()
         if unit in _UNITS:
             return int(number) * _UNITS[unit]
-    elif iso := _ISO.fullmatch(stripped):
+    elif iso := re.fullmatch(_ISO, stripped):
         days, hours, minutes, seconds, fraction = iso.groups(default="0")
         whole = ((int(days) * 24 + int(hours)) * 60 + int(minutes)) * 60 + int(seconds)
         return whole * 1000 + int(fraction.ljust(3, "0"))

@@ -15,23 +15,22 @@ import msgspec
 HIDDEN = "***"
 # The fields of records that may hold secrets: catalog options, Spark settings, and addresses as entered.
 _FIELDS = frozenset({"options", "spark_conf", "conf", "warehouse", "master", "spark_master"})
+# `re` compiles these patterns on their first use: few texts need them, and no first frame.
 _SECRET_NAME = (
     r"[\w.-]{0,60}(?:secret|passw|passphrase|token|signature|credential|private[._-]?key|access[._-]?key"
     r"|account[._-]key|api[._-]?key|\bsig\b|\bsas\b|\bpwd\b|\bauth\b)[\w.-]{0,60}"
 )
-_IS_SECRET = re.compile(_SECRET_NAME, re.IGNORECASE)
 # `://user:password@`, also with a slash in the password, but not the port of `://host:9000/a@b`. Lengths are
 # bounded so that a hostile text costs no more than its length.
-_OWNER = re.compile(r":/{1,3}[^\s/@:'\"]{0,300}:(?!\d{1,5}/)[^\s'\"]{0,300}@")
-_WEB_OWNER = re.compile(r"(?<=http)(s?)://[^\s/@'\"]{1,300}@", re.IGNORECASE)
-_QUERY = re.compile(rf"([?&]{_SECRET_NAME}=)[^\s&'\"]+", re.IGNORECASE)
+_OWNER = r":/{1,3}[^\s/@:'\"]{0,300}:(?!\d{1,5}/)[^\s'\"]{0,300}@"
+_WEB_OWNER = r"(?i)(?<=http)(s?)://[^\s/@'\"]{1,300}@"
+_QUERY = rf"(?i)([?&]{_SECRET_NAME}=)[^\s&'\"]+"
 # A parameter of a Spark Connect address: sc://host:15002/;token=...
-_PARAMETER = re.compile(rf"(;{_SECRET_NAME}=)[^\s;'\"]+", re.IGNORECASE)
+_PARAMETER = rf"(?i)(;{_SECRET_NAME}=)[^\s;'\"]+"
 # Stores without queries in their addresses: a question mark is a letter of a name.
 _WITHOUT_QUERIES = frozenset(
     {"s3", "s3a", "s3n", "gs", "gcs", "abfs", "abfss", "az", "oss", "hdfs", "memory", "file"}
 )
-_PAIR = re.compile(r"[?&;]")
 # A shorter secret may be part of any word.
 _SHORTEST = 4
 _kept: set[str] = set()
@@ -42,15 +41,15 @@ def redacted(text: str) -> str:
     for secret in sorted(_kept, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     if "@" in text:
-        text = _OWNER.sub(f"://{HIDDEN}@", _WEB_OWNER.sub(rf"\1://{HIDDEN}@", text))
-    return _PARAMETER.sub(rf"\1{HIDDEN}", _QUERY.sub(rf"\1{HIDDEN}", text))
+        text = re.sub(_OWNER, f"://{HIDDEN}@", re.sub(_WEB_OWNER, rf"\1://{HIDDEN}@", text))
+    return re.sub(_PARAMETER, rf"\1{HIDDEN}", re.sub(_QUERY, rf"\1{HIDDEN}", text))
 
 
 def keep_secrets(address: str, *settings: Mapping[str, str]) -> None:
     """Remember the secrets in an address and in settings until this process ends."""
     for each in settings:
         for name, value in each.items():
-            if _IS_SECRET.search(name):
+            if _is_secret(name):
                 _keep(value)
             else:
                 # An endpoint or a proxy is an address as well.
@@ -60,7 +59,7 @@ def keep_secrets(address: str, *settings: Mapping[str, str]) -> None:
 
 def shown_value(name: str, value: str) -> str:
     """The value of an option as it may be shown."""
-    return HIDDEN if _IS_SECRET.search(name) else value
+    return HIDDEN if _is_secret(name) else value
 
 
 def without_secrets(address: str) -> str:
@@ -102,9 +101,13 @@ def _bare(address: str) -> str:
 
 def query_secrets(address: str) -> list[str]:
     """The values of the secrets in the query or the parameters of an address: tokens, signatures."""
-    _, *parameters = _PAIR.split(address)
+    _, *parameters = re.split("[?&;]", address)
     pairs = (each.partition("=") for each in parameters)
-    return [value for name, _, value in pairs if value and _IS_SECRET.search(name)]
+    return [value for name, _, value in pairs if value and _is_secret(name)]
+
+
+def _is_secret(name: str) -> bool:
+    return re.search(_SECRET_NAME, name, re.IGNORECASE) is not None
 
 
 def _keep_of_address(address: str) -> None:

@@ -35,9 +35,14 @@ def clean_text(value: object) -> str:
     so that a name which hides something does not look like one that does not.
     """
     text = str(value)
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and (text.isascii() or all(map(_is_common, text))):
         return text
     return re.sub(_INVISIBLE, _replacement, text)
+
+
+def _is_common(character: str) -> bool:
+    """Whether a printable character is a Latin letter, punctuation, an arrow, a line or a shape."""
+    return character < "\u034f" or "\u2010" <= character < "\u2800"
 
 
 def clean_json(text: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from core.errors import NotFound, Refused
+from core.text import has_halves
 
-# A part that is `..`, `.` or empty, an absolute path, a backslash, a control character, or invalid UTF-8.
-_HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\\ud800-\udfff]")
+# A part that is `..`, `.` or empty, an absolute path, a backslash, or a control character.
+_HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\]")
 
 
 def checked(path: str) -> str:
@@ -19,7 +20,8 @@ def checked(path: str) -> str:
 
 def is_inside(path: str) -> bool:
     """Whether `checked` accepts the path."""
-    return _HOSTILE.search(path) is None
+    # Halves of surrogate pairs stand for bytes that are not UTF-8.
+    return _HOSTILE.search(path) is None and not has_halves(path)
 
 
 def is_plain(name: str) -> bool:

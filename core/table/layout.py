@@ -6,8 +6,6 @@ its manifests and data files; savepoints belong to the table.
 
 from __future__ import annotations
 
-import shlex
-
 import msgspec
 
 from core.quoting import quoted
@@ -55,6 +53,8 @@ class TablePath(msgspec.Struct, frozen=True):
     @property
     def word(self) -> str:
         """The full name as a word of a shell's command line."""
+        import shlex
+
         return shlex.quote(self.full_name)
 
     @property

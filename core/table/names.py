@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from core.errors import NotFound, UsageError
 from core.table.layout import MAIN, TablePath
+from core.text import has_halves
 
-# The halves of surrogate pairs stand for bytes of a name that are not UTF-8.
-_HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\\ud800-\udfff]")
+_HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\]")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 BRANCH_PART = "branch_"
 # The characters between a table and its branch or version, in places and in SQL.
@@ -36,7 +35,10 @@ class SystemName(NamedTuple):
 
 def is_safe_name(name: str) -> bool:
     """Whether a name is exactly one part of a path."""
-    return bool(name.strip()) and name not in (".", "..") and not _HOSTILE.search(name)
+    if not name.strip() or name in (".", ".."):
+        return False
+    # The halves of surrogate pairs stand for bytes of a name that are not UTF-8.
+    return not _HOSTILE.search(name) and not has_halves(name)
 
 
 def checked_name(name: str, kind: str) -> str:
@@ -119,6 +121,9 @@ def alone(table: str) -> str:
 def near_names(name: str, names: Iterable[str]) -> str:
     """A hint with the names spelled nearly like `name`; empty if there is none."""
     known = {each.lower(): each for each in names}
+    # Imported here, as the console's first frame waits for none of it.
+    import difflib
+
     near = [known[each] for each in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)]
     return f"Did you mean {' or '.join(near)}?" if near else ""
 

@@ -5,10 +5,8 @@ A reader renews its tags. Any process can recognize the tag of a reader that die
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import secrets
 import socket
 from typing import NamedTuple
 
@@ -23,7 +21,7 @@ STOCK_READ_TAG_PREFIX = "batch-read-"
 # Java's writers give the time of a tag without its zone, so both times must exceed the span of time zones.
 TIME_TO_LIVE_MS = 24 * 3600 * 1000
 _SURELY_DEAD_MS = 2 * TIME_TO_LIVE_MS
-_NAME = re.compile(r"paimark\.read\.([0-9]+)\.([0-9a-f]{12})-([0-9]+)-([0-9]*)\.[0-9a-f]{8}")
+_NAME = r"paimark\.read\.([0-9]+)\.([0-9a-f]{12})-([0-9]+)-([0-9]*)\.[0-9a-f]{8}"
 
 
 class ReadingProcess(NamedTuple):
@@ -52,7 +50,7 @@ def read_tag_name(snapshot_id: int, *, is_over: bool = False) -> str:
     """A new name for a tag of this process, or of no process if its read `is_over`."""
     pid = 0 if is_over else os.getpid()
     start = "" if is_over else start_of(pid)
-    return f"{READ_TAG_PREFIX}{snapshot_id}.{_this_machine()}-{pid}-{start}.{secrets.token_hex(4)}"
+    return f"{READ_TAG_PREFIX}{snapshot_id}.{_this_machine()}-{pid}-{start}.{os.urandom(4).hex()}"
 
 
 def is_stale(name: str, tag: Tag, now_ms: int) -> bool:
@@ -69,9 +67,12 @@ def is_stale(name: str, tag: Tag, now_ms: int) -> bool:
 
 
 def _reader(name: str) -> ReadingProcess | None:
-    match = _NAME.fullmatch(name)
+    match = re.fullmatch(_NAME, name)
     return ReadingProcess(match[2], int(match[3]), match[4]) if match else None
 
 
 def _this_machine() -> str:
+    # Imported here: it loads OpenSSL, which the console's first frame does not need.
+    import hashlib
+
     return hashlib.sha256((machine() or socket.gethostname()).encode()).hexdigest()[:12]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from zlib import crc32
 
 # Without a user name before the host: if the text is cut, it could look like the host.
-_ADDRESS = re.compile(r"https?://[0-9A-Za-z\[][0-9A-Za-z.:\]-]*(?:[/?#][!-~]*)?", re.ASCII)
+_ADDRESS = r"https?://[0-9A-Za-z\[][0-9A-Za-z.:\]-]*(?:[/?#][!-~]*)?"
 # Terminals ignore longer addresses.
 _LONGEST = 2000
 
@@ -15,7 +14,7 @@ def link_in(text: object) -> str:
     """The value itself if all of it is a web address; else empty."""
     if not isinstance(text, str) or not text.startswith("http") or len(text) > _LONGEST:
         return ""
-    return text if _ADDRESS.fullmatch(text) else ""
+    return text if re.fullmatch(_ADDRESS, text) else ""
 
 
 def link_code(address: str) -> str:
@@ -23,5 +22,7 @@ def link_code(address: str) -> str:
 
     The id tells the terminal which cells belong to one link, because they may be sent separately.
     """
+    from zlib import crc32
+
     number = f"id={crc32(address.encode()):x}" if address else ""
     return f"\x1b]8;{number};{address}\x1b\\"

@@ -13,12 +13,12 @@ from core.table.records import Tag
 
 # A day, an hour or a minute in Paimon's formats, and the tags of batch writers. The engine ignores
 # the text after a blank.
-_NAME = re.compile(r"-?\d{1,10}-\d\d-\d\d(?: .*)?|-?\d{5,18}(?: .*)?|batch-write-.*", re.DOTALL)
+_NAME = r"(?s)-?\d{1,10}-\d\d-\d\d(?: .*)?|-?\d{5,18}(?: .*)?|batch-write-.*"
 
 
 def has_automatic_name(name: str) -> bool:
     """Whether an engine that makes tags by itself would take this one for its own."""
-    return _NAME.fullmatch(name) is not None
+    return re.fullmatch(_NAME, name) is not None
 
 
 def automatic_of(snapshot_id: int, tags: Iterable[tuple[str, Tag]]) -> str | None:

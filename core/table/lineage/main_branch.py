@@ -6,8 +6,6 @@ directory. Read it once per operation and pass the root on: reading it for every
 
 from __future__ import annotations
 
-import shlex
-
 from core.errors import Corrupt, NotFound
 from core.storage.files import Files, read_if_there
 from core.table.layout import BRANCH_PREFIX, MAIN, SCHEMA_PREFIX, SNAPSHOT_PREFIX, Root, TablePath, number_in
@@ -57,6 +55,8 @@ def branch_root(files: Files, table: TablePath, branch: str | None) -> Root:
         known = branch_names(files, table)
         hint = near_or_all_names(branch, known, "only main")
         if branch in known:
+            import shlex
+
             words = f"{table.word} --name {shlex.quote(branch)}"
             hint = f"Only a part of its files is there: `paimark delete-branch {words}` removes it."
         raise NotFound(f"{table.full_name} has no branch {branch}", hint)
