@@ -37,6 +37,7 @@ from tui.terminal.key_order import ROWS
 from tui.widgets.breadcrumb import Breadcrumb, Location
 from tui.widgets.detail_strip import DetailStrip
 from tui.widgets.key_bar import KeyBar
+from tui.widgets.size_classes import follow_size
 from tui.widgets.tab_bar import TabBar
 from tui.work.background import post
 
@@ -58,8 +59,6 @@ class BrowseScreen(Screen[None]):
 
     def __init__(self, session: Session, opening: Opening, log: Log) -> None:
         super().__init__()
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
-        self.VERTICAL_BREAKPOINTS = [(0, "-tiny"), (16, "-short"), (32, "-tall")]
         self.session = session
         self.log_lines = log
         self._opening = opening
@@ -86,6 +85,7 @@ class BrowseScreen(Screen[None]):
         yield self.key_bar
 
     def on_mount(self) -> None:
+        follow_size(self, [(0, "-tiny"), (16, "-short"), (32, "-tall")])
         self.dialogs = RowDialogs(self.app, self.session, self.tabs, self.rows, self.say)
         self._summary = TableSummary(self.app, self.session, self.tabs, self.breadcrumb, self.say)
         self._difference_lookup = DifferenceLookup(

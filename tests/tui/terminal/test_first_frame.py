@@ -7,11 +7,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.tui.driving import sitting
+from tui.screens.browse import BrowseScreen
 
 _HEAVY = {"pyarrow", "pandas", "polars", "numpy", "pypaimon", "pyspark", "fsspec", "sqlglot", "fastavro"}
 _LATER = {
@@ -184,3 +188,17 @@ def test_what_was_not_imported_works_when_it_is_used(tmp_path: Path) -> None:
         "text/csv",
         "color",
     ], done.stderr
+
+
+async def test_a_small_terminal_is_painted_once(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    laid_out: list[frozenset[str]] = []
+    lay_out = BrowseScreen._refresh_layout
+
+    def noted(screen: BrowseScreen, *how: Any, **named: Any) -> None:
+        laid_out.append(screen.classes)
+        lay_out(screen, *how, **named)
+
+    monkeypatch.setattr(BrowseScreen, "_refresh_layout", noted)
+    async with sitting(warehouse, (80, 24)):
+        assert laid_out
+        assert all({"-narrow", "-short"} <= classes for classes in laid_out)

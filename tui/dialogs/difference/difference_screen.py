@@ -30,6 +30,7 @@ from tui.theme import Line
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.widgets.key_bar import KeyBar
 from tui.widgets.query_status import QueryStatus
+from tui.widgets.size_classes import follow_size
 from tui.work.background import Slot, ThreadReport
 from tui.work.engine_room import EngineRoom
 from tui.work.spark_work import SparkWork
@@ -88,7 +89,6 @@ class DifferenceScreen(Dialog[str]):
     ) -> None:
         """`look_up` is called in a thread; `accept` returns why its result may not be shown, or nothing."""
         super().__init__()
-        self.HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]
         self._room = room
         self._title = title
         self._look_up, self._accept = look_up, accept
@@ -119,6 +119,7 @@ class DifferenceScreen(Dialog[str]):
             yield KeyBar()
 
     def on_mount(self) -> None:
+        follow_size(self)
         self._looking: Slot[Difference] = Slot(self.app, "diff", self._take_versions, self._failed)
         self._counting: Slot[Counted] = Slot(self.app, "difference", self._take_totals, self._failed)
         self._paging: Slot[list[DiffRow]] = Slot(self.app, "difference-rows", self._take_page, self._failed)
