@@ -30,6 +30,7 @@ from tui.opening import Opening
 from tui.panes.log import KEPT, Log, LogLine
 from tui.screens.browse import BrowseScreen
 from tui.session import Session
+from tui.styled_app import StyledApp
 from tui.terminal.escape_key import apart, read_escape
 from tui.terminal.key_order import Cancellable, settled
 from tui.terminal.leaving import keep_quiet
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from tui.work.running_change import Ended
 
 
-class Console(TakesMouse, SparingApp):
+class Console(TakesMouse, SparingApp, StyledApp):
     """The console on one warehouse."""
 
     TITLE = "Paimark"

@@ -20,4 +20,4 @@ def follow_size(screen: Screen[Any], heights: list[tuple[int, str]] | None = Non
     for length, breakpoints in zip(screen.app.size, (_WIDTHS, heights), strict=True):
         reached = [each for each in breakpoints or () if each[0] <= length]
         if reached:
-            screen.add_class(max(reached)[1])
+            screen.add_class(max(reached)[1], update=False)

@@ -1,0 +1,20 @@
+"""An app that parses its style sheet once until its first frame, with the theme that it shows."""
+
+from __future__ import annotations
+
+from textual.app import App
+
+from tui.theme import THEMES
+
+
+class StyledApp(App[None]):
+    def get_css_variables(self) -> dict[str, str]:
+        # The first to ask is `App.__init__`, about a theme of Textual's own that is never shown.
+        return super().get_css_variables() if self.theme in THEMES else {}
+
+    def refresh_css(self, animate: bool = True) -> None:
+        if self.children:
+            super().refresh_css(animate)
+        else:
+            # The first theme: the style sheet is parsed with it when the first screen is mounted.
+            self.stylesheet.set_variables(self.get_css_variables())
