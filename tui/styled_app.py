@@ -1,4 +1,4 @@
-"""An app that parses its style sheet once until its first frame, with the theme that it shows."""
+"""An app that styles only what it shows, and parses its style sheet once until its first frame."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ from tui.theme import THEMES
 
 
 class StyledApp(App[None]):
+    def __init__(self, *, ansi_color: bool | None = None) -> None:
+        super().__init__(ansi_color=ansi_color)
+        # Each screen would have a widget for each, and this console says all on its bottom line.
+        self._disable_notifications = self._disable_tooltips = True
+
     def get_css_variables(self) -> dict[str, str]:
         # The first to ask is `App.__init__`, about a theme of Textual's own that is never shown.
         return super().get_css_variables() if self.theme in THEMES else {}

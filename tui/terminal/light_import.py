@@ -68,6 +68,9 @@ _LATER: Mapping[str, Sequence[str]] = {
     "difflib": ("get_close_matches",),
     # For files that are delivered to a browser.
     "mimetypes": (),
+    # For text with markup in square brackets, and for lines between widgets.
+    "textual.markup": ("parse_style",),
+    "textual.canvas": ("Canvas", "Rectangle"),
     # For the place of a screenshot.
     "platformdirs": ("user_downloads_path",),
 }
