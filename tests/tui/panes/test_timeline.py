@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from core.actions.merge.history import MergeEvent, record
+from core.storage.files import Denied
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
@@ -349,3 +350,21 @@ async def test_keys_that_need_the_branches_wait_for_them_in_the_timeline(
         await console.sees("1 key kept until the branches are read", "snapshot 4")
         may_go_on.set()
         await console.sees("Go to a branch: main is main already")
+
+
+async def test_keys_that_need_branches_that_could_not_be_read_say_so(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*of: Any) -> Scene:
+        raise Denied("The store denies access to the branches", "Ask for it.")
+
+    monkeypatch.setattr(timeline_pane, "read_scene", fail)
+    async with at_orders(warehouse, (100, 24)) as console:
+        await console.press("7")
+        await console.sees("[7 Timeline]", "The store denies access to the branches")
+        await console.press("j", "R")
+        await console.sees("The branches could not be read: r tries again")
+        monkeypatch.setattr(timeline_pane, "read_scene", read_scene)
+        await console.press("r")
+        await console.sees("2 of 5")
+        assert "denies" not in console.text

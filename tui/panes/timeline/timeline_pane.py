@@ -52,7 +52,6 @@ _ROWS = 500
 _UNFOLDED = 50
 # Prefixes of the ids of keys that need the branches, which come after main's newest rows.
 _OF_ALL_LANES = ("act.", "timeline.jump")
-_STILL_READING = "The branches are still being read: try again in a moment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +185,14 @@ class TimelinePane(RecordPane[TimelineRows]):
         if row is None:
             return None
         if self.loaded is None or self.loaded.fingerprint is None:
-            return RowActions((), _STILL_READING)
+            return RowActions((), self._why_no_branches)
         return actions_of(action, row, self.rows.woven.scene)
+
+    @property
+    def _why_no_branches(self) -> str:
+        if self._reading.busy:
+            return "The branches are still being read: try again in a moment"
+        return f"The branches could not be read: {key('browse.refresh', 'r')} tries again"
 
     def acts_on_newest(self, action: str) -> bool:
         return False
@@ -259,7 +264,7 @@ class TimelinePane(RecordPane[TimelineRows]):
             self.post_message(StatusShown(f"{error.message}. {error.hint}", "warn"))
             return False
         if loaded is None or loaded.fingerprint is None:
-            self.post_message(StatusShown(_STILL_READING, "warn"))
+            self.post_message(StatusShown(self._why_no_branches, "warn"))
             return False
         self._jumping.ask(lambda report: report(_look_up(loaded, view, time_ms)))
         return True
