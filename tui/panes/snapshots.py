@@ -355,16 +355,16 @@ def snapshot_facts(snapshot: Snapshot, now_ms: int, kept_by: str = "") -> list[t
         facts.append(("kept by", kept_by))
     listed = {"id", "schema_id", "commit_user", "commit_kind", "time_millis", "total_record_count"}
     listed |= {"delta_record_count", "unknown"}
-    for field in msgspec.structs.fields(snapshot):
-        value = getattr(snapshot, field.name)
-        if field.name not in listed and value is not None:
-            facts.append((field.name.replace("_", " "), _plain(value)))
+    for name in snapshot.__struct_fields__:
+        value = getattr(snapshot, name)
+        if name not in listed and value is not None:
+            facts.append((name.replace("_", " "), _plain(value)))
     return [*facts, *((name, _plain(value)) for name, value in snapshot.unknown.items())]
 
 
 def snapshot_values(snapshot: Snapshot) -> Mapping[str, object]:
     """The values of `snapshot_facts` as JSON has them, by name."""
-    fields = [field.name for field in msgspec.structs.fields(snapshot) if field.name != "unknown"]
+    fields = [name for name in snapshot.__struct_fields__ if name != "unknown"]
     return {
         **snapshot.unknown,
         **{name.replace("_", " "): getattr(snapshot, name) for name in fields},
