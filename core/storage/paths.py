@@ -20,8 +20,7 @@ def checked(path: str) -> str:
 
 def is_inside(path: str) -> bool:
     """Whether `checked` accepts the path."""
-    # Halves of surrogate pairs stand for bytes that are not UTF-8.
-    return _HOSTILE.search(path) is None and not has_halves(path)
+    return not (_HOSTILE.search(path) or has_halves(path))
 
 
 def is_plain(name: str) -> bool:

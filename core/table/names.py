@@ -35,10 +35,7 @@ class SystemName(NamedTuple):
 
 def is_safe_name(name: str) -> bool:
     """Whether a name is exactly one part of a path."""
-    if not name.strip() or name in (".", ".."):
-        return False
-    # The halves of surrogate pairs stand for bytes of a name that are not UTF-8.
-    return not _HOSTILE.search(name) and not has_halves(name)
+    return bool(name.strip()) and name not in (".", "..") and not (_HOSTILE.search(name) or has_halves(name))
 
 
 def checked_name(name: str, kind: str) -> str:

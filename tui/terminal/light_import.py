@@ -19,8 +19,20 @@ class _NotShown:
     """Stands in for a class of the palette."""
 
 
+class _Never(ModuleType):
+    """Has empty classes only."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        vars(self).update(dict.fromkeys(_NEVER[name], _NotShown))
+
+
 class _Later(ModuleType):
-    """Stands in for a module, and loads it when somebody takes a name that it does not have."""
+    """Has functions of a module, and loads the module when one is called, or for any other name."""
+
+    def __init__(self, name: str, functions: Sequence[str]) -> None:
+        super().__init__(name)
+        vars(self).update({each: _function(name, each) for each in functions})
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -40,22 +52,19 @@ def _function(module: str, name: str) -> Callable[..., Any]:
     return call
 
 
-# The names that Textual takes from modules of which this console shows nothing.
-_NEVER: Mapping[str, Mapping[str, object]] = {
-    "textual.command": dict.fromkeys(
-        (
-            "CommandListItem",
-            "CommandPalette",
-            "DiscoveryHit",
-            "Hit",
-            "Hits",
-            "Provider",
-            "SimpleProvider",
-        ),
-        _NotShown,
+# The classes that Textual takes from modules of which this console shows nothing.
+_NEVER: Mapping[str, Sequence[str]] = {
+    "textual.command": (
+        "CommandListItem",
+        "CommandPalette",
+        "DiscoveryHit",
+        "Hit",
+        "Hits",
+        "Provider",
+        "SimpleProvider",
     ),
     # For a picture of the colours.
-    "rich.table": {"Table": _NotShown},
+    "rich.table": ("Table",),
 }
 # The functions that Textual and its libraries take by name from modules that no first frame needs.
 _LATER: Mapping[str, Sequence[str]] = {
@@ -88,13 +97,7 @@ def import_textual() -> None:
 
 @contextmanager
 def _standing_in() -> Iterator[None]:
-    modules: list[ModuleType] = []
-    for name, classes in _NEVER.items():
-        modules.append(ModuleType(name))
-        vars(modules[-1]).update(classes)
-    for name, functions in _LATER.items():
-        modules.append(_Later(name))
-        vars(modules[-1]).update({each: _function(name, each) for each in functions})
+    modules = [*map(_Never, _NEVER), *(_Later(name, functions) for name, functions in _LATER.items())]
     added = {each.__name__: each for each in modules if each.__name__ not in sys.modules}
     sys.modules.update(added)
     try:

@@ -24,7 +24,7 @@ _LATER = {
     "textual.widgets._markdown",
     "textual.command",
     "textual.widgets._select",
-    # They load OpenSSL.
+    # These two load OpenSSL.
     "ssl",
     "hashlib",
     "pickle",
@@ -89,7 +89,8 @@ from tui.terminal import light_import
 
 if sys.argv[1] == "newer":
     # A Textual that takes one more class of the palette.
-    del light_import._NEVER["textual.command"]["Provider"]
+    classes = light_import._NEVER["textual.command"]
+    light_import._NEVER["textual.command"] = [each for each in classes if each != "Provider"]
 light_import.import_textual()
 import textual.app
 print("textual.command" in sys.modules, "platformdirs" in sys.modules)
@@ -151,6 +152,12 @@ print(textual.app.mimetypes.guess_type("a.csv")[0])
 
 from textual.suggestions import get_suggestion
 print(get_suggestion("colour", ["color", "border"]))
+
+from textual.css.stylesheet import Stylesheet
+print(Stylesheet().parse_style("bold").bold)
+
+from textual import layout
+print(layout.Canvas(3, 2).width)
 """
 
 
@@ -187,6 +194,8 @@ def test_what_was_not_imported_works_when_it_is_used(tmp_path: Path) -> None:
         "{'action': 'open'}",
         "text/csv",
         "color",
+        "True",
+        "3",
     ], done.stderr
 
 
