@@ -5,7 +5,7 @@ Scrolling a grid by one row changes every line of it, though nearly all of them 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -39,13 +39,12 @@ class Scroll(msgspec.Struct, frozen=True):
 
 
 def find_scroll(before: Mapping[int, Line], now: Mapping[int, Line], width: int) -> Scroll | None:
-    """The scroll that makes the most changed lines right; None if that is not more than half of them.
+    """The scroll that makes the most of these changed lines right; None if that is not more than half.
 
     Also None if a line is not known in its whole width, because lines move as a whole.
     """
-    lines = _longest_run([y for y, line in now.items() if before.get(y) != line])
-    known = all(len(before.get(y, ())) == width and None not in before[y] for y in lines)
-    if len(lines) < _FEWEST or not known:
+    lines = _longest_run(now)
+    if len(lines) < _FEWEST or not all(len(before[y]) == width and None not in before[y] for y in lines):
         return None
     first, last = _columns(before, now, lines)
     old = {y: before[y][first:last] for y in lines}
@@ -59,7 +58,7 @@ def find_scroll(before: Mapping[int, Line], now: Mapping[int, Line], width: int)
     return Scroll(lines, best) if moved(best) * 2 > len(lines) else None
 
 
-def _longest_run(lines: list[int]) -> range:
+def _longest_run(lines: Iterable[int]) -> range:
     best = run = range(0)
     for y in sorted(lines):
         run = range(run.start, y + 1) if y == run.stop and run else range(y, y + 1)
@@ -69,10 +68,10 @@ def _longest_run(lines: list[int]) -> range:
 
 def _columns(before: Mapping[int, Line], now: Mapping[int, Line], lines: range) -> tuple[int, int]:
     """The first column in which any of the lines changed, and the end of the last."""
-    changed = [
-        column
-        for y in lines
-        for column, (old, new) in enumerate(zip(before[y], now[y], strict=False))
-        if old != new
-    ]
-    return min(changed, default=0), max(changed, default=-1) + 1
+    first, last = min(len(before[lines[0]]), len(now[lines[0]])), 0
+    for y in lines:
+        old, new = before[y], now[y]
+        first = next((column for column in range(first) if old[column] != new[column]), first)
+        width = min(len(old), len(new))
+        last = next((end for end in range(width, last, -1) if old[end - 1] != new[end - 1]), last)
+    return first, last

@@ -72,12 +72,15 @@ class SentCells:
 
     def send(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem | None) -> str:
         """The codes that show the update; its cells are noted as sent."""
-        before = {y: list(line) for y, line in self._lines.items()}
+        before: dict[int, Line] = {}
         unsure = self._unsure
-        pen = _Pen(self._erases)
+        # The column, line, old cells and new cells of each piece that changed.
+        changed: list[tuple[int, int, Line, list[ScreenCell]]] = []
         for y, x, strip in _pieces(update):
             cells = _cells_of(strip, system, self._links)
             line = self._lines.setdefault(y, [])
+            if y not in before:
+                before[y] = list(line)
             line.extend([None] * (x + len(cells) - len(line)))
             old = line[x : x + len(cells)]
             line[x : x + len(cells)] = cells
@@ -85,11 +88,17 @@ class SentCells:
                 continue
             odd = self._odd.setdefault(y, set())
             is_odd = _ODD.search(strip.text) is not None
-            spans = [(0, len(cells))] if is_odd or odd or y in unsure else _changes(old, cells)
+            # If the line may show other cells than these, all of the piece is written.
+            changed.append((x, y, [] if is_odd or odd or y in unsure else old, cells))
             (odd.update if is_odd else odd.difference_update)(range(x, x + len(cells)))
-            for start, end in spans:
+        scrolled = self._scrolled(before, unsure)
+        pen = _Pen(self._erases)
+        for x, y, old, cells in changed:
+            for start, end in _changes(old, cells):
                 pen.write(x + start, y, cells[start:end])
-        return min(pen.text, self._scrolled(before, unsure) or pen.text, key=len)
+            if scrolled is not None and len(pen.text) > len(scrolled):
+                return scrolled
+        return pen.text
 
     @property
     def _unsure(self) -> set[int]:
@@ -97,13 +106,16 @@ class SentCells:
         return {y for y, pieces in self._odd.items() if pieces}
 
     def _scrolled(self, before: Mapping[int, Line], unsure: set[int]) -> str | None:
-        """The codes for the same update by moving lines; None if no scroll fits."""
-        scroll = find_scroll(before, self._lines, self._size[0])
-        touched = {y for y, line in self._lines.items() if before.get(y) != line}
-        if scroll is None or not (unsure | self._unsure).isdisjoint(touched.union(scroll.lines)):
+        """The codes for the same update by moving lines; None if no scroll fits.
+
+        `before` has the old content of each line of the update.
+        """
+        now = {y: self._lines[y] for y, line in before.items() if line != self._lines[y]}
+        scroll = find_scroll(before, now, self._size[0])
+        if scroll is None or not (unsure | self._unsure).isdisjoint(now):
             return None
         pen = _Pen(self._erases)
-        for y, line in self._lines.items():
+        for y, line in now.items():
             old = scroll.after(before, y)
             for start, end in _changes(old + [None] * (len(line) - len(old)), line):
                 pen.write(start, y, cast("list[ScreenCell]", line[start:end]))
@@ -253,12 +265,14 @@ def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Stri
 
 def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell | None]) -> list[tuple[int, int]]:
     """The ranges (start, end) in which two lines differ."""
+    if old == new:
+        return []
     if not any(old):
         return [(0, len(new))] if new else []
     spans: list[tuple[int, int]] = []
-    for column, (before, after) in enumerate(zip(old, new, strict=True)):
-        if before == after:
-            continue
+    for column in [
+        column for column, (before, after) in enumerate(zip(old, new, strict=True)) if before != after
+    ]:
         if spans and column - spans[-1][1] <= _GAP:
             spans[-1] = (spans[-1][0], column + 1)
         else:
@@ -269,23 +283,39 @@ def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell | None])
 def _cells_of(strip: Strip, system: ColorSystem | None, links: bool) -> list[ScreenCell]:
     cells: list[ScreenCell] = []
     for text, style, _ in strip:
-        ink = _PLAIN
-        if style is not None:
-            link = style.link or ""
-            ink = _ink_of(style.update_link(None) if link else style, system)
-            ink = ink._replace(link=link if links else "")
-        blank = (" ", ink if _shows_on_blanks(ink) else Ink(background=ink.background))
-        if text.isascii():
-            cells += [blank if character == " " else (character, ink) for character in text]
-            continue
-        for character, width in _characters(text):
-            if character == " ":
-                cells.append(blank)
-            elif width == 0 and cells:
-                cells[-1] = (cells[-1][0] + character, ink)
-            else:
-                cells += [(character, ink), *[("", ink)] * (width - 1)]
+        joined, own = _cells_of_text(text, style, system, links)
+        if joined and cells:
+            cells[-1] = (cells[-1][0] + joined[0], joined[1])
+        cells += own if cells or not joined else (joined, *own)
     return cells
+
+
+# When rows scroll, nearly all texts are the same as before.
+@lru_cache(maxsize=4096)
+def _cells_of_text(
+    text: str, style: Style | None, system: ColorSystem | None, links: bool
+) -> tuple[ScreenCell | None, tuple[ScreenCell, ...]]:
+    """The characters at the beginning that join the cell before, and the cells of the others."""
+    ink = _PLAIN
+    if style is not None:
+        link = style.link or ""
+        ink = _ink_of(style.update_link(None) if link else style, system)
+        ink = ink._replace(link=link if links else "")
+    blank = (" ", ink if _shows_on_blanks(ink) else Ink(background=ink.background))
+    if text.isascii():
+        return None, tuple(blank if character == " " else (character, ink) for character in text)
+    joined = ""
+    cells: list[ScreenCell] = []
+    for character, width in _characters(text):
+        if character == " ":
+            cells.append(blank)
+        elif width == 0 and cells:
+            cells[-1] = (cells[-1][0] + character, ink)
+        elif width == 0:
+            joined += character
+        else:
+            cells += [(character, ink), *[("", ink)] * (width - 1)]
+    return (joined, ink) if joined else None, tuple(cells)
 
 
 def _characters(text: str) -> list[tuple[str, int]]:
