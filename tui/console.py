@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import os
 import signal
 import sys
@@ -41,6 +40,7 @@ from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
 from tui.widgets.grid.record_grid import RecordGrid
 from tui.widgets.key_bar import KeyBar
 from tui.work.background import ThreadResult, post
+from tui.work.collector import Collector
 from tui.work.unexpected_errors import traceback_of
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
             self.register_theme(make_theme(name))
         self.set_class("SSH_CONNECTION" in os.environ, "-far")
         self.theme = best_theme(self.console.color_system, no_colors=no_colors)
+        self._collector = Collector()
         self._tour: Tour | None = None
         self._own_keys: list[Binding] = []
         self._own_commands: OwnCommands | None = None
@@ -120,9 +121,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         self.call_after_refresh(self._after_first_frame)
 
     def _after_first_frame(self) -> None:
-        # The objects made so far live on: the collector need not scan them again and again.
-        gc.freeze()
-        gc.enable()
+        self._collector.begin()
         if self._start_engine:
             self.session.room.warm_up(
                 lambda took: post(self, lambda: self.note(f"Spark is ready after {seconds(took)}", "good")),
@@ -162,6 +161,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
             return
         for typed in apart(self.screen, event):
             self._typed_keys += 1
+            self._collector.key_pressed()
             self._key_bar.key_pressed()
             await self._typed(typed)
 
