@@ -42,7 +42,8 @@ class EngineRoom:
             return self._given
         from core.spark.client.client import Engine
 
-        self._made = Engine(self._settings, self.log_path)
+        # A query may take all processors, and a key must be answered at once.
+        self._made = Engine(self._settings, self.log_path, gives_way=True)
         return self._made
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from importlib.metadata import version
 from pathlib import Path
 
@@ -37,8 +38,10 @@ def test_the_engine_has_none_of_it_and_its_log_says_so(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([old, str(tmp_path / "mine")]))
     process = EngineProcess(tmp_path / "engine.log")
     try:
-        variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")
+        # It is empty for a moment after the process has begun.
+        while not (variables := Path(f"/proc/{process.pid}/environ").read_bytes()) and not process.ended:
+            time.sleep(0.01)
     finally:
         process.close()
-    assert f"PYTHONPATH={tmp_path}/mine".encode() in variables
+    assert f"PYTHONPATH={tmp_path}/mine".encode() in variables.split(b"\0")
     assert f"{old} of PYTHONPATH is another Spark" in (tmp_path / "engine.log").read_text()

@@ -1,13 +1,18 @@
-"""The sentence about Spark below a query that has not run."""
+"""The sentence about Spark below a query that has not run, and Spark's priority."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from core.config import Settings
-from core.spark.client.client import EngineState
+from core.spark.client.client import Engine, EngineState
 from tui.work.engine_room import EngineRoom, engine_line
 
 
@@ -31,3 +36,30 @@ def test_spark_is_not_started_only_when_it_is_not(state: EngineState) -> None:
 
 def test_a_busy_spark_is_busy() -> None:
     assert engine_line(_Room("running"))[1][0] == "Spark is busy"
+
+
+@pytest.mark.parametrize(("is_console", "niceness"), [(True, 10), (False, 0)])
+def test_in_the_console_java_lets_other_processes_run_first(
+    tmp_path: Path, *, is_console: bool, niceness: int
+) -> None:
+    settings = Settings(str(tmp_path))
+    engine = EngineRoom(settings).engine if is_console else Engine(settings, tmp_path / "engine.log")
+    with closing(engine):
+        engine.start()
+        assert _niceness_of_java() - os.nice(0) == niceness
+
+
+def _niceness_of_java() -> int:
+    """The niceness of the Java process that a child of this process starts."""
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        listed = subprocess.run(
+            ["ps", "-eo", "pid=,ppid=,ni=,comm="], capture_output=True, text=True, check=True
+        )
+        processes = [line.split(None, 3) for line in listed.stdout.splitlines()]
+        children = {pid for pid, parent, *_ in processes if parent == str(os.getpid())}
+        for _, parent, niceness, name in processes:
+            if parent in children and name == "java":
+                return int(niceness)
+        time.sleep(0.1)
+    raise TimeoutError("no Java process came")
