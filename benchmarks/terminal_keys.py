@@ -70,12 +70,16 @@ class Terminal:
         os.write(self._terminal, keys.encode())
 
     def read(self, seconds: float) -> bytes:
-        if not select.select([self._terminal], [], [], seconds)[0]:
+        if not self._comes(seconds):
             return b""
         data = os.read(self._terminal, 1 << 16)
         self._screen.feed(data)
         self._heard(data)
         return data
+
+    def _comes(self, seconds: float) -> bool:
+        """Wait for bytes, so many seconds at most; whether some are there."""
+        return bool(select.select([self._terminal], [], [], seconds)[0])
 
     def wait_for(self, *words: str) -> None:
         began = time.perf_counter()
@@ -96,12 +100,11 @@ class Terminal:
         """Seconds until the first bytes of the repaint, and the bytes of all of it."""
         began = time.perf_counter()
         self.send(key)
-        first = b""
-        while not first:
-            first = self.read(1.0)
-            if time.perf_counter() - began > _PATIENCE:
-                raise TimeoutError(f"{key!r} moved nothing:\n{self._screen.text}")
-        return time.perf_counter() - began, len(first) + self.settle()
+        if not self._comes(_PATIENCE):
+            raise TimeoutError(f"{key!r} moved nothing:\n{self._screen.text}")
+        # To read them into the screen takes time, too, but not the program's.
+        took = time.perf_counter() - began
+        return took, self.settle()
 
     def press(self, key: str) -> int:
         """The number of bytes that a key sends, with all that it starts."""
