@@ -55,8 +55,9 @@ if TYPE_CHECKING:
     from core.spark.engine.statement import Runner
 
 _COLLECTED_EVERY = 64
-# With it a query that takes all processors leaves the console as much of them as it needs.
-_NICENESS = 10
+# With it a query that takes all processors leaves the console as much of them as it needs. With 10, a query
+# beside other programs that take all processors got a tenth of its share.
+_NICENESS = 5
 
 
 class Server:
