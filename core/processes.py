@@ -1,10 +1,9 @@
-"""Processes: whether one that left its mark somewhere is alive, how one ended, and who runs first."""
+"""Find out whether a process that left its mark somewhere is still alive, and how one ended."""
 
 from __future__ import annotations
 
 import os
 import signal
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -54,11 +53,3 @@ def ending(code: int) -> str:
     if was_killed(code):
         return "was killed by SIGKILL (signal 9), most likely because the system ran out of memory"
     return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended (exit code {code})"
-
-
-def give_way(niceness: int) -> None:
-    """Let other processes run first, with a niceness up to 19. Processes that this one starts inherit it."""
-    total = os.nice(niceness)
-    # Linux may give each session the same share: then niceness counts within one, and a session has its own.
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(total))

@@ -51,7 +51,6 @@ class Start(HidesSecrets, frozen=True, tag=True):
     """The first message to the engine. `options` are catalog options and may contain secrets.
 
     `session` are statements that changed the session in an earlier engine; they are repeated.
-    With `gives_way` other programs of this machine run first.
     """
 
     warehouse: str
@@ -61,7 +60,6 @@ class Start(HidesSecrets, frozen=True, tag=True):
     scratch: str
     read_only: bool
     session: tuple[str, ...] = ()
-    gives_way: bool = False
 
 
 class Inserting(msgspec.Struct, frozen=True):

@@ -42,8 +42,7 @@ class EngineRoom:
             return self._given
         from core.spark.client.client import Engine
 
-        # A query may take all processors, and a key must be answered at once.
-        self._made = Engine(self._settings, self.log_path, gives_way=True)
+        self._made = Engine(self._settings, self.log_path)
         return self._made
 
     @property

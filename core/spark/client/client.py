@@ -53,11 +53,10 @@ class _Sent(NamedTuple):
 class Engine:
     """A Spark in a child process. Starts nothing before `start` or the first `run`."""
 
-    def __init__(self, settings: Settings, log_path: Path, *, gives_way: bool = False) -> None:
-        """`log_path` gets the whole output of Spark. With `gives_way` other programs run first."""
+    def __init__(self, settings: Settings, log_path: Path) -> None:
+        """`log_path` gets the whole output of Spark."""
         self.settings = settings
         self.log_path = log_path
-        self._gives_way = gives_way
         self._lock = threading.Lock()
         self._busy = threading.Lock()
         self._process: EngineProcess | None = None
@@ -283,7 +282,6 @@ class Engine:
                         scratch=str(process.scratch),
                         read_only=settings.read_only,
                         session=tuple(self._session),
-                        gives_way=self._gives_way,
                     )
                 )
                 self._process, self._resting = process, False

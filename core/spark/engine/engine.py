@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from core.errors import PaimarkError
-from core.processes import ending, give_way, was_killed
+from core.processes import ending, was_killed
 from core.redaction import keep_secrets, redacted
 from core.spark.client.scratch import remove_scratch
 from core.spark.idle_work.scheduler import IdleWork
@@ -55,9 +55,6 @@ if TYPE_CHECKING:
     from core.spark.engine.statement import Runner
 
 _COLLECTED_EVERY = 64
-# With it a query that takes all processors leaves the console as much of them as it needs. With 10, a query
-# beside other programs that take all processors got a tenth of its share.
-_NICENESS = 5
 
 
 class Server:
@@ -244,9 +241,6 @@ def main() -> None:
     start = receive_order(channel)
     if not isinstance(start, Start):
         return
-    if start.gives_way:
-        # Before the first thread and before Java, which inherit it.
-        give_way(_NICENESS)
     keep_secrets(start.warehouse, start.options, start.conf)
     server = Server(channel, start)
     try:

@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.config import FALSE_WORDS, cache_directory
-from core.processes import give_way
 
 SWITCH = "PAIMARK_JAVA_ARCHIVE"
 _SUFFIX = ".jsa"
@@ -170,7 +169,7 @@ def _class_list(scratch: Path) -> Path:
 
 def main() -> None:
     path, loaded, java, class_path, *flags = sys.argv[1:]
-    give_way(19)
+    os.nice(19)
     try:
         Archive(Path(path), Path(java), class_path, tuple(flags)).build(Path(loaded))
     finally:
