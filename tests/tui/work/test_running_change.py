@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -63,6 +65,10 @@ async def test_a_merge_goes_on_in_the_background_and_is_found_again(warehouse: P
     snapshots = parted(warehouse)
     async with merging(warehouse) as console:
         await console.sees("Spark is starting", "esc to the background")
+        # Else it may be ready before all these keys are typed.
+        process = console.app.session.room.engine._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGSTOP)
         await console.press("escape")
         await console.sees("goes on: J finds it again", "[3 Branches", "1 job: J")
         await console.press("ctrl+q")
@@ -73,6 +79,7 @@ async def test_a_merge_goes_on_in_the_background_and_is_found_again(warehouse: P
         await console.press("enter")
         await console.sees("Spark is starting", "Merge what branch fix")
         await console.press("right", "enter")
+        os.kill(process.pid, signal.SIGCONT)
         await console.sees("! stopped", "Nothing was changed.")
         assert not (snapshots / "snapshot-6").exists()
 
