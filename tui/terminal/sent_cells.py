@@ -270,9 +270,9 @@ def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell | None])
     if not any(old):
         return [(0, len(new))] if new else []
     spans: list[tuple[int, int]] = []
-    for column in [
-        column for column, (before, after) in enumerate(zip(old, new, strict=True)) if before != after
-    ]:
+    for column, (before, after) in enumerate(zip(old, new, strict=True)):
+        if before == after:
+            continue
         if spans and column - spans[-1][1] <= _GAP:
             spans[-1] = (spans[-1][0], column + 1)
         else:
@@ -284,9 +284,10 @@ def _cells_of(strip: Strip, system: ColorSystem | None, links: bool) -> list[Scr
     cells: list[ScreenCell] = []
     for text, style, _ in strip:
         joined, own = _cells_of_text(text, style, system, links)
-        if joined and cells:
-            cells[-1] = (cells[-1][0] + joined[0], joined[1])
-        cells += own if cells or not joined else (joined, *own)
+        if joined is not None:
+            before = cells.pop()[0] if cells else ""
+            cells.append((before + joined[0], joined[1]))
+        cells += own
     return cells
 
 
@@ -295,7 +296,7 @@ def _cells_of(strip: Strip, system: ColorSystem | None, links: bool) -> list[Scr
 def _cells_of_text(
     text: str, style: Style | None, system: ColorSystem | None, links: bool
 ) -> tuple[ScreenCell | None, tuple[ScreenCell, ...]]:
-    """The characters at the beginning that join the cell before, and the cells of the others."""
+    """The characters at the beginning that join the cell before, if any, and the cells of the others."""
     ink = _PLAIN
     if style is not None:
         link = style.link or ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -61,25 +61,34 @@ async def test_what_a_merge_waits_for_is_said_and_it_can_be_cancelled(warehouse:
         await console.sees("[3 Branches")
 
 
+@contextmanager
+def starting_slowly(console: Sitting) -> Iterator[None]:
+    """Stop the engine's process, which is starting: else it may be ready before all keys are typed."""
+    process = console.app.session.room.engine._process
+    assert process is not None
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        # A stopped process would not see that the test's has ended.
+        os.kill(process.pid, signal.SIGCONT)
+
+
 async def test_a_merge_goes_on_in_the_background_and_is_found_again(warehouse: Path) -> None:
     snapshots = parted(warehouse)
     async with merging(warehouse) as console:
         await console.sees("Spark is starting", "esc to the background")
-        # Else it may be ready before all these keys are typed.
-        process = console.app.session.room.engine._process
-        assert process is not None
-        os.kill(process.pid, signal.SIGSTOP)
-        await console.press("escape")
-        await console.sees("goes on: J finds it again", "[3 Branches", "1 job: J")
-        await console.press("ctrl+q")
-        await console.sees("A change is being written")
-        await console.press("colon")
-        await console.type("merge-branch shop.orders")
-        await console.sees("running, ")
-        await console.press("enter")
-        await console.sees("Spark is starting", "Merge what branch fix")
-        await console.press("right", "enter")
-        os.kill(process.pid, signal.SIGCONT)
+        with starting_slowly(console):
+            await console.press("escape")
+            await console.sees("goes on: J finds it again", "[3 Branches", "1 job: J")
+            await console.press("ctrl+q")
+            await console.sees("A change is being written")
+            await console.press("colon")
+            await console.type("merge-branch shop.orders")
+            await console.sees("running, ")
+            await console.press("enter")
+            await console.sees("Spark is starting", "Merge what branch fix")
+            await console.press("right", "enter")
         await console.sees("! stopped", "Nothing was changed.")
         assert not (snapshots / "snapshot-6").exists()
 
