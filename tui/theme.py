@@ -108,6 +108,14 @@ def inks(theme: str) -> Mapping[str, Style]:
     )
 
 
+@lru_cache(maxsize=16)
+def inks_over(base: Style, theme: str) -> Mapping[str, Style]:
+    """The inks laid over a style, which itself is the ink "". Equal styles are the same object."""
+    known: dict[Style, Style] = {}
+    over = {name: base + ink for name, ink in inks(theme).items()}
+    return MappingProxyType({name: known.setdefault(style, style) for name, style in over.items()})
+
+
 def _colours_of(theme: str) -> dict[str, str]:
     index = THEMES.index(theme) if theme in THEMES else 0
     return {name: colours[index] for name, colours in _COLOURS.items()}

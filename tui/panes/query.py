@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Vertical
 from textual.message import Message
 
 from core.text import clean_text
@@ -24,13 +23,14 @@ from tui.query.sql_files import SqlFile
 from tui.session import Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
+from tui.widgets.painted import Column
 from tui.widgets.query_status import QueryStatus
 from tui.widgets.sql_editor import SqlEditor
 
 _ALREADY = "It is open here already"
 
 
-class QueryPane(Vertical):
+class QueryPane(Column):
     """The pane delegates to the visible sheet. One statement runs at a time, on any sheet."""
 
     DEFAULT_CSS = """

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.message import Message
 
 from core.errors import PaimarkError
@@ -29,12 +28,13 @@ from tui.widgets.abstract import AbstractWidget
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.look import look_of, put_look
 from tui.widgets.grid.record_grid import Edge, RecordGrid
+from tui.widgets.painted import Column
 from tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)
 
 
-class RecordPane(Vertical, Generic[S], metaclass=AbstractWidget):
+class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
     """Subclasses define how to read the rows, in a thread, and the details of a row."""
 
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = ()

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 
 from core.table.layout import TablePath
 from tui.messages import Copied, StatusShown
@@ -37,6 +35,7 @@ from tui.terminal.key_order import ROWS
 from tui.widgets.breadcrumb import Breadcrumb, Location
 from tui.widgets.detail_strip import DetailStrip
 from tui.widgets.key_bar import KeyBar
+from tui.widgets.painted import Backdrop, Column, Row
 from tui.widgets.size_classes import follow_size
 from tui.widgets.tab_bar import TabBar
 from tui.work.background import post
@@ -51,7 +50,7 @@ FOLLOW_SECONDS = 3.0
 _ENGINE_SECONDS = 0.5
 
 
-class BrowseScreen(Screen[None]):
+class BrowseScreen(Backdrop):
     """Chooses the table and branch to show; the panes read their own rows."""
 
     AUTO_FOCUS = ""
@@ -69,14 +68,14 @@ class BrowseScreen(Screen[None]):
         self.breadcrumb = Breadcrumb(Location(session.name, read_only=session.read_only))
         self.key_bar = KeyBar(self._first_keys, lambda: self.rows.keys_without_effect)
         self._tab_bar = TabBar([(tab.title, tab.short_title) for tab in Tab])
-        self._right = Vertical(id="right")
+        self._right = Column(id="right")
         self.tabs = OpenTabs(session, self, self.snapshots, self._tab_bar, self._right)
         self.rows = SelectedRows(self.tabs, self.say)
         self._sidebar = Sidebar(self.tables, session.memory, self.say)
 
     def compose(self) -> ComposeResult:
         yield self.breadcrumb
-        with Horizontal(id="body"):
+        with Row(id="body"):
             yield self.tables
             with self._right:
                 yield self._tab_bar

@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from textual.containers import Vertical
-
 from tui.panes.pane import PANE_CLASSES, Desk, Pane
 from tui.panes.record_pane import RecordPane
 from tui.session import Session, Target
 from tui.tabs import Tab
+from tui.widgets.painted import Column
 from tui.widgets.tab_bar import TabBar
 
 
 class OpenTabs:
     """It makes the pane of a tab when the tab is first opened, and mounts it in `column`."""
 
-    def __init__(self, session: Session, desk: Desk, first: Pane, bar: TabBar, column: Vertical) -> None:
+    def __init__(self, session: Session, desk: Desk, first: Pane, bar: TabBar, column: Column) -> None:
         self.target: Target | None = None
         self.current = Tab.SNAPSHOTS
         self.panes: dict[Tab, Pane] = {Tab.SNAPSHOTS: first}

@@ -40,7 +40,7 @@ _UNSEEN = frozenset(("", "1", "2", "3"))
 
 
 _PLAIN = Ink()
-_INK = itemgetter(1)
+_TEXT, _INK = itemgetter(0), itemgetter(1)
 
 
 class SentCells:
@@ -176,10 +176,14 @@ class _Pen:
 
     def write(self, x: int, y: int, cells: Sequence[ScreenCell]) -> None:
         """Write cells; those behind odd ones are placed anew, wherever the terminal's cursor is then."""
+        if "".join(map(_TEXT, cells)).isascii():
+            self._parts.append(f"\x1b[{y + 1};{x + 1}H")
+            self._put(cells)
+            return
         for start, end in _runs(cells):
             run = cells[start:end]
             self._parts.append(f"\x1b[{y + 1};{x + start + 1}H")
-            if any(_is_unsure(text) for text in {text for text, _ in run}):
+            if any(map(_is_unsure, {*map(_TEXT, run)})):
                 # If the terminal shows them in fewer cells, the others would keep what was there.
                 self._put([(" ", ink) for _, ink in run])
                 self._parts.append(f"\x1b[{y + 1};{x + start + 1}H")
@@ -189,7 +193,7 @@ class _Pen:
         left = len(cells)
         for ink, same in groupby(cells, _INK):
             is_text = _shows_on_blanks(ink)
-            for is_blank, part in groupby((text for text, _ in same), " ".__eq__):
+            for is_blank, part in groupby(map(_TEXT, same), " ".__eq__):
                 texts = list(part)
                 left -= len(texts)
                 if is_text or not is_blank:
@@ -217,8 +221,6 @@ class _Pen:
 
 def _runs(cells: Sequence[ScreenCell]) -> list[tuple[int, int]]:
     """The ranges (start, end) of cells that are odd, or not."""
-    if "".join(text for text, _ in cells).isascii():
-        return [(0, len(cells))]
     odd = [not text or _ODD.search(text) is not None for text, _ in cells]
     starts = [0, *(place for place in range(1, len(cells)) if odd[place] != odd[place - 1])]
     return [*zip(starts, [*starts[1:], len(cells)], strict=True)]
@@ -302,21 +304,38 @@ def _cells_of_text(
         link = style.link or ""
         ink = _ink_of(style.update_link(None) if link else style, system)
         ink = ink._replace(link=link if links else "")
-    blank = (" ", ink if _shows_on_blanks(ink) else Ink(background=ink.background))
+    cell_of = _cells_in(ink).__getitem__
     if text.isascii():
-        return None, tuple(blank if character == " " else (character, ink) for character in text)
+        return None, tuple(map(cell_of, text))
     joined = ""
     cells: list[ScreenCell] = []
     for character, width in _characters(text):
-        if character == " ":
-            cells.append(blank)
-        elif width == 0 and cells:
+        if width == 0 and cells:
             cells[-1] = (cells[-1][0] + character, ink)
         elif width == 0:
             joined += character
         else:
-            cells += [(character, ink), *[("", ink)] * (width - 1)]
+            cells += map(cell_of, (character, *[""] * (width - 1)))
     return (joined, ink) if joined else None, tuple(cells)
+
+
+class _Cells(dict[str, ScreenCell]):
+    """The cells of one ink by their characters. Equal cells are the same object: they compare fast."""
+
+    def __init__(self, ink: Ink) -> None:
+        super().__init__({" ": (" ", ink if _shows_on_blanks(ink) else Ink(background=ink.background))})
+        self._ink = ink
+
+    def __missing__(self, text: str) -> ScreenCell:
+        cell = (text, self._ink)
+        if len(text) <= 1:
+            self[text] = cell
+        return cell
+
+
+@lru_cache(maxsize=256)
+def _cells_in(ink: Ink) -> _Cells:
+    return _Cells(ink)
 
 
 def _characters(text: str) -> list[tuple[str, int]]:

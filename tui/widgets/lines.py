@@ -9,15 +9,14 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.strip import Strip
-from textual.widget import Widget
 
 from core.cells import cut, width_of
 from tui.terminal.links import link_in
-from tui.theme import Line, Piece, inks
-from tui.widgets.abstract import AbstractWidget
+from tui.theme import Line, Piece, inks_over
+from tui.widgets.painted import Painted
 
 
-class Lines(Widget, metaclass=AbstractWidget):
+class Lines(Painted):
     """Subclasses define `lines(width)`, and call `update_lines` after their content has changed."""
 
     def __init__(self) -> None:
@@ -37,13 +36,12 @@ class Lines(Widget, metaclass=AbstractWidget):
             self._width, self._strips = width, strips
             self.refresh()
 
-    def render_line(self, y: int) -> Strip:
-        width = self.size.width
+    def paint(self, lines: range, width: int) -> Sequence[Strip]:
         if self._width != width:
             self._width, self._strips = width, self._lay_out(width)
-        if y < len(self._strips):
-            return self._strips[y]
-        return Strip.blank(width, self.rich_style)
+        strips = self._strips[lines.start : lines.stop]
+        missing = len(lines) - len(strips)
+        return [*strips, *[Strip.blank(width, self.rich_style)] * missing] if missing else strips
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -54,23 +52,23 @@ class Lines(Widget, metaclass=AbstractWidget):
         self.refresh()
 
     def _lay_out(self, width: int) -> list[Strip]:
-        base, styles = self.rich_style, inks(self.app.theme)
-        return [strip_of(line, width, base, styles) for line in self.lines(width)]
+        styles = inks_over(self.rich_style, self.app.theme)
+        return [strip_of(line, width, styles) for line in self.lines(width)]
 
 
-def strip_of(line: Line, width: int, base: Style, styles: Mapping[str, Style]) -> Strip:
-    """Join the pieces of a line, cut or padded to `width` cells."""
+def strip_of(line: Line, width: int, styles: Mapping[str, Style]) -> Strip:
+    """Join the pieces of a line, cut or padded to `width` cells, in these styles of `inks_over`."""
     segments: list[Segment] = []
-    run, run_style, left = "", base, width
+    run, run_style, left = "", styles[""], width
     for text, ink in (*line, (" " * width, "")):
         if left <= 0:
             break
-        style = base + styles[ink]
+        style = styles[ink]
         if address := link_in(text.strip()):
             style += Style(link=address)
         text = cut(text, left) if text.strip() else text[:left]
         left -= width_of(text)
-        if style != run_style:
+        if style is not run_style:
             segments.append(Segment(run, run_style))
             run, run_style = "", style
         run += text

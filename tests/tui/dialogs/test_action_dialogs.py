@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -203,14 +204,14 @@ async def test_a_plan_is_painted_once_as_high_as_it_is(
 ) -> None:
     """Not cut to the place of what was there before it, for a moment."""
     painted: list[str] = []
-    render = ScrollLines.render_line
+    paint = ScrollLines.paint
 
-    def rendered(self: ScrollLines, y: int) -> Strip:
-        strip = render(self, y)
-        painted.append(strip.text.strip())
-        return strip
+    def noted(self: ScrollLines, lines: range, width: int) -> Sequence[Strip]:
+        strips = paint(self, lines, width)
+        painted.extend(strip.text.strip() for strip in strips)
+        return strips
 
-    monkeypatch.setattr(ScrollLines, "render_line", rendered)
+    monkeypatch.setattr(ScrollLines, "paint", noted)
     async with at_orders(warehouse, (100, 40)) as console:
         await console.press("t")
         await console.type("good")

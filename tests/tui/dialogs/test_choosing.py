@@ -175,8 +175,7 @@ def test_times_that_differ_in_their_last_digits_look_different_on_80_columns(tmp
         columns,
         shown,
         gutter="  ",
-        base=Style(),
-        styles={"accent": Style()},
+        styles={"": Style(), "accent": Style()},
         width=74,
         now_ms=0,
     )

@@ -48,6 +48,7 @@ from tui.screens.jobs import JobsScreen
 from tui.session import Session, Target
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import RecordGrid
+from tui.widgets.painted import Backdrop
 from tui.work.engine_room import EngineRoom
 
 TABLE, NO_TABLE = TablePath("shop", "orders"), TablePath("shop", "gone")
@@ -117,7 +118,7 @@ def subclasses(cls: type[Any]) -> Iterator[type[Any]]:
 def test_every_screen_that_closes_is_tried_here() -> None:
     """A new screen is a `Dialog`, which closes once, and is added to `MAKE`."""
     # The browsing screen lies at the bottom and is never closed.
-    assert screen_classes() - {BrowseScreen, Dialog, PickDialog} == set(MAKE)
+    assert screen_classes() - {Backdrop, BrowseScreen, Dialog, PickDialog} == set(MAKE)
 
 
 @pytest.mark.parametrize("cls", MAKE, ids=lambda cls: cls.__name__)

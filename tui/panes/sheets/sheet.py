@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.message import Message
 
 from core.errors import PaimarkError
@@ -38,6 +37,7 @@ from tui.theme import Line
 from tui.widgets.detail_strip import Detail
 from tui.widgets.grid.record_grid import Edge, RecordGrid
 from tui.widgets.lines import line_width
+from tui.widgets.painted import Column
 from tui.widgets.query_status import QueryStatus
 from tui.widgets.sql_editor import SqlEditor
 from tui.work.background import Slot, ThreadReport
@@ -48,7 +48,7 @@ _TICK = 0.5
 _PLAN_COLUMNS = (GridColumn("plan", most=2000),)
 
 
-class QuerySheet(Vertical):
+class QuerySheet(Column):
     """It runs one statement at a time; the next must wait for the end of the running one."""
 
     DEFAULT_CSS = """

@@ -74,7 +74,6 @@ def paint_row(
     shown: Sequence[tuple[int, int]],
     *,
     gutter: str,
-    base: Style,
     styles: Mapping[str, Style],
     width: int,
     now_ms: int,
@@ -82,24 +81,25 @@ def paint_row(
 ) -> Strip:
     """Paint a row. Neighbours of one style share a segment: fewer bytes over a slow line.
 
-    `cell` is the index of the column whose cell is highlighted.
+    `styles` are those of `inks_over` the row's own; `cell` is the index of the column whose cell is
+    highlighted.
     """
     segments: list[Segment] = []
-    run, run_style, used = gutter, base if base.reverse else base + styles["accent"], GUTTER
-    last = len(shown) - 1
+    base = styles[""]
+    # Over a reversed row colours would turn into patches.
+    is_reversed, last = base.reverse, len(shown) - 1
+    run, run_style, used = gutter, base if is_reversed else styles["accent"], GUTTER
     for number, (place, cell_width) in enumerate(shown):
         column, value = columns[place], values[place]
         if number == last and not column.right:
             cell_width = width - used
         text = value.fitted(cell_width) if isinstance(value, Fitted) else cell_text(column, value, now_ms)
         text = fit(text, cell_width, right=column.right, middle=column.middle)
-        # Over a reversed row colours would turn into patches.
-        ink = "" if base.reverse else "quiet" if value is None else column.style
-        ink = "cell" if place == cell else ink
-        style = base + styles[ink] if ink else base
+        ink = "" if is_reversed else "quiet" if value is None else column.style
+        style = styles["cell" if place == cell else ink]
         if address := link_in(value):
             style += Style(link=address)
-        if style == run_style:
+        if style is run_style:
             run += text
         else:
             segments.append(Segment(run, run_style))

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.theme import inks
+from tui.theme import inks_over
 from tui.widgets.grid.columns import Columns
 from tui.widgets.grid.paint import note_lines, paint_head, paint_row
 from tui.widgets.grid.row_order import SortOrder
 from tui.widgets.lines import strip_of
 
 _KEPT_STRIPS = 400
-# The style of a row, by the bar before it.
-_BASES = {"▌": "cursor", "▏": "cursor-away"}
+# The ink of a row, by the bar before it.
+_ROWS = {" ": "", "·": "", "▏": "cursor-away", "▌": "cursor"}
 
 
 class Painter:
@@ -23,7 +23,8 @@ class Painter:
 
     def __init__(self) -> None:
         self._strips: dict[tuple[int, str, int | None, int], Strip] = {}
-        self._styles: Mapping[str, Style] = {}
+        # For each bar before a row the styles of its cells.
+        self._styles: Mapping[str, Mapping[str, Style]] = {}
 
     def forget(self) -> None:
         self._strips.clear()
@@ -37,9 +38,8 @@ class Painter:
         return bool(self._styles)
 
     def read_styles(self, base: Style, theme: str) -> None:
-        styles = inks(theme)
-        whole = {name: base + styles[name] for name in ("head", "cursor", "cursor-away")}
-        self._styles = {**styles, "base": base, **whole}
+        own = inks_over(base, theme)
+        self._styles = {bar: inks_over(own[ink], theme) for bar, ink in _ROWS.items()}
 
     def head(self, columns: Columns, order: SortOrder, width: int) -> Strip:
         return paint_head(
@@ -48,7 +48,7 @@ class Painter:
             sorted_by=order.column,
             descending=order.descending,
             more=columns.more(width),
-            style=self._styles["head"],
+            style=self._styles[" "]["head"],
             width=width,
             cell=columns.under_cursor,
         )
@@ -76,8 +76,7 @@ class Painter:
                 columns.all,
                 columns.in_sight(width),
                 gutter=bar + sign,
-                base=self._styles[_BASES.get(bar, "base")],
-                styles=self._styles,
+                styles=self._styles[bar],
                 width=width,
                 now_ms=now_ms,
                 cell=cell,
@@ -88,4 +87,4 @@ class Painter:
         """Line `y` of the note that replaces the rows; a blank line if message and hint are empty."""
         lines = note_lines(message, hint, width)
         line = lines[y - 1] if 1 <= y <= len(lines) else ()
-        return strip_of(line, width, self._styles["base"], self._styles)
+        return strip_of(line, width, self._styles[" "])

@@ -19,7 +19,6 @@ from textual.binding import BindingType
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 
 from tui.keymap import GRID
 from tui.messages import StatusShown
@@ -31,6 +30,7 @@ from tui.widgets.grid.cursor import Cursor
 from tui.widgets.grid.painter import Painter
 from tui.widgets.grid.row_order import SortOrder
 from tui.widgets.grid.view import View
+from tui.widgets.painted import Painted
 
 # The edge at which the cursor would leave the grid: the owner of the grid decides what happens then.
 Edge = Literal["left", "right", "top"]
@@ -38,7 +38,7 @@ Edge = Literal["left", "right", "top"]
 _MINUTE_MS = 60_000
 
 
-class RecordGrid(Widget, can_focus=True):
+class RecordGrid(Painted, can_focus=True):
     """Rows under a line of titles, with a cursor."""
 
     BINDINGS: ClassVar[list[BindingType]] = GRID
@@ -331,16 +331,19 @@ class RecordGrid(Widget, can_focus=True):
 
     # Painting
 
-    def render_line(self, y: int) -> Strip:
+    def paint(self, lines: range, width: int) -> Sequence[Strip]:
         if not self._painter.has_styles:
             self._painter.read_styles(self.rich_style, self.app.theme)
-        width = self.size.width
+        has_focus = self.has_focus
+        return [self._painted(y, width, has_focus=has_focus) for y in lines]
+
+    def _painted(self, y: int, width: int, *, has_focus: bool) -> Strip:
         if y < self._head:
             return self._painter.head(self.shown_columns, self.order, width)
         place = self.place_at(y)
         if place is None:
-            return self._note_line(y - self._head)
-        bar = self._cursor.bar(place, has_focus=self.has_focus)
+            return self._note_line(y - self._head, width)
+        bar = self._cursor.bar(place, has_focus=has_focus)
         return self._painter.row(place, bar, self._values(place), self.shown_columns, width, self._now_ms)
 
     def _values(self, place: int) -> Callable[[], tuple[Sequence[object], str]]:
@@ -348,14 +351,14 @@ class RecordGrid(Widget, can_focus=True):
         index = self.view.index(place)
         return lambda: (self.source.row(index), self._sign(index))
 
-    def _note_line(self, y: int) -> Strip:
+    def _note_line(self, y: int, width: int) -> Strip:
         """A line below the last row: blank; or if there are no rows, the reason for that."""
         message, hint = ("", "") if self.count else self._note
         if self.why_none:
             # Without focus the keys go to a line above the grid, which itself holds the filter.
             hint = unfilter_hint(in_dialog=self.screen.is_modal) if self.can_focus else ""
             message, hint = self._arranging.refusal or (self.why_none, hint)
-        return self._painter.note(y, message, hint, self.size.width)
+        return self._painter.note(y, message, hint, width)
 
     @property
     def _rows_in_sight(self) -> int:
