@@ -114,7 +114,7 @@ def rows_of(side: int) -> pa.Table:
     return pa.Table.from_pylist(made, schema=ROWS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def table(engine_warehouse: Path) -> TablePath:
     """Partitioned, with a key of a number, a decimal and a time, and a branch `fix`."""
     name, keys = TABLE.full_name, ["part", "amount", "at"]

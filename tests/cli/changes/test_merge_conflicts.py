@@ -52,7 +52,7 @@ def rows(*changes: tuple[int, str | None, Decimal | None, str]) -> pa.Table:
     return pa.Table.from_pylist(made, schema=ROWS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def parted(engine_warehouse: Path) -> Path:
     """`parted.t`: keys 1, 2, 3 and 10 are in conflict, 4 and 5 changed on one side, 6 on both to the same."""
     name, place = "parted.t", engine_warehouse

@@ -33,7 +33,7 @@ def items(*rows: tuple[int, str | None, float | None, Any]) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(ITEMS.names, row, strict=True)) for row in rows], schema=ITEMS)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def differing(engine_warehouse: Path) -> Path:
     """`diffs.items` (key, branch fix, a column that main renamed and one that it added); `diffs.log`."""
     place = engine_warehouse

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Context, Decimal
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -55,16 +56,21 @@ def table_rows(start: int) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-@pytest.fixture(scope="module", params=["append", "keyed"])
-def table(request: pytest.FixtureRequest, engine_warehouse: Path) -> str:
-    name = f"push.{request.param}"
-    keys = ["id", "part"] if request.param == "keyed" else []
+@cache
+def made(warehouse: Path, kind: str) -> str:
+    name = f"push.{kind}"
+    keys = ["id", "part"] if kind == "keyed" else []
     options = {"bucket": "2"} if keys else {}
-    create_table(engine_warehouse, name, SCHEMA, primary_keys=keys, partition_keys=["part"], options=options)
+    create_table(warehouse, name, SCHEMA, primary_keys=keys, partition_keys=["part"], options=options)
     for start in (0, 15, 30):
         # With a key these overlap: half of the rows are written twice.
-        commit(engine_warehouse, name, table_rows(start))
+        commit(warehouse, name, table_rows(start))
     return name
+
+
+@pytest.fixture(scope="module", params=["append", "keyed"])
+def table(request: pytest.FixtureRequest, engine_warehouse: Path) -> str:
+    return made(engine_warehouse, request.param)
 
 
 def text(value: object) -> str:

@@ -48,7 +48,7 @@ COUNTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def tables(engine_warehouse: Path) -> None:
     """One with partitions and a column that was called otherwise, one with a key, one without rows."""
     partitioned = ORDERS.append(pa.field("part", pa.string()))

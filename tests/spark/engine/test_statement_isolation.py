@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,20 @@ SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
 ROWS: list[dict[str, Any]] = [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}, {"id": 3, "name": None}]
 
 
+@cache
+def made(warehouse: Path, file_format: str) -> str:
+    name = f"again.{file_format}"
+    create_table(warehouse, name, SCHEMA, options={"file.format": file_format})
+    for row in ROWS:
+        commit(warehouse, name, pa.Table.from_pylist([row], schema=SCHEMA))
+    return name
+
+
 @pytest.fixture(scope="module", params=["parquet", "avro"])
 def table(request: pytest.FixtureRequest, engine: Engine, engine_warehouse: Path) -> Iterator[str]:
     """A table that the Python source reads."""
-    name = f"again.{request.param}"
-    create_table(engine_warehouse, name, SCHEMA, options={"file.format": request.param})
-    for row in ROWS:
-        commit(engine_warehouse, name, pa.Table.from_pylist([row], schema=SCHEMA))
     assert ask(engine, f"SET {SCAN}=python").finish
-    yield name
+    yield made(engine_warehouse, request.param)
     assert ask(engine, f"SET {SCAN}=auto").finish
 
 

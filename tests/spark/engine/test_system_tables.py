@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,8 +33,8 @@ def act(context: Context, called: str, /, **arguments: object) -> None:
     chosen.apply(context, plan, lambda line: None)
 
 
-@pytest.fixture(scope="module")
-def context(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Context]:
+@pytest.fixture(scope="session")
+def context(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Context:
     """`past.orders`: savepoint 1 of snapshot 2, branch `fix` of it, and snapshots 1 to 3 expired by us."""
     own_table(engine_warehouse, "past")
     audit = tmp_path_factory.mktemp("audit") / "audit.jsonl"
@@ -43,7 +42,7 @@ def context(engine_warehouse: Path, tmp_path_factory: pytest.TempPathFactory) ->
     act(made, "create-savepoint", snapshot=2, comment="kept")
     act(made, "create-branch", name="fix", tag="savepoint.1")
     act(made, "expire-snapshots", retain_last=2)
-    yield made
+    return made
 
 
 def test_savepoints_begin_with_five_bigints(engine: Engine, context: Context) -> None:

@@ -282,7 +282,7 @@ def test_what_is_left_to_a_scan(engine: Engine, refused: str, where: str, count:
         assert (len(found), has_task) == (count, True)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def refused(engine_warehouse: Path) -> str:
     name = "lookups.refused"
     schema = pa.schema(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -31,20 +32,25 @@ WAYS = {
 }
 
 
-@pytest.fixture(scope="module", params=["parquet", "orc"])
-def table(request: pytest.FixtureRequest, engine_warehouse: Path) -> str:
+@cache
+def made(warehouse: Path, file_format: str) -> str:
     """One big file, and two small ones that hide rows of it: the first at random, the other a stretch."""
-    name = f"travelling.{request.param}"
-    options = {"bucket": "1", "write-only": "true", "file.format": request.param}
-    if request.param == "parquet":
+    name = f"travelling.{file_format}"
+    options = {"bucket": "1", "write-only": "true", "file.format": file_format}
+    if file_format == "parquet":
         options["parquet.block.size"] = "20000"
-    create_table(engine_warehouse, name, SCHEMA, primary_keys=["id"], options=options)
+    create_table(warehouse, name, SCHEMA, primary_keys=["id"], options=options)
     random = np.random.default_rng(7)
     some = np.sort(random.choice(ROWS, ROWS // 3, replace=False))
     for version, ids in enumerate((np.arange(ROWS), some, np.arange(ROWS - 300, ROWS + 300))):
         columns = [pa.array(ids), pa.array(np.full(len(ids), version, np.int32))]
-        commit(engine_warehouse, name, pa.table(columns, schema=SCHEMA))
+        commit(warehouse, name, pa.table(columns, schema=SCHEMA))
     return name
+
+
+@pytest.fixture(scope="module", params=["parquet", "orc"])
+def table(request: pytest.FixtureRequest, engine_warehouse: Path) -> str:
+    return made(engine_warehouse, request.param)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ KEY = pa.field("k", pa.int64(), nullable=False)
 SCHEMA = pa.schema([KEY, ("v", pa.decimal128(20, 2)), ("m", pa.map_(pa.string(), pa.timestamp("ms")))])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def table(engine_warehouse: Path) -> str:
     name = "rusty.parts"
     options = {"bucket": "2", "merge-engine": "partial-update"}

@@ -81,7 +81,7 @@ def orders(first: int) -> pa.Table:
     return pa.table({"id": ids, "price": [float(each) for each in ids], **chosen}, schema=SCHEMA)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def table(engine_warehouse: Path) -> str:
     name = "summed.orders"
     create_table(engine_warehouse, name, SCHEMA, partition_keys=list(PARTS))
