@@ -12,12 +12,14 @@ from tui.widgets.key_bar import KeyBar
 
 Typed = Key | Paste
 
-# Prefixes of binding ids: keys that open a dialog or a line of text. What is typed next is for what opens.
+# Prefixes of binding ids: keys that open a dialog, a line of text or a branch. What is typed next is for what
+# opens.
 _OPENS = (
     "act.",
     "grid.filter",
     "grid.columns",
     "timeline.jump",
+    "branches.view",
     "pane.query",
     "browse.diff",
     "browse.peek",

@@ -19,6 +19,7 @@ from core.table.layout import TablePath
 from core.travel.diff.diff import Difference, make_difference
 from tests.conftest import ORDERS
 from tests.paimon import create_table
+from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_events, at_orders, sitting, with_engine
 from tui.console import Console
 from tui.dialogs import plan_dialog
@@ -124,6 +125,17 @@ async def test_text_behind_a_key_that_waits_is_for_what_the_key_opens(
         await console.sees("4 keys kept until the rows")
         slow.may_go_on.set()
         await console.sees("Tag snapshot 5 of main of shop.orders as h2")
+
+
+async def test_a_tab_behind_the_key_for_a_branch_is_the_branchs(warehouse: Path, slow: SlowSession) -> None:
+    """Else the tab would be opened at once, on main, and the branch be forgotten."""
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    async with at_orders(warehouse, session=slow) as console:
+        slow.may_go_on.clear()
+        await console.press("3", "j", "v", "4")
+        await console.sees("3 keys kept until the rows")
+        slow.may_go_on.set()
+        await console.sees("orders › fix", "[4 Tags")
 
 
 async def test_a_filter_typed_into_a_peek_too_early_is_a_filter(
