@@ -6,6 +6,8 @@ its manifests and data files; savepoints belong to the table.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from core.quoting import quoted
@@ -226,6 +228,16 @@ def number_in(name: str, prefix: str) -> int | None:
 def savepoint_tag(savepoint_id: int) -> str:
     """The name of the stock tag that protects a savepoint's files."""
     return f"{SAVEPOINT_TAG_PREFIX}{savepoint_id}"
+
+
+def in_order_of_makers(tags: Iterable[str]) -> tuple[str, ...]:
+    """The tags of one snapshot: those of savepoints, those that people made, and the pins of our own."""
+    pins = (MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX)
+
+    def place(tag: str) -> tuple[bool, bool, str]:
+        return tag.startswith(pins), not tag.startswith(SAVEPOINT_TAG_PREFIX), tag
+
+    return tuple(sorted(tags, key=place))
 
 
 def merge_tag(branch: str, snapshot_id: int) -> str:

@@ -53,7 +53,7 @@ _TICK = 0.5
 class PlanDialog(Dialog[Outcome | None]):
     """Cancel has the focus whenever there is a plan; it applies only the plan on the screen.
 
-    If it is made with a running change, it shows that change; closing it does not stop the change.
+    Closing it does not stop a running change that it is given. `hint` is shown with a missing argument.
     """
 
     DEFAULT_CSS = """
@@ -69,6 +69,7 @@ class PlanDialog(Dialog[Outcome | None]):
         table: TablePath,
         given: Mapping[str, object],
         change: RunningChange | None = None,
+        hint: str = "",
     ) -> None:
         super().__init__()
         self._session = session
@@ -76,6 +77,7 @@ class PlanDialog(Dialog[Outcome | None]):
         self._table = table
         self._state: DialogState = "asking" if change is None else "applying"
         self._plan: Plan | None = None
+        self._hint: list[Line] = [[(hint, "")]] if hint else []
         self._lines: list[Line] = []
         self._at_end = False
         self._above: list[Line] = []
@@ -187,9 +189,9 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def _show_problem(self, problem: str) -> None:
         """Show which argument is missing, and its possible names, once those are read."""
-        summary = clean_text(self._action.summary)
         names = [self._known[each.argument] for each in self._fields.missing if each.argument in self._known]
-        self._show([[(summary, "strong")], [("", "")], [(clean_text(problem), "quiet")], *names])
+        lines = [[(clean_text(self._action.summary), "strong")], [("", "")], [(clean_text(problem), "quiet")]]
+        self._show([*lines, *names, *(self._hint if names else [])])
 
     def _read_names(self, known: Mapping[str, Line]) -> None:
         self._known = known
@@ -206,8 +208,7 @@ class PlanDialog(Dialog[Outcome | None]):
     ) -> None:
         """Make the plan. Called in a thread."""
         context = replace(
-            self._session.context,
-            progress=lambda line: report.meanwhile(lambda: self._counted(line)),
+            self._session.context, progress=lambda line: report.meanwhile(lambda: self._counted(line))
         )
         plan = partial(self._action.plan, context, self._table, arguments)
         with cancellable(counting):

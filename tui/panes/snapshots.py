@@ -13,7 +13,7 @@ from textual.timer import Timer
 
 from core.errors import PaimarkError
 from core.figures import exact_moment, exact_time
-from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, number_in
+from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, in_order_of_makers, number_in
 from core.table.lineage.lineage import Lineage
 from core.table.records import Snapshot
 from core.table.rows import SnapshotRow
@@ -39,6 +39,8 @@ _LATE = 0.4
 
 # A record's key, and the record read in full.
 Whole = tuple[RecordKey, Snapshot]
+# The tags that keep each snapshot, savepoints first.
+KeptBy = Mapping[CommitKey, tuple[str, ...]]
 
 
 class Fingerprint(msgspec.Struct, frozen=True):
@@ -49,17 +51,17 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 class Marks(msgspec.Struct, frozen=True):
-    """`kept_by`: the tags that keep each snapshot, savepoints first. `tags`: their earlier fingerprint."""
+    """`tags` is the fingerprint of the tags before they were read."""
 
     root: Root
     tags: Hashable
-    kept_by: Mapping[CommitKey, str]
+    kept_by: KeptBy
 
 
 class SnapshotRows(Records[SnapshotRow]):
     """The commits of a root, newest first, and the tags that keep some of them."""
 
-    def __init__(self, root: Root, records: Sequence[SnapshotRow], kept_by: Mapping[CommitKey, str]) -> None:
+    def __init__(self, root: Root, records: Sequence[SnapshotRow], kept_by: KeptBy) -> None:
         super().__init__(records, self._values_of, lambda row: snapshot_key(root, commit_of_row(row)))
         self._kept_by = kept_by
         self._kept_ids = {commit.id for commit in kept_by}
@@ -76,14 +78,14 @@ class SnapshotRows(Records[SnapshotRow]):
         index = bisect_left(self.records, -snapshot_id, key=lambda row: -row.snapshot_id)
         return index if index < len(self) and self.records[index].snapshot_id == snapshot_id else None
 
-    def kept_by(self, index: int) -> str:
+    def kept_by(self, index: int) -> tuple[str, ...]:
         """The tags that keep the files of the snapshot at an index."""
-        return self._kept_by_of(self.records[index]) or ""
+        return self._kept_by_of(self.records[index])
 
-    def _kept_by_of(self, row: SnapshotRow) -> str | None:
+    def _kept_by_of(self, row: SnapshotRow) -> tuple[str, ...]:
         if row.snapshot_id not in self._kept_ids:
-            return None
-        return self._kept_by.get(commit_of_row(row))
+            return ()
+        return self._kept_by.get(commit_of_row(row), ())
 
     def _values_of(self, row: SnapshotRow) -> Sequence[object]:
         kept_by = self._kept_by_of(row)
@@ -96,7 +98,7 @@ class SnapshotRows(Records[SnapshotRow]):
             row.total_record_count,
             row.delta_record_count,
             row.schema_id,
-            kept_by,
+            ", ".join(kept_by) or None,
             row.commit_user,
         )
 
@@ -127,7 +129,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
-        self._kept_by: Mapping[CommitKey, str] = {}
+        self._kept_by: KeptBy = {}
         self._whole: Whole | None = None
         self._tags_fingerprint: Hashable = None
         self._want_all = self._reads_all = False
@@ -218,7 +220,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         now_ms = int(time.time() * 1000)
         values: Mapping[str, object] = {"committed": exact_moment(row.commit_time)}
         if self._whole is not None and self._whole[0] == self.rows.key(index):
-            facts = snapshot_facts(self._whole[1], now_ms, self.rows.kept_by(index))
+            facts = snapshot_facts(self._whole[1], now_ms, ", ".join(self.rows.kept_by(index)))
             values = snapshot_values(self._whole[1])
         else:
             facts = [
@@ -231,8 +233,12 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def version(self, index: int) -> RowVersion | None:
         row = self.rows.records[index]
-        name = f"snapshot.{row.snapshot_id}"
-        return RowVersion(version=name, snapshot_id=row.snapshot_id, commit_time=row.commit_time)
+        return RowVersion(
+            version=f"snapshot.{row.snapshot_id}",
+            tag=next(iter(self.rows.kept_by(index)), None),
+            snapshot_id=row.snapshot_id,
+            commit_time=row.commit_time,
+        )
 
     def name_of(self, index: int) -> str:
         return f"snapshot.{self.rows.records[index].snapshot_id}"
@@ -302,11 +308,11 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         return msgspec.structs.replace(loaded, rows=rows)
 
 
-def _sign(kept_by: str | None) -> str:
+def _sign(kept_by: Sequence[str]) -> str:
     """A filled sign for a snapshot with a savepoint, a hollow one for a snapshot with a tag."""
-    if kept_by is None:
+    if not kept_by:
         return ""
-    return "◆" if kept_by.startswith(SAVEPOINT_TAG_PREFIX) else "◇"
+    return "◆" if kept_by[0].startswith(SAVEPOINT_TAG_PREFIX) else "◇"
 
 
 def _joined(newest: list[SnapshotRow], before: Sequence[SnapshotRow]) -> list[SnapshotRow]:
@@ -329,10 +335,7 @@ def _read_marks(opened: Opened) -> Marks:
     names: dict[CommitKey, list[str]] = {}
     for name, tag in opened.lineage.tags():
         names.setdefault(commit_of(tag), []).append(name)
-    kept_by = {
-        commit: ", ".join(sorted(tags, key=lambda name: not name.startswith(SAVEPOINT_TAG_PREFIX)))
-        for commit, tags in names.items()
-    }
+    kept_by = {commit: in_order_of_makers(tags) for commit, tags in names.items()}
     return Marks(opened.root, fingerprint, kept_by)
 
 

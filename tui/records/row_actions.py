@@ -8,6 +8,7 @@ import msgspec
 
 from core.table.definition.retention import retention_off
 from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
+from tui.named_keys import key
 from tui.session import RowVersion, Target
 from tui.tabs import Tab
 
@@ -120,12 +121,22 @@ def arguments_from(
     if name in _OF_A_BRANCH and of_branch:
         return {"name": branch}
     # Both actions accept only versions of main: the same name on another branch may be another commit.
-    is_of_other = row.version is not None and row.branch not in (None, MAIN)
+    is_of_other = row.version is not None and branch not in (None, MAIN)
     if name == "create-branch" and row.tag is not None and not is_of_other:
         return {"tag": row.tag}
     if name == "rollback" and row.version is not None and not is_of_other:
         return {"to": row.version}
     return {}
+
+
+def untagged_hint(name: str, target: Target, version: RowVersion | None) -> str:
+    """What to do first if a branch shall begin at the snapshot of a row that has no tag; else empty."""
+    row = version or RowVersion()
+    is_of_main = (row.branch or target.branch) in (None, MAIN)
+    if name != "create-branch" or row.snapshot_id is None or row.tag is not None or not is_of_main:
+        return ""
+    tag, branch = key("act.tag", "t"), key("act.branch", "b")
+    return f"Snapshot {row.snapshot_id} has no tag: close this, give it one with {tag}, then {branch} again."
 
 
 def why_no_object(name: str, arguments: Mapping[str, object]) -> str:

@@ -17,6 +17,7 @@ from tui.records.row_actions import (
     RowAction,
     arguments_from,
     protection_of,
+    untagged_hint,
     why_no_object,
 )
 from tui.screens.many_rows import several
@@ -139,7 +140,8 @@ class RowDialogs:
         from core.actions.registry import action
         from tui.dialogs.plan_dialog import PlanDialog
 
-        await self._push(PlanDialog(self._session, action(name), target.table, arguments))
+        hint = untagged_hint(name, target, self._version)
+        await self._push(PlanDialog(self._session, action(name), target.table, arguments, hint=hint))
 
     async def _push(self, dialog: PlanDialog, begun: Callable[[str], None] = lambda word: None) -> None:
         def closed(outcome: Outcome | None) -> None:

@@ -13,7 +13,7 @@ from core.errors import NotFound, PaimarkError
 from core.figures import counted
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX, Root, TablePath
+from core.table.layout import MAIN, Root, TablePath, in_order_of_makers
 from core.table.lineage.forks import Fork, Side, find_fork
 from core.table.lineage.main_branch import branch_names
 from core.table.records import Point, Snapshot, Tag, commit_key, is_apart
@@ -133,10 +133,7 @@ def _lane(side: Side, parent: tuple[int, int] | None) -> Lane:
     for name, tag in side.tags.items():
         if tag.id > after:
             tags.setdefault(tag.id, []).append(name)
-    named = {
-        number: tuple(sorted(names, key=lambda name: (not name.startswith(SAVEPOINT_TAG_PREFIX), name)))
-        for number, names in tags.items()
-    }
+    named = {number: in_order_of_makers(names) for number, names in tags.items()}
     ids = side.snapshot_ids[bisect_right(side.snapshot_ids, after) :]
     lane = Lane(side.root, ids, named, index, fork)
     apart = {tag.id for tag in side.tags.values() if is_apart(tag) and tag.id > after}

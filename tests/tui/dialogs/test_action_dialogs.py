@@ -134,6 +134,37 @@ async def test_what_a_name_may_be_is_told_while_its_field_is_empty(warehouse: Pa
         await console.sees("merge-branch · shop.orders", "fix")
 
 
+async def test_a_branch_begins_at_the_tag_of_the_snapshot_that_the_cursor_is_on(warehouse: Path) -> None:
+    async with at_orders(warehouse) as console:
+        await console.press("j", "b")
+        await console.sees("tag is one of: v2", "Snapshot 4 has no tag: close this, give it one with t")
+        await console.press("escape", "t")
+        await console.sees("create-tag", "Fill in: name.")
+        await console.type("zz-before")
+        await console.press("enter")
+        await console.sees("[ Apply ]")
+        await console.press("a")
+        await console.sees("✓ done")
+        await console.press("escape")
+        await console.sees("◇", "kept by zz-before")
+        await console.press("b")
+        await console.sees("create-branch", "tag           zz-before", "Fill in: name.")
+        await console.type("fix")
+        await console.press("enter")
+        await console.sees("Create branch fix of shop.orders from tag zz-before")
+
+
+async def test_no_branch_begins_at_a_tag_of_another_branch_by_its_name(warehouse: Path) -> None:
+    """Main may have a tag of that name, of another commit."""
+    create_branch(warehouse, "shop.orders", "fix", "v2")
+    act(warehouse, "create-tag", name="on-fix", branch="fix")
+    async with at_orders(warehouse) as console:
+        await console.press("3", "j", "v", "4")
+        await console.sees("orders › fix", "tag on-fix")
+        await console.press("b")
+        await console.sees("create-branch", "Fill in: name, tag.", "tag is one of:")
+
+
 def test_the_names_told_are_those_of_the_branch_that_the_dialog_is_for(warehouse: Path) -> None:
     create_branch(warehouse, "shop.orders", "fix", "v2")
     create_branch(warehouse, "shop.orders", "other", "v2")
