@@ -130,13 +130,14 @@ def arguments_from(
 
 
 def untagged_hint(name: str, target: Target, version: RowVersion | None) -> str:
-    """What to do first if a branch shall begin at the snapshot of a row that has no tag; else empty."""
+    """How a branch can begin at the snapshot of a row that shows no tag; empty for any other row."""
     row = version or RowVersion()
     is_of_main = (row.branch or target.branch) in (None, MAIN)
     if name != "create-branch" or row.snapshot_id is None or row.tag is not None or not is_of_main:
         return ""
     tag, branch = key("act.tag", "t"), key("act.branch", "b")
-    return f"Snapshot {row.snapshot_id} has no tag: close this, give it one with {tag}, then {branch} again."
+    # The row may not show a tag of a moment ago, so this does not say that there is none.
+    return f"For snapshot {row.snapshot_id}: close this, give it a tag with {tag}, then {branch} again."
 
 
 def why_no_object(name: str, arguments: Mapping[str, object]) -> str:

@@ -137,7 +137,7 @@ async def test_what_a_name_may_be_is_told_while_its_field_is_empty(warehouse: Pa
 async def test_a_branch_begins_at_the_tag_of_the_snapshot_that_the_cursor_is_on(warehouse: Path) -> None:
     async with at_orders(warehouse) as console:
         await console.press("j", "b")
-        await console.sees("tag is one of: v2", "Snapshot 4 has no tag: close this, give it one with t")
+        await console.sees("tag is one of: v2", "For snapshot 4: close this, give it a tag with t")
         await console.press("escape", "t")
         await console.sees("create-tag", "Fill in: name.")
         await console.type("zz-before")
