@@ -154,8 +154,8 @@ async def test_a_branch_begins_at_the_tag_of_the_snapshot_that_the_cursor_is_on(
         await console.sees("Create branch fix of shop.orders from tag zz-before")
 
 
-async def test_no_branch_begins_at_a_tag_of_another_branch_by_its_name(warehouse: Path) -> None:
-    """Main may have a tag of that name, of another commit."""
+async def test_main_is_not_asked_for_a_version_of_another_branch_by_its_name(warehouse: Path) -> None:
+    """Main may have a tag or a snapshot of that name, which is another commit."""
     create_branch(warehouse, "shop.orders", "fix", "v2")
     act(warehouse, "create-tag", name="on-fix", branch="fix")
     async with at_orders(warehouse) as console:
@@ -163,6 +163,10 @@ async def test_no_branch_begins_at_a_tag_of_another_branch_by_its_name(warehouse
         await console.sees("orders › fix", "tag on-fix")
         await console.press("b")
         await console.sees("create-branch", "Fill in: name, tag.", "tag is one of:")
+        await console.press("escape", "colon")
+        await console.type("rollback")
+        await console.press("enter")
+        await console.sees("rollback", "Fill in: to.")
 
 
 def test_the_names_told_are_those_of_the_branch_that_the_dialog_is_for(warehouse: Path) -> None:
