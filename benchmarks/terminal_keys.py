@@ -142,6 +142,8 @@ def paimark(*arguments: str) -> list[str]:
 def measure(moves: int, snapshots: int) -> dict[str, Moves]:
     with tempfile.TemporaryDirectory() as place:
         warehouse = write_warehouse(Path(place) / "warehouse", range(1, snapshots + 1))
+        # Else the system writes these files to the disk while keys are timed.
+        os.sync()
         terminal = Terminal(paimark(f"{warehouse}/"), environment(place))
         try:
             terminal.wait_for("Spark ready")
