@@ -27,6 +27,8 @@ CONSUMER_PREFIX = "consumer-"
 STREAM_PREFIX = "STREAM-"
 SAVEPOINT_TAG_PREFIX = "savepoint."
 MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX = "paimark.merge.", "paimark.truncate."
+# Of tags that Paimark makes for itself.
+PIN_PREFIXES = (MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX)
 MAIN = "main"
 
 # The barrier: while a branch is main, it replaces the table directory's snapshots, and LATEST names it. It is
@@ -232,10 +234,9 @@ def savepoint_tag(savepoint_id: int) -> str:
 
 def in_order_of_makers(tags: Iterable[str]) -> tuple[str, ...]:
     """The tags of one snapshot: those of savepoints, those that people made, and the pins of our own."""
-    pins = (MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX)
 
     def place(tag: str) -> tuple[bool, bool, str]:
-        return tag.startswith(pins), not tag.startswith(SAVEPOINT_TAG_PREFIX), tag
+        return tag.startswith(PIN_PREFIXES), not tag.startswith(SAVEPOINT_TAG_PREFIX), tag
 
     return tuple(sorted(tags, key=place))
 

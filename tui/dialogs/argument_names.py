@@ -6,13 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from core.actions.change.operations import stacks_of
 from core.storage.files import Files
-from core.table.layout import (
-    MERGE_TAG_PREFIX,
-    SAVEPOINT_TAG_PREFIX,
-    TRUNCATION_TAG_PREFIX,
-    TablePath,
-    number_in,
-)
+from core.table.layout import PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, TablePath, number_in
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names, branch_root, main_root
 from core.table.operations import read_operations
@@ -24,7 +18,7 @@ from tui.theme import Line
 _MOST = 12
 
 # Tags that Paimark makes; each is deleted with what needs it.
-_NOT_GIVEN = (SAVEPOINT_TAG_PREFIX, MERGE_TAG_PREFIX, TRUNCATION_TAG_PREFIX)
+_NOT_GIVEN = (SAVEPOINT_TAG_PREFIX, *PIN_PREFIXES)
 
 # The arguments are the table, and the branch that the dialog begins with; None for main.
 Names = Callable[[Files, TablePath, str | None], Sequence[str]]

@@ -109,8 +109,8 @@ def arguments_from(
 ) -> dict[str, object]:
     """The initial arguments for the dialog of action `name`. The newest snapshot needs no id."""
     row = version or RowVersion()
-    branch = row.branch or target.branch
-    of_branch: dict[str, object] = {} if branch in (None, MAIN) else {"branch": branch}
+    branch = _branch_of(row, target)
+    of_branch: dict[str, object] = {} if branch is None else {"branch": branch}
     if name in ("create-savepoint", "create-tag"):
         number = None if newest else row.snapshot_id
         return of_branch if number is None else {"snapshot": number, **of_branch}
@@ -118,21 +118,26 @@ def arguments_from(
         return {"name": row.tag, **of_branch} if row.tag is not None else of_branch
     if name == "delete-savepoint" and (row.tag or "").startswith(SAVEPOINT_TAG_PREFIX):
         return {"id": (row.tag or "").removeprefix(SAVEPOINT_TAG_PREFIX)}
-    if name in _OF_A_BRANCH and of_branch:
+    if name in _OF_A_BRANCH and branch is not None:
         return {"name": branch}
     # Both actions accept only versions of main: the same name on another branch may be another commit.
-    is_of_other = row.version is not None and branch not in (None, MAIN)
-    if name == "create-branch" and row.tag is not None and not is_of_other:
+    if name == "create-branch" and row.tag is not None and branch is None:
         return {"tag": row.tag}
-    if name == "rollback" and row.version is not None and not is_of_other:
+    if name == "rollback" and row.version is not None and branch is None:
         return {"to": row.version}
     return {}
+
+
+def _branch_of(row: RowVersion, target: Target) -> str | None:
+    """The branch of a row of this target; None for main."""
+    branch = row.branch or target.branch
+    return None if branch == MAIN else branch
 
 
 def untagged_hint(name: str, target: Target, version: RowVersion | None) -> str:
     """How a branch can begin at the snapshot of a row that shows no tag; empty for any other row."""
     row = version or RowVersion()
-    is_of_main = (row.branch or target.branch) in (None, MAIN)
+    is_of_main = _branch_of(row, target) is None
     if name != "create-branch" or row.snapshot_id is None or row.tag is not None or not is_of_main:
         return ""
     tag, branch = key("act.tag", "t"), key("act.branch", "b")

@@ -177,17 +177,20 @@ class _Pen:
     def write(self, x: int, y: int, cells: Sequence[ScreenCell]) -> None:
         """Write cells; those behind odd ones are placed anew, wherever the terminal's cursor is then."""
         if "".join(map(_TEXT, cells)).isascii():
-            self._parts.append(f"\x1b[{y + 1};{x + 1}H")
+            self._move(x, y)
             self._put(cells)
             return
         for start, end in _runs(cells):
             run = cells[start:end]
-            self._parts.append(f"\x1b[{y + 1};{x + start + 1}H")
+            self._move(x + start, y)
             if any(map(_is_unsure, {*map(_TEXT, run)})):
                 # If the terminal shows them in fewer cells, the others would keep what was there.
                 self._put([(" ", ink) for _, ink in run])
-                self._parts.append(f"\x1b[{y + 1};{x + start + 1}H")
+                self._move(x + start, y)
             self._put(run)
+
+    def _move(self, x: int, y: int) -> None:
+        self._parts.append(f"\x1b[{y + 1};{x + 1}H")
 
     def _put(self, cells: Sequence[ScreenCell]) -> None:
         left = len(cells)

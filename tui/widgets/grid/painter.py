@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from rich.style import Style
 from textual.strip import Strip
@@ -11,6 +11,7 @@ from tui.theme import inks_over
 from tui.widgets.grid.columns import Columns
 from tui.widgets.grid.paint import note_lines, paint_head, paint_row
 from tui.widgets.grid.row_order import SortOrder
+from tui.widgets.grid.view import View
 from tui.widgets.lines import strip_of
 
 _KEPT_STRIPS = 400
@@ -57,12 +58,13 @@ class Painter:
         self,
         place: int,
         bar: str,
-        values: Callable[[], tuple[Sequence[object], str]],
+        view: View,
+        sign: Callable[[int], str],
         columns: Columns,
         width: int,
         now_ms: int,
     ) -> Strip:
-        """The strip of the row at a position; `values` (row and sign) is called only if none is cached."""
+        """The strip of the row at a position; the row and its sign are read only if none is cached."""
         cell = columns.under_cursor if bar == "▌" else None
         # A new width is painted before the grid gets the message that says so.
         known_by = (place, bar, cell, width)
@@ -70,12 +72,11 @@ class Painter:
         if strip is None:
             if len(self._strips) > _KEPT_STRIPS:
                 self._strips.clear()
-            row, sign = values()
             strip = self._strips[known_by] = paint_row(
-                row,
+                view.row(place),
                 columns.all,
                 columns.in_sight(width),
-                gutter=bar + sign,
+                gutter=bar + sign(view.index(place)),
                 styles=self._styles[bar],
                 width=width,
                 now_ms=now_ms,

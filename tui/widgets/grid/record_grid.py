@@ -334,22 +334,16 @@ class RecordGrid(Painted, can_focus=True):
     def paint(self, lines: range, width: int) -> Sequence[Strip]:
         if not self._painter.has_styles:
             self._painter.read_styles(self.rich_style, self.app.theme)
-        has_focus = self.has_focus
-        return [self._painted(y, width, has_focus=has_focus) for y in lines]
+        return [self._painted(y, width) for y in lines]
 
-    def _painted(self, y: int, width: int, *, has_focus: bool) -> Strip:
+    def _painted(self, y: int, width: int) -> Strip:
         if y < self._head:
             return self._painter.head(self.shown_columns, self.order, width)
         place = self.place_at(y)
         if place is None:
             return self._note_line(y - self._head, width)
-        bar = self._cursor.bar(place, has_focus=has_focus)
-        return self._painter.row(place, bar, self._values(place), self.shown_columns, width, self._now_ms)
-
-    def _values(self, place: int) -> Callable[[], tuple[Sequence[object], str]]:
-        """A function that reads the values of a row, and its sign."""
-        index = self.view.index(place)
-        return lambda: (self.source.row(index), self._sign(index))
+        bar, columns = self._cursor.bar(place, has_focus=self.has_focus), self.shown_columns
+        return self._painter.row(place, bar, self.view, self._sign, columns, width, self._now_ms)
 
     def _note_line(self, y: int, width: int) -> Strip:
         """A line below the last row: blank; or if there are no rows, the reason for that."""
