@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 
 from core.cli.query.answering import ended_by_signals
 from tests.cli.command import PROGRAM, Paimark, bare_environment
+from tests.eventually import eventually
 
 # Files of a snapshot that is not the newest are looked for twice, seconds apart: time to end it in.
 SLOW = ("create-savepoint", "shop.orders", "--snapshot", "3")
@@ -54,9 +54,7 @@ def test_a_polite_end_takes_back_what_was_begun(
         # Whoever runs the tests may have it ignored, as `nohup` does.
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     )
-    until = time.monotonic() + 30
-    while not list(claims.glob("CLAIM-*")) and time.monotonic() < until:
-        time.sleep(0.02)
+    eventually(lambda: list(claims.glob("CLAIM-*")))
     process.send_signal(number)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130 and err.splitlines()[-1] == "paimark: Interrupted"

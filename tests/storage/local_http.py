@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import socket
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 # What a proxy writes itself.
 _OF_ONE_CONNECTION = ("connection", "transfer-encoding", "date", "server")
@@ -65,13 +66,31 @@ class Handler(BaseHTTPRequestHandler):
         """Tests keep what they need."""
 
 
+class _Server(ThreadingHTTPServer):
+    def __init__(self, handler: type[Handler]) -> None:
+        self.connections: set[socket.socket] = set()
+        super().__init__(("127.0.0.1", 0), handler)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        self.connections.add(request)
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.connections.discard(request)
+
+
 class LocalServer:
     """Serves while it is entered."""
 
     def __init__(self, handler: type[Handler]) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = _Server(handler)
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
+
+    @property
+    def connections(self) -> int:
+        """How many clients have one open."""
+        return len(self._server.connections)
 
     def __enter__(self) -> Self:
         self._thread.start()

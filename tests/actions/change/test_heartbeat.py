@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from core.actions.change import journal
 from core.actions.change.owner import running, silent
 from core.actions.context import Context
 from tests.actions.acting import ORDERS
+from tests.eventually import eventually
 
 
 def test_a_process_beats_while_it_works_and_leaves_nothing(context: Context, orders: Path) -> None:
@@ -17,10 +17,7 @@ def test_a_process_beats_while_it_works_and_leaves_nothing(context: Context, ord
     beating = replace(context, beat_every=0.01, watch_for=0.5)
     path = orders / f"branch/ALIVE-{token}"
     with running(beating, ORDERS, token):
-        deadline = time.monotonic() + 30
-        while not path.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        eventually(path.exists)
         assert silent(beating, ORDERS, [token]) == set()
     assert not path.exists()
 

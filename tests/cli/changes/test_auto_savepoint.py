@@ -17,8 +17,8 @@ from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from core.table.savepoints import SavepointManager
 from tests.cli.command import PROGRAM, Paimark, bare_environment
-from tests.cli.query.test_sql import wait_for
 from tests.conftest import EVENTS, ORDERS
+from tests.eventually import eventually
 from tests.paimon import commit
 
 
@@ -151,7 +151,7 @@ def test_two_watchers_make_one_savepoint_between_them(auto: Paimark, warehouse: 
         for watcher in (first, second):
             assert watcher.stderr is not None
             assert watcher.stderr.readline() == "Watching 2 tables\n"
-        wait_for(lambda: len(saved(warehouse)) > 1)
+        eventually(lambda: len(saved(warehouse)) > 1)
         for watcher in (first, second):
             watcher.send_signal(signal.SIGTERM)
         text, listed = first.communicate(timeout=60)[0], second.communicate(timeout=60)[0]

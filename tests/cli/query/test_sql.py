@@ -5,8 +5,6 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet
@@ -15,6 +13,7 @@ import pytest
 from core.spark.client.client import Engine
 from tests.cli.command import PROGRAM, Paimark, bare_environment
 from tests.cli.shared_engine import share
+from tests.eventually import eventually
 
 
 @pytest.fixture
@@ -192,7 +191,7 @@ def test_ctrl_c_ends_a_statement_with_130_and_leaves_no_process_behind(
         text=True,
     )
     assert command.stdout and command.stderr
-    wait_for(lambda: any("java" in words for words in below(command.pid).values()))
+    eventually(lambda: any("java" in words for words in below(command.pid).values()))
     if moment == "running":
         assert command.stderr.readline().startswith("shop.orders: ")
     started = below(command.pid)
@@ -200,7 +199,7 @@ def test_ctrl_c_ends_a_statement_with_130_and_leaves_no_process_behind(
     out, err = command.communicate(timeout=120)
     assert (command.returncode, out) == (130, "")
     assert err == "paimark: Interrupted\n"
-    wait_for(lambda: not any(map(lives, started)))
+    eventually(lambda: not any(map(lives, started)))
 
 
 def test_an_engine_that_can_not_start_is_exit_code_3(tmp_path: Path) -> None:
@@ -234,13 +233,6 @@ def lives(pid: int) -> bool:
     """Whether a process does anything: one that ended may wait in the list for its parent."""
     state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
     return state.stdout.strip()[:1] not in ("", "Z")
-
-
-def wait_for(reached: Callable[[], bool], seconds: float = 120) -> None:
-    deadline = time.monotonic() + seconds
-    while not reached():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 @pytest.fixture

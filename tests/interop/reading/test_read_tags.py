@@ -12,9 +12,10 @@ from core.spark.protocol import Reading
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.lineage.lineage import Lineage
+from tests.eventually import eventually
 from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge
-from tests.spark.engine.test_repeatable_reads import awaited, context_of, read_tags, recovered
+from tests.spark.engine.test_repeatable_reads import context_of, read_tags, recovered
 
 
 def test_a_stock_expiry_spares_what_is_read(
@@ -29,7 +30,7 @@ def test_a_stock_expiry_spares_what_is_read(
     old = judge.read(warehouse, name, snapshot=2)
     reads = HeldReads(files, False)
     with reads.held({Held(table.root(), 2): Reading(name, "snapshot.2", "s")}, print):
-        [tag] = awaited(lambda: read_tags(lineage))
+        [tag] = eventually(lambda: read_tags(lineage))
         judge.compact(warehouse, name)
         assert judge.expire(warehouse, name) > 2
         judge.clean_orphans(warehouse, name)

@@ -8,8 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from core.spark.launch.cds import SWITCH
 from core.spark.launch.workers import kill_workers
 from core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
 from tests.actions.acting import context_on, done, planned
+from tests.eventually import eventually
 from tests.spark.engine_fixture import ask, rows
 
 ENDLESS = "SELECT count(*) FROM range(1000000000000)"
@@ -57,13 +57,6 @@ def java_of(engine: Engine) -> int:
 
 def state_of(engine: Engine) -> str:
     return engine.state
-
-
-def eventually(what: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from core.errors import UsageError
 from core.spark.client.client import Engine
 from core.spark.client.idle import Idle, idle_seconds
 from core.spark.launch.session_settings import IDLE_TIMEOUT, SCAN
-from tests.spark.client.test_engine import eventually, session_processes, state_of
+from tests.eventually import eventually
+from tests.spark.client.test_engine import session_processes, state_of
 from tests.spark.engine_fixture import ask, rows
 from tests.spark.launch.test_session import ZONE
 from tests.spark.standalone import SPARING

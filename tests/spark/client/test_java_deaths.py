@@ -15,7 +15,8 @@ import pytest
 from core.config import Settings
 from core.spark.client.client import Engine
 from core.spark.protocol import Batch, Event, Failed
-from tests.spark.client.test_engine import eventually, java_of, processes_of, running, state_of, the_end
+from tests.eventually import eventually
+from tests.spark.client.test_engine import java_of, processes_of, running, state_of, the_end
 from tests.spark.engine_fixture import rows
 
 ENDLESS_ROWS = "SELECT id, repeat('x', 100) AS text FROM range(0, 1000000000000, 1, 1)"

@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -29,6 +27,7 @@ from core.table.lineage.lineage import Lineage
 from core.table.read_tags import READ_TAG_PREFIX, is_read_tag, is_stale, read_tag_name
 from core.table.tag_times import retained_text
 from core.travel.states import States
+from tests.eventually import eventually
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.writing.test_write import own_table
 from tests.spark.written_tables import lineage_of
@@ -56,14 +55,6 @@ def read_tags(lineage: Lineage) -> list[str]:
     return [name for name in lineage.tag_names() if is_read_tag(name)]
 
 
-def awaited(look: Callable[[], list[str]]) -> list[str]:
-    until = time.monotonic() + 120
-    while not (found := look()):
-        assert time.monotonic() < until
-        time.sleep(0.02)
-    return found
-
-
 def recovered(context: Context, table: TablePath) -> Outcome:
     return recover.apply(context, action("recover").plan(context, table, {}), print)
 
@@ -87,7 +78,7 @@ def test_an_expiry_does_not_take_what_a_statement_reads(engine: Engine, engine_w
     assert read_tags(lineage) == []
     events = engine.run(f"SELECT count(*) FROM {name} VERSION AS OF 3 CROSS JOIN range(100000000000)")
     next(event for event in events if isinstance(event, StageProgress))
-    [tag] = awaited(lambda: read_tags(lineage))
+    [tag] = eventually(lambda: read_tags(lineage))
     assert retained_text(lineage.tag(tag)) == "PT24H" and lineage.tag(tag).id == 3
     expired(engine_warehouse, table)
     assert not lineage.has_snapshot(3)
@@ -114,7 +105,7 @@ def test_nothing_stays_of_a_read_that_ended(warehouse: Path, at_once: None) -> N
     reads = HeldReads(LocalFiles(str(warehouse)), False)
     held = {Held(ORDERS.root(), number): Reading("t", f"snapshot.{number}", "s") for number in (2, 4)}
     with reads.held(held, print):
-        awaited(lambda: read_tags(lineage) if len(read_tags(lineage)) == 2 else [])
+        eventually(lambda: len(read_tags(lineage)) == 2)
         assert {name.split(".")[2] for name in read_tags(lineage)} == {"2", "4"}
         assert not any(
             state.name.startswith(READ_TAG_PREFIX)
@@ -129,7 +120,7 @@ def test_what_a_reader_that_was_killed_left_is_found_and_removed(warehouse: Path
     lineage = lineage_of(warehouse, "shop.orders")
     reader = subprocess.Popen([sys.executable, "-c", _READER, str(warehouse)])
     try:
-        [tag] = awaited(lambda: read_tags(lineage))
+        [tag] = eventually(lambda: read_tags(lineage))
     finally:
         reader.send_signal(signal.SIGKILL)
         reader.wait()
@@ -139,7 +130,7 @@ def test_what_a_reader_that_was_killed_left_is_found_and_removed(warehouse: Path
     # The next read on the root tidies, too, what costs no more than its file.
     reads = HeldReads(lineage.files, False)
     with reads.held({Held(ORDERS.root(), 3): Reading("t", "snapshot.3", "s")}, print):
-        awaited(lambda: ["gone"] if tag not in read_tags(lineage) else [])
+        eventually(lambda: tag not in read_tags(lineage))
     assert action("recover").plan(context_of(warehouse), ORDERS, {}).empty
 
 
@@ -168,7 +159,7 @@ def test_where_nothing_can_be_written_it_is_said(warehouse: Path, at_once: None)
     tags.rmdir()
     tags.write_text("a file where tags would be")
     with HeldReads(files, False).held(held, told.append):
-        awaited(lambda: [each.note for each in told])
+        eventually(lambda: [each.note for each in told])
     assert told[0].note.startswith("Not protected from expiry: ")
 
 
