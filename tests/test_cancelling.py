@@ -49,10 +49,9 @@ def test_nobody_waits_for_a_call_that_is_stuck(count: int) -> None:
             raise
 
     threading.Timer(0.1, cancellation.cancel).start()
-    began = time.monotonic()
     with cancellable(cancellation), pytest.raises(Cancelled):
         map_cancellable(stuck, range(count))
-    assert time.monotonic() - began < 5
+    assert not ends
     # Nor does it go on for long, though another piece of work has begun by then.
     with cancellable(Cancellation()):
         on.set()
@@ -77,14 +76,15 @@ def test_planning_asks_at_each_manifest_and_file(warehouse: Path) -> None:
 
 def test_what_a_call_raises_is_raised_at_once() -> None:
     on = threading.Event()
+    waited: list[int] = []
 
     def failing(item: int) -> None:
         if item == 1:
             raise Refused("no")
         on.wait(30)
+        waited.append(item)
 
-    began = time.monotonic()
     with cancellable(Cancellation()), pytest.raises(Refused):
         map_cancellable(failing, [0, 1])
-    assert time.monotonic() - began < 5
+    assert not waited
     on.set()

@@ -36,10 +36,8 @@ def cancelled(engine: Engine, begin: Callable[[], list[Event]]) -> Failed:
     thread.start()
     time.sleep(2)
     assert thread.is_alive()
-    began = time.monotonic()
     engine.cancel()
     thread.join()
-    assert time.monotonic() - began < 4
     end = ended[-1]
     assert isinstance(end, Failed)
     return end

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,9 +153,11 @@ def test_cancel_frees_workers_that_do_not_listen(engine: Engine, engine_warehous
 
     def workers_stopped() -> bool:
         for pid, command in processes_of(engine):
-            if "worker_daemon pyspark.worker" in command and os.getpgid(pid) != pid:
-                os.kill(pid, signal.SIGSTOP)
-                stopped.append(pid)
+            # Another may have ended since it was listed.
+            with suppress(ProcessLookupError):
+                if "worker_daemon pyspark.worker" in command and os.getpgid(pid) != pid:
+                    os.kill(pid, signal.SIGSTOP)
+                    stopped.append(pid)
         return bool(stopped)
 
     eventually(workers_stopped)
@@ -168,7 +170,7 @@ def test_cancel_frees_workers_that_do_not_listen(engine: Engine, engine_warehous
     assert isinstance(end, Failed) and end.cause == "cancelled"
     assert engine._process is process
     for pid in stopped:
-        if Path(f"/proc/{pid}").exists():
+        with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGCONT)
     assert rows(engine, "SELECT count(*) AS n FROM shop.events") == [{"n": 6}]
     rows(engine, "RESET spark.paimark.scan")
