@@ -170,8 +170,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         screen = self.screen
         if self._closing_key.is_again(screen, event) or self._early.kept(screen, event):
             return
-        was_waiting = self._early.forget() is screen
-        if not was_waiting or not isinstance(event, events.Key) or event.key != "escape":
+        if not self._early.given_up_by(screen, event):
             await self._do(event)
 
     async def _do(self, event: Typed) -> None:

@@ -128,6 +128,10 @@ def test_arguments_come_from_the_row_and_the_branch_in_view() -> None:
     assert arguments_from("create-tag", ORDERS, RowVersion(branch="b"), newest=False) == {"branch": "b"}
     of_branch = {"name": "v2", "branch": "b"}
     assert arguments_from("rename-tag", branch, RowVersion(tag="v2"), newest=False) == of_branch
+    assert arguments_from("delete-tag", branch, RowVersion(tag="v2"), newest=False) == of_branch
+    saved = RowVersion(tag="savepoint.1")
+    assert arguments_from("delete-tag", ORDERS, saved, newest=False) == {}
+    assert arguments_from("delete-savepoint", ORDERS, saved, newest=False) == {"id": "1"}
 
 
 def test_the_statement_at_the_caret_runs() -> None:

@@ -74,6 +74,17 @@ class EarlyKeys:
                 bar.hush()
         return screen
 
+    def given_up_by(self, screen: Screen[object], event: Typed) -> bool:
+        """Forget the kept keys, as this one does not wait for them; return whether that is all it does."""
+        lost = counted(len(self._keys), "key")
+        if self.forget() is not screen:
+            return False
+        if isinstance(event, Key) and event.key == "escape":
+            return True
+        for bar in screen.query(KeyBar):
+            bar.say(f"You went elsewhere: {lost} forgotten", "warn")
+        return False
+
     def ready(self, screen: Screen[object]) -> list[Typed]:
         """Return the keys that can be handled now, and drop them.
 

@@ -115,7 +115,9 @@ def arguments_from(
         number = None if newest else row.snapshot_id
         return of_branch if number is None else {"snapshot": number, **of_branch}
     if name in ("delete-tag", "rename-tag"):
-        return {"name": row.tag, **of_branch} if row.tag is not None else of_branch
+        # Deleting a savepoint deletes its tag, and nothing else does.
+        is_savepoints = name == "delete-tag" and (row.tag or "").startswith(SAVEPOINT_TAG_PREFIX)
+        return of_branch if row.tag is None or is_savepoints else {"name": row.tag, **of_branch}
     if name == "delete-savepoint" and (row.tag or "").startswith(SAVEPOINT_TAG_PREFIX):
         return {"id": (row.tag or "").removeprefix(SAVEPOINT_TAG_PREFIX)}
     if name in _OF_A_BRANCH and branch is not None:

@@ -127,6 +127,18 @@ async def test_text_behind_a_key_that_waits_is_for_what_the_key_opens(
         await console.sees("Tag snapshot 5 of main of shop.orders as h2")
 
 
+async def test_keys_that_another_did_not_wait_for_are_forgotten_aloud(
+    warehouse: Path, slow: SlowSession
+) -> None:
+    async with waiting_for_orders(warehouse, slow) as console:
+        await console.press("j", "j", "5")
+        await console.sees("[5 Schema]", "You went elsewhere: 2 keys forgotten")
+        slow.may_go_on.set()
+        await console.sees("order_id")
+        await console.press("1", "escape")
+        await console.loses("You went elsewhere")
+
+
 async def test_a_tab_behind_the_key_for_a_branch_is_the_branchs(warehouse: Path, slow: SlowSession) -> None:
     """Else the tab would be opened at once, on main, and the branch be forgotten."""
     create_branch(warehouse, "shop.orders", "fix", "v2")
