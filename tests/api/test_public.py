@@ -158,7 +158,7 @@ def test_it_works_without_the_packages_of_the_console_and_of_spark(warehouse: Pa
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", BARE, str(warehouse)],
         env={
-            "PYTHONPATH": str(Path(__file__).parent.parent),
+            "PYTHONPATH": str(Path(__file__).parents[2]),
             "XDG_STATE_HOME": str(warehouse.parent),
         },
         capture_output=True,
