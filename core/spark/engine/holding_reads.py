@@ -20,6 +20,7 @@ from core.spark.protocol import ParentGone, Reading
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import manifest_list_paths
 from core.table.read_tags import TIME_TO_LIVE_MS, is_read_tag, is_stale, read_tag_name
 from core.table.records import Snapshot
 from core.table.tag_times import with_time_to_live
@@ -83,11 +84,12 @@ class HeldReads:
             tags, self._tags = self._tags, {}
         for path, held in tags.items():
             with suppress(PaimarkError):
-                if not self._files.exists(held.root.snapshot(held.snapshot_id)):
+                data = self._files.read(path)
+                if not self._exists(held) and self._is_whole(held, data):
                     # The snapshot expired, so only this tag keeps its files. A tag that is over replaces it:
                     # `recover` deletes that with the files.
                     free = held.root.tag(read_tag_name(held.snapshot_id, is_over=True))
-                    self._files.create(free, self._files.read(path))
+                    self._files.create(free, data)
                 self._files.delete(path)
 
     def reading(self, table: OpenedTable) -> Reading:
@@ -129,7 +131,7 @@ class HeldReads:
                 self._tags.pop(path, None)
             raise
         # The tag is too late if an expiry had listed the tags before it, or if the statement is over.
-        is_late = not self._files.exists(source)
+        is_late = not self._exists(held) and not self._is_whole(held, data)
         with self._lock:
             if is_late:
                 self._tags.pop(path, None)
@@ -152,12 +154,23 @@ class HeldReads:
             if is_stale(name, tag, _now()) and lineage.has_snapshot(tag.id):
                 self._files.delete(root.tag(name))
 
+    def _exists(self, held: Held) -> bool:
+        return self._files.exists(held.root.snapshot(held.snapshot_id))
+
+    def _is_whole(self, held: Held, data: bytes) -> bool:
+        """Whether an expired snapshot's files are there, because the expiry knew its tag.
+
+        Every expiry deletes data before the manifest lists, and the snapshot last.
+        """
+        lists = manifest_list_paths(held.root.table, Snapshot.from_json(data, "a read tag"))
+        return all(map(self._files.exists, lists))
+
     def _is_there(self, held: Held) -> bool:
         with self._lock:
             if held in self._tags.values():
                 return True
         try:
-            return self._files.exists(held.root.snapshot(held.snapshot_id))
+            return self._exists(held)
         except PaimarkError:
             return True
 

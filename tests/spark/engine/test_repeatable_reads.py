@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
 from core.table.layout import TablePath
 from core.table.lineage.lineage import Lineage
+from core.table.manifests.files import manifest_list_paths
 from core.table.read_tags import READ_TAG_PREFIX, is_read_tag, is_stale, read_tag_name
 from core.table.tag_times import retained_text
 from core.travel.states import States
@@ -144,6 +147,56 @@ def test_a_failure_after_the_snapshot_went_says_so(warehouse: Path) -> None:
     assert failed.value.message == "Snapshot 1 of shop.orders expired while it was read"
     with pytest.raises(ValueError), reads.held({Held(ORDERS.root(), 2): Reading("t", "v", "s")}, print):
         raise ValueError("something else")
+
+
+class OnceTagged(LocalFiles):
+    """Calls `then` as soon as a tag was created."""
+
+    then: Callable[[], None]
+
+    def create(self, path: str, data: bytes) -> bool:
+        created = super().create(path, data)
+        self.then()
+        return created
+
+
+@pytest.mark.parametrize("knows_the_tag", [True, False])
+def test_a_tag_stays_if_the_expiry_that_came_at_once_spared_its_files(
+    warehouse: Path, at_once: None, knows_the_tag: bool
+) -> None:
+    """The snapshot is gone before the reader looks whether it still is there."""
+    files, ended = OnceTagged(str(warehouse)), threading.Event()
+
+    def expiry() -> None:
+        if not ended.is_set():
+            expire_one(warehouse, 3, knows_the_tag)
+            ended.set()
+
+    files.then = expiry
+    lineage = lineage_of(warehouse, "shop.orders")
+    with HeldReads(files, False).held({Held(ORDERS.root(), 3): Reading("t", "snapshot.3", "s")}, print):
+        assert ended.wait(60)
+        eventually(lambda: not lineage.has_snapshot(3) and bool(read_tags(lineage)) == knows_the_tag)
+    over = read_tags(lineage)
+    assert len(over) == knows_the_tag
+    assert all(is_stale(name, lineage.tag(name), 0) for name in over)
+
+
+def test_nothing_stays_of_a_read_whose_files_an_expiry_took(warehouse: Path, at_once: None) -> None:
+    """It had listed the tags before this one was made, and goes on while the read does."""
+    lineage = lineage_of(warehouse, "shop.orders")
+    held = {Held(ORDERS.root(), 3): Reading("t", "snapshot.3", "s")}
+    with HeldReads(LocalFiles(str(warehouse)), False).held(held, print):
+        eventually(lambda: read_tags(lineage))
+        expire_one(warehouse, 3, knows_the_tag=False)
+    assert read_tags(lineage) == []
+
+
+def expire_one(warehouse: Path, number: int, knows_the_tag: bool) -> None:
+    snapshot = lineage_of(warehouse, "shop.orders").snapshot(number)
+    for path in () if knows_the_tag else manifest_list_paths(ORDERS, snapshot):
+        warehouse.joinpath(path).unlink()
+    warehouse.joinpath(ORDERS.root().snapshot(number)).unlink()
 
 
 def test_where_nothing_can_be_written_it_is_said(warehouse: Path, at_once: None) -> None:
