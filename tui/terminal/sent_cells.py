@@ -20,6 +20,8 @@ from rich.console import Console
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
+from textual.events import Resize
+from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 
@@ -40,6 +42,7 @@ _UNSEEN = frozenset(("", "1", "2", "3"))
 
 
 _PLAIN = Ink()
+_NOTHING = LayoutUpdate([], Region())
 _TEXT, _INK = itemgetter(0), itemgetter(1)
 
 
@@ -68,7 +71,7 @@ class SentCells:
         if size != self._size:
             self._size = size
             self.forget()
-        return _Reduced(self, update)
+        return _Reduced(self, _NOTHING if _is_beyond(update, size) else update)
 
     def send(self, update: LayoutUpdate | ChopsUpdate, system: ColorSystem | None) -> str:
         """The codes that show the update; its cells are noted as sent."""
@@ -155,6 +158,11 @@ class SparingApp(App[None]):
             return False
         at = self.screen.outer_size.clamp_offset(self.cursor_position)
         return at == self._previous_cursor_position and not update.render_segments(self.console)
+
+    def on_resize(self, event: Resize) -> None:
+        # A window that was smaller for a moment has lost cells, even if no update met that size.
+        if event.size != self.size:
+            self.action_redraw()
 
     def action_redraw(self) -> None:
         """Send the whole screen again, in case something else wrote to the terminal."""
@@ -266,6 +274,15 @@ def _pieces(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Stri
             # A piece that begins at the end of the span is not part of it: only its background was painted.
             if piece is not None and x < last and end > first:
                 yield y, x, piece
+
+
+def _is_beyond(update: LayoutUpdate | ChopsUpdate, size: tuple[int, int]) -> bool:
+    """Whether it is of the layout before the window shrank. Its lines would wrap; a whole update follows."""
+    if isinstance(update, LayoutUpdate):
+        width, height = update.region.right, update.region.bottom
+    else:
+        width, height = max((ends[-1] for ends in update.chop_ends), default=0), len(update.chop_ends)
+    return width > size[0] or height > size[1]
 
 
 def _changes(old: Sequence[ScreenCell | None], new: Sequence[ScreenCell | None]) -> list[tuple[int, int]]:

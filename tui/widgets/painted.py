@@ -27,14 +27,15 @@ class Painted(Widget, metaclass=AbstractWidget):
         """The strips of these lines, each `width` cells wide."""
 
     def render_line(self, y: int) -> Strip:
-        return self.paint(range(y, y + 1), self.size.width)[0]
+        return self.paint(range(y, y + 1), self.region.width)[0]
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         # The themes that this filter is for have no colours of the terminal.
         return [each for each in super().get_line_filters() if not isinstance(each, ANSIToTruecolor)]
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        width = self.size.width
+        # The size of a screen is the terminal's, which may have changed since the last layout.
+        width = self.region.width
         strips = [*self.paint(range(*crop.line_span), width)]
         for line_filter in self.get_line_filters():
             background = self.background_colors[1]

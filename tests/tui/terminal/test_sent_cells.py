@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, LayoutUpdate
-from textual.geometry import Region
+from textual.events import Resize
+from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from benchmarks.screen import Screen
@@ -178,6 +179,19 @@ def test_what_begins_where_a_repainted_pane_ends_stays_on_the_screen() -> None:
     assert less.text == "kept what is beside it"
 
 
+def test_a_layout_from_before_the_window_shrank_is_not_sent() -> None:
+    """Its lines would wrap, and what it says would count as shown."""
+    sent = SentCells()
+    whole, part = painted(0, 0, [Strip([Segment("x" * WIDTH)])] * HEIGHT), Strip([Segment("y" * WIDTH)])
+    chops = ChopsUpdate([{0: part}] * HEIGHT, [(0, 0, 5)], [[WIDTH]] * HEIGHT)
+    for size in ((WIDTH - 1, HEIGHT), (WIDTH, HEIGHT - 1)):
+        for update in (whole, chops):
+            assert sent.reduced(update, (WIDTH, HEIGHT)).render_segments(CONSOLE)
+            assert sent.reduced(update, size).render_segments(CONSOLE) == ""
+        now = painted(0, 0, [Strip([Segment("x" * size[0])])] * size[1])
+        assert sent.reduced(now, size).render_segments(CONSOLE).count("x" * size[0]) == size[1]
+
+
 def test_only_the_cells_that_differ_are_sent_and_nothing_for_none() -> None:
     sent = SentCells()
 
@@ -208,6 +222,31 @@ def test_a_link_ends_with_its_cells_and_is_left_out_where_the_terminal_takes_non
     opened = "\x1b\\]8;id=[0-9a-f]+;https://example.org/a\x1b\\\\"
     assert re.search(opened + "\x1b\\[[0-9;]*mhere\x1b\\]8;;\x1b\\\\", bytes_of(True))
     assert "example.org" not in bytes_of(False)
+
+
+@pytest.mark.parametrize("repaints", [True, False])
+@pytest.mark.parametrize("sizes", [[(60, 20)], [(120, 30)], [(120, 30), (80, 24)], [(60, 20), (80, 24)]])
+async def test_a_window_that_changes_its_size_shows_everything(
+    warehouse: Path, monkeypatch: pytest.MonkeyPatch, sizes: list[tuple[int, int]], repaints: bool
+) -> None:
+    """Repaints that come before the layout for the new size neither fail nor count as shown."""
+    async with at_events(warehouse) as console:
+        written: list[str] = []
+        assert console.app._driver is not None
+        monkeypatch.setattr(type(console.app), "is_headless", False)
+        monkeypatch.setattr(console.app._driver, "write", written.append)
+        for size in sizes:
+            await console.app.on_event(Resize(Size(*size), Size(*size)))
+            if repaints:
+                console.app.screen.refresh()
+                console.app.screen._on_timer_update()
+        # Whatever was there is gone.
+        screen = Screen()
+        await console.pilot.pause(0.3)
+        screen.feed("".join(written))
+        shown = [strip.text.rstrip() for strip in console.app.screen._compositor.render_strips()]
+        assert console.app.screen._compositor.size == sizes[-1]
+        assert screen.text.splitlines() == shown
 
 
 async def test_a_repaint_of_what_is_there_sends_nothing(

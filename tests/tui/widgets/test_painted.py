@@ -8,7 +8,8 @@ import pytest
 from rich.segment import Segment
 from rich.style import Style
 from textual.app import App, ComposeResult
-from textual.geometry import Region
+from textual.events import Resize
+from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from tui.widgets.painted import Backdrop, Column, Painted, Row
@@ -45,6 +46,19 @@ async def test_where_no_widget_is_the_screen_is_blank() -> None:
         await pilot.pause()
         assert app.lines == [" " * 20] * 4
         assert app.screen.get_style_at(3, 1) == Style.null()
+
+
+@pytest.mark.parametrize("size", [(12, 3), (30, 6)])
+async def test_a_screen_is_covered_though_the_window_has_another_size_than_its_layout(
+    size: tuple[int, int],
+) -> None:
+    """The app knows of the new size some milliseconds before the layout."""
+    app = OneScreen()
+    async with app.run_test(size=(20, 4)):
+        await app.on_event(Resize(Size(*size), Size(*size)))
+        assert (app.screen.size, app.screen._compositor.size) == (size, (20, 4))
+        for strips in app.screen._compositor.render_full_update().strips:
+            assert Strip.join(strips).cell_length == 20 and None not in [*strips]
 
 
 async def test_a_part_of_a_widget_is_its_part() -> None:
