@@ -34,7 +34,7 @@ _ALONE, _SHARED = "━", "┄"
 _OF_BRANCHES = ("merge-branch", "replace-main-branch", PROTECTING)
 _MEANING = {
     "main": "the present rows: only a change of the rows frees them",
-    "older": "what time travel to them needs: {delete} expires them",
+    "older": "the rows of earlier versions: {delete} expires them",
     "changelogs": "changes that streaming readers may still read",
     "consumer": "older snapshots that stock expiry leaves to this reader; part of them",
     "guards": "copies of main's tags, while a branch is main",
