@@ -6,7 +6,7 @@ and never with `..`. Only `core.storage` touches a file system.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from core.errors import FileMissing, Unavailable
@@ -120,3 +120,13 @@ def read_if_there(files: Files, path: str) -> bytes | None:
         return files.read(path)
     except FileMissing:
         return None
+
+
+def written_at(files: Files, paths: Collection[str]) -> dict[str, int]:
+    """When each existing path was written (epoch ms), by the store's clock; 0 if the store does not say."""
+    return {
+        path: entry.modified
+        for directory in {path.rpartition("/")[0] for path in paths}
+        for entry in files.entries(directory)
+        if (path := f"{directory}/{entry.name}") in paths
+    }

@@ -100,11 +100,11 @@ class FaultFiles(WatchedWrites):
 
 
 class DiesAfter(FaultFiles):
-    """Dies right after the first create or replace of a path that matches this pattern."""
+    """Dies right after the first write of a path that matches this pattern."""
 
-    def __init__(self, inner: Files, pattern: str) -> None:
+    def __init__(self, inner: Files, pattern: str, *, writes: str = "create|replace") -> None:
         super().__init__(inner, 0)
-        self._pattern = re.compile(rf"^(create|replace) .*?(?:{pattern})")
+        self._pattern = re.compile(rf"^({writes}) .*?(?:{pattern})")
 
     def _is_last(self, call: str) -> bool:
         return self._pattern.search(call) is not None

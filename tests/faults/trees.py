@@ -6,8 +6,15 @@ import os
 import shutil
 from pathlib import Path
 
+
+class Content(bytes):
+    """A file's, equal to any other of the same bytes. A recovery sees by `modified` what is new."""
+
+    modified: int
+
+
 # The content of each path below a directory; None for a directory.
-Tree = dict[str, bytes | None]
+Tree = dict[str, Content | None]
 
 
 class TreeOnDisk:
@@ -34,7 +41,11 @@ class TreeOnDisk:
                     # A file that replaces another existed beside it before, so it has another inode.
                     version = versions[path] = (status.st_ino, status.st_ctime_ns, status.st_size)
                     is_known = self._versions.get(path) == version
-                    tree[path] = self._tree[path] if is_known else Path(entry.path).read_bytes()
+                    if is_known:
+                        tree[path] = self._tree[path]
+                    else:
+                        content = tree[path] = Content(Path(entry.path).read_bytes())
+                        content.modified = status.st_mtime_ns
         self._tree, self._versions = tree, versions
         return tree
 
@@ -48,9 +59,13 @@ class TreeOnDisk:
             target = self._directory / path
             if data is None:
                 target.mkdir(parents=True, exist_ok=True)
-            elif there.get(path) != data:
+                continue
+            before = there.get(path)
+            if before != data:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
+            if before != data or before.modified != data.modified:
+                os.utime(target, ns=(data.modified, data.modified))
 
 
 def _remove(path: Path) -> None:

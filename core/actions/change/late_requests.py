@@ -16,7 +16,7 @@ from core.actions.context import Context, Counting, Progress, Remark
 from core.cancelling import check_cancelled
 from core.errors import Cancelled, PaimarkError
 from core.figures import clock_time, duration
-from core.storage.files import Unanswered
+from core.storage.files import Unanswered, written_at
 from core.storage.known_options import RECOVER_WAIT_OPTION
 from core.table.layout import TablePath
 
@@ -60,7 +60,8 @@ def told_of_wait(
         signs += _signs_of_change(table, interrupted)
     if not signs or context.late_for <= 0:
         return []
-    last, now, most = max(_written(context, signs).values(), default=0), context.clock(), _most_ms(context)
+    last = max(written_at(context.files, signs).values(), default=0)
+    now, most = context.clock(), _most_ms(context)
     left = min(most, most - (now - last)) if last else most
     if left <= 0:
         return []
@@ -120,20 +121,10 @@ def _signs_of_claims(table: TablePath, claims: Claims) -> list[str]:
     return [*(table.savepoint_claim(number) for number, _ in claims), *beats]
 
 
-def _written(context: Context, paths: Collection[str]) -> dict[str, int]:
-    """When each existing path was written (epoch ms), by the store's clock; 0 if the store does not say."""
-    return {
-        path: entry.modified
-        for directory in {path.rpartition("/")[0] for path in paths}
-        for entry in context.files.entries(directory)
-        if (path := f"{directory}/{entry.name}") in paths
-    }
-
-
 def _wait(hold: Hold, now: str, signs: Collection[str], what: str, progress: Progress) -> None:
     """Wait until a file that is written now is late enough after the last of the `signs`."""
     context, most = hold.context, _most_ms(hold.context)
-    written = _written(context, [now, *signs])
+    written = written_at(context.files, [now, *signs])
     last = max((written.get(path, 0) for path in signs if path != now), default=0)
     passed = written.get(now, 0) - last if last else 0
     until = time.monotonic() + min(most, most - passed) / 1000

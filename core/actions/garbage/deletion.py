@@ -15,8 +15,9 @@ import msgspec
 
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
+from core.actions.change.later_files import written_later
 from core.actions.checks import fingerprint, require_unmoved
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
 from core.actions.features import feature_refusals
 from core.actions.garbage.dependents import dependents
 from core.actions.garbage.references import ToDelete
@@ -32,6 +33,8 @@ from core.table.lineage.main_branch import main_root
 from core.table.manifests.files import StoredFile
 from core.table.records import Savepoint, Tag, is_same_commit
 
+# A step of a deletion. Later it deletes no tag of this name: somebody made that one since.
+_TAGS_GONE = "its tags are gone"
 # The number of names shown of a long list.
 _SHOWN = 5
 
@@ -265,9 +268,17 @@ class DeleteReference(Change[TargetState]):
             # The id is never given again, although its file is deleted.
             savepoint_claim.raise_hint(files, target.table, target.savepoint.id)
             files.delete(target.table.savepoint(target.savepoint.id))
-        for root in target.roots:
-            if _is_still(files, root, target):
-                files.delete(root.tag(target.tag_name))
+        if _TAGS_GONE not in hold.steps:
+            paths = {root: root.tag(target.tag_name) for root in target.roots}
+            later = set[str]()
+            if hold.is_recovery:
+                later = written_later(files, target.table, hold.journaled, paths.values())
+            for root, path in paths.items():
+                if path in later:
+                    self.work.progress(Remark(f"{path} stays: somebody made it since"))
+                elif _is_still(files, root, target):
+                    files.delete(path)
+            hold.note(_TAGS_GONE)
         # Not earlier: it would guard the tag that is deleted.
         guard_tags.repair_held(files, target.table)
         self.work.progress(f"deleted {' and '.join(target.paths)}")
@@ -291,8 +302,10 @@ class DeleteReference(Change[TargetState]):
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         if not interrupted.is_committed:
             return []
+        files, paths = self.work.files, [] if _TAGS_GONE in interrupted.steps else self._target.paths
+        later = written_later(files, self.work.table, interrupted, paths)
         return [
-            *(Step("delete", path) for path in self._target.paths if self.work.files.exists(path)),
+            *(Step("delete", path) for path in paths if path not in later and files.exists(path)),
             Step("delete", "the files that only it kept", "as far as they are still there"),
         ]
 

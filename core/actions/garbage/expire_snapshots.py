@@ -18,6 +18,7 @@ import msgspec
 
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
+from core.actions.change.later_files import written_later
 from core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
 from core.actions.context import Context, Remark
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
@@ -142,30 +143,40 @@ class ExpireSnapshots(Change[ExpireState]):
     def _root(self) -> Root:
         return self.work.table.root(self.state.branch)
 
-    @property
-    def _going(self) -> list[int]:
-        """The ids to delete. Never the newest: another engine may have rolled the root back beyond `end`."""
-        ids = Lineage(self.work.files, self._root).snapshot_ids()
-        return [each for each in ids[:-1] if each < self.state.end]
+    def _going(self, hold: Hold) -> list[int]:
+        """The ids to delete.
+
+        Never the newest, nor one that is younger than the expiry: another engine may have rolled the root
+        back beyond `end`.
+        """
+        files, root = self.work.files, self._root
+        going = {each: root.snapshot(each) for each in Lineage(files, root).snapshot_ids()[:-1]}
+        going = {each: path for each, path in going.items() if each < self.state.end}
+        later = set[str]()
+        if hold.is_recovery:
+            later = written_later(files, root.table, hold.journaled, going.values())
+        return [each for each, path in going.items() if path not in later]
 
     def check(self, hold: Hold) -> None:
-        to_delete, _ = _to_delete(self.work.files, self._root, self._going)
+        to_delete, _ = _to_delete(self.work.files, self._root, self._going(hold))
         # Counted first, because it may take minutes: the checks must still hold at the point of no return.
         self._count = counted_before(self.work, to_delete)
         _require_as_planned(self.work.files, self._root, self.state.end, self.work.plan)
 
     def finish(self, hold: Hold) -> None:
-        files, root, end, progress = self.work.files, self._root, self.state.end, self.work.progress
+        files, root, progress = self.work.files, self._root, self.work.progress
         if self._is_another():
             progress(
                 Remark(f"nothing more of branch {root.label} expires: it is gone, or another one by now")
             )
             return
-        ids = self._going
+        ids = self._going(hold)
         if LISTS_GONE not in hold.steps:
             guard_tags.repair_held(files, root.table)
-            _raise_earliest(files, root, end)
-            progress(f"readers now begin with snapshot {end}")
+            there = Lineage(files, root).snapshot_ids()
+            first = min({*there}.difference(ids), default=self.state.end)
+            _raise_earliest(files, root, first, max(there, default=first))
+            progress(f"readers now begin with snapshot {first}")
             if ids:
                 to_delete, _ = _to_delete(files, root, ids)
                 self._removed = remove(self.work.context, hold, to_delete, progress, count=self._count)
@@ -225,12 +236,10 @@ def _consumers(files: Files, root: Root) -> dict[str, int]:
     return found
 
 
-def _raise_earliest(files: Files, root: Root, end: int) -> None:
+def _raise_earliest(files: Files, root: Root, first: int, newest: int) -> None:
     hinted = whole_number(read_if_there(files, root.earliest_hint) or b"")
-    newest = max(Lineage(files, root).snapshot_ids(), default=end)
-    end = min(end, newest)
-    if hinted is None or not end < hinted <= newest:
-        files.replace(root.earliest_hint, str(end).encode())
+    if hinted is None or not first < hinted <= newest:
+        files.replace(root.earliest_hint, str(first).encode())
 
 
 def _to_delete(files: Files, root: Root, ids: Sequence[int]) -> tuple[ToDelete, str]:

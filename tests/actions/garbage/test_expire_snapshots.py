@@ -395,6 +395,27 @@ def test_what_main_was_rolled_back_to_meanwhile_is_not_expired(
     assert missing(context.files) == []
 
 
+@pytest.mark.parametrize("later", [1, 2, 3])
+def test_a_recovery_expires_nothing_that_came_after_a_rollback(
+    context: Context, warehouse: Path, orders: Path, later: int
+) -> None:
+    """The new snapshots have the ids of those of the plan, up to the one that it keeps, or not so far."""
+    with pytest.raises(Death):
+        done(context_on(warehouse, DiesAfter(context.files, "STEP-.*-2$")), "expire-snapshots", retain_last=1)
+    open_table(warehouse, "shop.orders").rollback_to(2)
+    # So that the store's clock goes on.
+    time.sleep(0.05)
+    for _ in range(later):
+        replace_rows(warehouse)
+
+    done(context, "recover")
+
+    # The newest stays whatever comes.
+    assert snapshots(orders) == [*range(3, 3 + later)]
+    assert (orders / "snapshot/EARLIEST").read_text() == "3"
+    assert missing(context.files) == []
+
+
 def test_a_recovery_expires_nothing_of_another_branch_that_got_the_name(
     context: Context, warehouse: Path, orders: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from core.actions.context import Context
 from core.actions.plan import Plan
 from core.errors import NotFound, Refused
 from core.table.lineage.lineage import Lineage
-from tests.actions.acting import ORDERS, applied, contents, done, planned, replace_rows
+from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned, replace_rows
 from tests.actions.taking_over import add
+from tests.faults.fault_files import Death, DiesAfter
 from tests.paimon import open_table, read_rows
 
 
@@ -142,6 +144,29 @@ def test_a_tag_that_is_not_there_is_told_with_near_ones(context: Context) -> Non
     with pytest.raises(NotFound, match="no tag montly") as told:
         planned(context, "delete-tag", name="montly")
     assert "monthly" in told.value.hint
+
+
+@pytest.mark.parametrize(
+    ("writes", "dies_after"), [("delete", "tag/tag-v2$"), ("create", "STEP-.*-3$"), ("create", "STEP-.*-4$")]
+)
+def test_a_tag_made_anew_since_its_deletion_died_stays_with_its_rows(
+    context: Context, warehouse: Path, orders: Path, writes: str, dies_after: str
+) -> None:
+    """Somebody needs it again, and its snapshot has expired when the deletion is recovered."""
+    rows = read_rows(warehouse, "shop.orders", tag="v2")
+    died = context_on(warehouse, DiesAfter(context.files, dies_after, writes=writes))
+    with pytest.raises(Death):
+        done(died, "delete-tag", name="v2")
+    # So that the store's clock goes on.
+    time.sleep(0.05)
+    open_table(warehouse, "shop.orders").create_tag("v2", 2)
+    for number in (1, 2):
+        (orders / f"snapshot/snapshot-{number}").unlink()
+    (orders / "snapshot/EARLIEST").write_text("3")
+    assert f"{ORDERS.root().tag('v2')}" not in [step.target for step in planned(context, "recover").steps]
+    done(context, "recover")
+    assert read_rows(warehouse, "shop.orders", tag="v2") == rows
+    assert planned(context, "recover").empty
 
 
 def test_a_tag_made_anew_since_the_plan_stays(context: Context, warehouse: Path, orders: Path) -> None:
