@@ -26,6 +26,7 @@ from tui.session import RowVersion, Target
 from tui.tabs import Tab
 from tui.terminal.clipboard import MOST_BYTES, copy_sequence
 from tui.widgets.breadcrumb import Breadcrumb, Location
+from tui.widgets.detail_strip import flow
 from tui.widgets.grid.scroll_lines import wrap_line
 from tui.widgets.lines import line_width
 from tui.widgets.sql_editor import highlights, statement_at
@@ -132,6 +133,11 @@ def test_arguments_come_from_the_row_and_the_branch_in_view() -> None:
     saved = RowVersion(tag="savepoint.1")
     assert arguments_from("delete-tag", ORDERS, saved, newest=False) == {}
     assert arguments_from("delete-savepoint", ORDERS, saved, newest=False) == {"id": "1"}
+
+
+@pytest.mark.parametrize("width", range(-1, 3))
+def test_facts_are_laid_out_however_narrow_the_window_is(width: int) -> None:
+    assert flow([("name", "value"), ("another", "value")], width, 3)
 
 
 def test_the_statement_at_the_caret_runs() -> None:

@@ -20,7 +20,6 @@ from rich.console import Console
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.app import App
-from textual.events import Resize
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -57,6 +56,10 @@ class SentCells:
         # By line, the columns of pieces of uncertain width: the terminal may show other cells there.
         self._odd: dict[int, set[int]] = {}
         self._size = (0, 0)
+
+    @property
+    def knows_cells(self) -> bool:
+        return bool(self._lines)
 
     def forget(self) -> None:
         """Forget all cells, because the terminal may show anything: the next updates are sent whole."""
@@ -159,9 +162,10 @@ class SparingApp(App[None]):
         at = self.screen.outer_size.clamp_offset(self.cursor_position)
         return at == self._previous_cursor_position and not update.render_segments(self.console)
 
-    def on_resize(self, event: Resize) -> None:
-        # A window that was smaller for a moment has lost cells, even if no update met that size.
-        if event.size != self.size:
+    def on_resize(self) -> None:
+        # Also to the same size: of several events only the last comes, and a window that was smaller for a
+        # moment has lost cells. At the start nothing was sent yet.
+        if self._sent.knows_cells:
             self.action_redraw()
 
     def action_redraw(self) -> None:

@@ -67,7 +67,7 @@ def flow(facts: Facts, width: int, height: int) -> list[Line]:
     if not facts or height <= 0:
         return []
     columns = max(1, width // _NARROWEST)
-    slot = width // columns
+    slot = max(1, width // columns)
     lines: list[list[Piece]] = [[(" ", "")]]
     left = columns
     for name, value, used in _short_first(facts, slot):

@@ -225,7 +225,9 @@ def test_a_link_ends_with_its_cells_and_is_left_out_where_the_terminal_takes_non
 
 
 @pytest.mark.parametrize("repaints", [True, False])
-@pytest.mark.parametrize("sizes", [[(60, 20)], [(120, 30)], [(120, 30), (80, 24)], [(60, 20), (80, 24)]])
+@pytest.mark.parametrize(
+    "sizes", [[(60, 20)], [(120, 30)], [(80, 24)], [(120, 30), (80, 24)], [(60, 20), (80, 24)]]
+)
 async def test_a_window_that_changes_its_size_shows_everything(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch, sizes: list[tuple[int, int]], repaints: bool
 ) -> None:
@@ -235,6 +237,9 @@ async def test_a_window_that_changes_its_size_shows_everything(
         assert console.app._driver is not None
         monkeypatch.setattr(type(console.app), "is_headless", False)
         monkeypatch.setattr(console.app._driver, "write", written.append)
+        console.app.action_redraw()
+        await console.until(lambda: "snapshot 2" in "".join(written))
+        written.clear()
         for size in sizes:
             await console.app.on_event(Resize(Size(*size), Size(*size)))
             if repaints:
