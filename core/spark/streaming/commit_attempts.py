@@ -3,9 +3,10 @@
 A snapshot names its query and batch, but it expires. So each attempt to commit has a file of its own,
 `branch/STREAM-<query>.<batch>.<uuid>`, which no engine's clean-up touches: it is created right before the
 snapshot's file, marked as landed right after, and deleted when a later batch has landed. If the process is
-killed between the first two, the snapshot itself tells; and if that has expired, a data file of the attempt.
-The files of a commit are deleted only with the last snapshot that names them. So if the file exists, and no
-remaining state names it, it was never committed.
+killed between the last two, the snapshot itself tells; and if that has expired, its changelog, or a later
+state whose manifests name a data file of the attempt. If none does, the file decides only if it is gone: then
+it was committed. If it exists, it may still have been in the table: a tag, a savepoint that was not finished
+or a changelog can keep the files of a snapshot that expires, and go later. So a person is asked.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ import msgspec
 
 from core.errors import Corrupt, Refused
 from core.spark.streaming.offsets import mark_of
-from core.storage.files import Files
+from core.storage.files import Files, read_if_there
+from core.table.landed import Landed
 from core.table.layout import STREAM_PREFIX, Root, TablePath
 from core.table.lineage.commits import Overwritten, states_since
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import snapshot_facts
+from core.table.manifests.files import data_manifests
+from core.table.manifests.manifests import read_facts
 from core.table.records import Record, Snapshot
 
 # By default no orphan cleaning deletes a younger file.
@@ -119,11 +122,24 @@ def has_landed(files: Files, table: TablePath, query: str, batch: int, planned: 
     if newest > batch:
         # Spark begins a batch only after the one before has landed, so it repeats only the last one.
         raise _put_back(table, batch, f"comes after its batch {newest}")
+    unknown: list[Attempt] = []
     for each in recorded:
-        if each.batch == batch and (each.landed or _was_committed(files, table, each)):
+        if each.batch != batch:
+            continue
+        fate = Landed.YES if each.landed else _fate(files, table, each)
+        if fate is Landed.YES:
             if planned is not None and each.planned not in (None, planned):
                 raise _put_back(table, batch, "has landed with other rows")
             return True
+        if fate is Landed.UNKNOWN:
+            unknown.append(each)
+    # Only now: another attempt of the batch may have landed.
+    if unknown:
+        raise Refused(
+            f"Nothing is left that tells whether batch {batch} of this query is in {table.full_name}",
+            f"Look for its rows: if they are missing delete {unknown[0].path(table)}, else write "
+            '"landed": true into it.',
+        )
     return False
 
 
@@ -135,22 +151,34 @@ def _put_back(table: TablePath, batch: int, what: str) -> Refused:
     )
 
 
-def _was_committed(files: Files, table: TablePath, attempt: Attempt) -> bool:
+def _fate(files: Files, table: TablePath, attempt: Attempt) -> Landed:
     """Whether the snapshot of an attempt that is not marked as landed was committed."""
     expired: list[Root] = []
-    attempt_root = table.root(attempt.branch)
-    for root in all_roots(files, table):
+    attempt_root, roots = table.root(attempt.branch), all_roots(files, table)
+    for root in roots:
         lineage = Lineage(files, root)
         if (latest := lineage.latest_id()) is None or latest < attempt.snapshot:
             continue
         if not lineage.has_snapshot(attempt.snapshot):
             expired.append(root)
         elif mark_of(lineage.snapshot(attempt.snapshot)) == attempt.uuid:
-            return True
+            return Landed.YES
         elif root == attempt_root and _is_named_since(files, root, attempt):
             # It was overwritten after another commit had built on it.
-            return True
-    return bool(expired) and _was_named(files, table, attempt, expired)
+            return Landed.YES
+    if not expired:
+        return Landed.NO
+    if any(_has_changelog(files, root, attempt) or _is_named_since(files, root, attempt) for root in expired):
+        return Landed.YES
+    if not files.exists(attempt.file):
+        is_young = time.time() * 1000 - attempt.time < _DAY_MS
+        return Landed.YES if is_young else Landed.UNKNOWN
+    if attempt_root in expired:
+        # If the next snapshot is left and was built on the attempt's, it names the file.
+        has_next = Lineage(files, attempt_root).has_snapshot(attempt.snapshot + 1)
+        return Landed.NO if has_next else Landed.UNKNOWN
+    # If the root has no such snapshot, the attempt made none. If the root is gone, another may continue it.
+    return Landed.NO if attempt_root in roots else Landed.UNKNOWN
 
 
 def _has_commit(files: Files, root: Root, query: str, batch: int) -> bool:
@@ -160,28 +188,26 @@ def _has_commit(files: Files, root: Root, query: str, batch: int) -> bool:
     )
 
 
-def _was_named(files: Files, table: TablePath, attempt: Attempt, roots: list[Root]) -> bool:
-    """Whether an attempt landed whose snapshot, or another with that id, has expired."""
-    if any(_is_named_since(files, root, attempt) for root in roots):
-        return True
-    if files.exists(attempt.file):
+def _has_changelog(files: Files, root: Root, attempt: Attempt) -> bool:
+    """Whether the attempt's snapshot left its changelog: a copy that stock expiry makes, without the uuid."""
+    path = root.changelog(attempt.snapshot)
+    if (data := read_if_there(files, path)) is None:
         return False
-    if time.time() * 1000 - attempt.time < _DAY_MS:
-        return True
-    raise Refused(
-        f"Nothing is left that tells whether batch {attempt.batch} of this query is in {table.full_name}",
-        f'Look for its rows: if they are missing delete {attempt.path(table)}, else write "landed": true '
-        "into it.",
-    )
+    changelog = Snapshot.from_json(data, path)
+    return (changelog.commit_user, changelog.commit_identifier) == (attempt.query, attempt.batch)
 
 
 def _is_named_since(files: Files, root: Root, attempt: Attempt) -> bool:
-    """Whether a state of the root since the attempt is its snapshot, or has its data file."""
+    """Whether a state of the root since the attempt is its snapshot, or its manifests name its data file.
+
+    Until they are merged, manifests also name a file that a later commit has deleted.
+    """
     name = attempt.file.rpartition("/")[2]
     for snapshot in states_since(Lineage(files, root), attempt.snapshot):
         if mark_of(snapshot) == attempt.uuid:
             return True
-        live = snapshot_facts(files, root.table, snapshot)
-        if any(each.name == name for each in live):
+        manifests = data_manifests(files, root.table, snapshot)
+        sizes = {root.table.manifest(each.file_name): each.file_size for each in manifests}
+        if any(each.name == name for _, each in read_facts(files, sizes)):
             return True
     return False

@@ -15,11 +15,12 @@ from time import monotonic
 import msgspec
 
 from core.config import read_only_environment
-from core.errors import READ_ONLY, Refused, UsageError
+from core.errors import READ_ONLY, NotFound, Refused, UsageError
 from core.spark.streaming.offsets import StreamPosition, mark_of
 from core.storage.files import Files, read_if_there
 from core.table.layout import Root
-from core.table.names import checked_name
+from core.table.lineage.main_branch import has_schema
+from core.table.names import checked_name, table_missing
 from core.table.records import Consumer
 from core.travel.states import States
 
@@ -84,7 +85,7 @@ class ConsumerPosition:
         """Register the position of a run, which keeps the next snapshots. Later calls renew the file.
 
         If the stream is not new, the file may be a batch behind, until Spark says that this is committed; or
-        ahead, if an older checkpoint was restored. Raises `Refused` like `advance`.
+        ahead, if an older checkpoint was restored. Raises as `advance` does.
         """
         if self._name is None:
             return
@@ -95,23 +96,49 @@ class ConsumerPosition:
             self._write(files, self._root, self._position)
 
     def advance(self, files: Files, root: Root, position: StreamPosition) -> None:
-        """Move to a position up to which Spark has committed. Raises `Refused` if another query moved it."""
+        """Move to a position up to which Spark has committed.
+
+        Raises `Refused` if another query moved it, and `NotFound` if the branch is gone.
+        """
         if self._name is not None:
             self._write(files, root, position)
 
     def _write(self, files: Files, root: Root, position: StreamPosition) -> None:
         whole, plain = (root.consumer(f"{self._name}{end}") for end in (_WHOLE, ""))
         path, other = (whole, plain) if position.is_full else (plain, whole)
+        self._require_root(files, root)
         self._require_unmoved(files)
         self._path = path
         self._data = StreamConsumer(next_snapshot=_next_snapshot(position), position=position).to_json()
         files.replace(path, self._data)
+        # The branch may have been deleted in between.
+        self._require_root(files, root)
         if self._position is None or self._position.is_full != position.is_full:
             files.delete(other)
         if self._root is not None and self._root != root:
             for end in ("", _WHOLE):
                 files.delete(self._root.consumer(f"{self._name}{end}"))
         self._root, self._position, self._written = root, position, monotonic()
+
+    def _require_root(self, files: Files, root: Root) -> None:
+        """Raises `NotFound` if the root is gone, and deletes what this stream wrote there.
+
+        The consumer alone would be a branch without a schema: stock orphan cleaning fails on it for the whole
+        table, and no branch of that name can be made.
+        """
+        if has_schema(files, root):
+            return
+        for end in ("", _WHOLE):
+            files.delete(root.consumer(f"{self._name}{end}"))
+        if root.branch is None:
+            files.prune(root.consumers)
+            raise table_missing(root.table)
+        files.prune(root.directory)
+        raise NotFound(
+            f"{root.table.full_name} has no branch {root.branch} any more: it was deleted while this stream "
+            "read it",
+            "Begin anew with another checkpoint, on a branch that is there.",
+        )
 
     def _require_unmoved(self, files: Files) -> None:
         """Raises `Refused` if another query wrote the file: snapshots that this one needs could expire."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
+from shutil import rmtree
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from core.actions.garbage.expire_snapshots import smallest_consumer
-from core.errors import Corrupt, PaimarkError, Refused, UsageError
+from core.errors import Corrupt, NotFound, PaimarkError, Refused, UsageError
 from core.storage.local import LocalFiles
 from core.table.layout import TablePath
 from tests.actions.acting import context_on, done, planned
@@ -182,6 +183,58 @@ def test_a_place_goes_with_main(log: Path) -> None:
     done(context, "replace-main-branch", LOG, name="fix")
     assert ids(query.batch()) == [71]
     assert (consumers(log), consumers(log, "branch/branch-fix")) == ({}, {"etl": 4})
+
+
+@pytest.mark.parametrize("moment", ["before it looks", "before it writes"])
+def test_no_place_is_written_to_a_branch_that_is_gone(
+    log: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """The file alone would be a branch without a schema, on which stock orphan cleaning fails."""
+    context = context_on(log)
+    open_table(log, "shop.log").create_tag("fork", 2)
+    done(context, "create-branch", LOG, name="fix", tag="fork")
+    query = Query(log, "shop.log", **ETL, branch="fix")
+    query.batch()
+    say(log, 71, table="shop.log$branch_fix")
+    end = query.reader.latestOffset()
+    replace = LocalFiles.replace
+
+    def delete_branch() -> None:
+        monkeypatch.setattr(LocalFiles, "replace", replace)
+        done(context, "delete-branch", LOG, name="fix")
+
+    def replaced(files: LocalFiles, path: str, data: bytes) -> None:
+        delete_branch()
+        replace(files, path, data)
+
+    if moment == "before it looks":
+        delete_branch()
+    else:
+        monkeypatch.setattr(LocalFiles, "replace", replaced)
+    with pytest.raises(
+        NotFound, match="has no branch fix any more: it was deleted while this stream"
+    ) as told:
+        query.reader.commit(end)
+    assert "another checkpoint" in told.value.hint
+    assert not (log / "shop.db/log/branch/branch-fix").exists()
+    done(context, "create-branch", LOG, name="fix", tag="fork")
+
+
+def test_no_place_is_written_to_a_table_that_is_gone(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = Query(log, "shop.log", **ETL)
+    query.batch()
+    say(log, 31)
+    end = query.reader.latestOffset()
+    replace = LocalFiles.replace
+
+    def replaced(files: LocalFiles, path: str, data: bytes) -> None:
+        rmtree(log / "shop.db/log")
+        replace(files, path, data)
+
+    monkeypatch.setattr(LocalFiles, "replace", replaced)
+    with pytest.raises(NotFound, match=r"shop\.log does not exist"):
+        query.reader.commit(end)
+    assert list((log / "shop.db").rglob("consumer*")) == []
 
 
 def test_a_start_that_fails_holds_nothing(log: Path) -> None:
