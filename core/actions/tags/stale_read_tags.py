@@ -25,7 +25,12 @@ def left_reads(context: Context, table: TablePath) -> Iterator[tuple[Root, str]]
     for root, names in zip(roots, each_of(partial(_of_reads, files), roots), strict=True):
         lineage = Lineage(files, root)
         for name in names:
-            if is_stale(name, lineage.tag(name), context.clock()):
+            try:
+                tag = lineage.tag(name)
+            except NotFound:
+                # Its read has ended since the listing.
+                continue
+            if is_stale(name, tag, context.clock()):
                 yield root, name
 
 

@@ -14,15 +14,16 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from core.errors import FileMissing, PaimarkError, Refused, StatementFailed
+from core.errors import FileMissing, NotFound, PaimarkError, Refused, StatementFailed
 from core.spark.engine.tables import OpenedTable
 from core.spark.protocol import ParentGone, Reading
-from core.storage.files import Files
-from core.table.layout import Root
+from core.storage.files import Files, read_if_there
+from core.table.layout import BARRIER_ID, Root
 from core.table.lineage.lineage import Lineage
+from core.table.lineage.main_branch import has_schema, root_exists
 from core.table.manifests.files import manifest_list_paths
 from core.table.read_tags import TIME_TO_LIVE_MS, is_read_tag, is_stale, read_tag_name
-from core.table.records import Snapshot
+from core.table.records import Snapshot, is_same_commit
 from core.table.tag_times import with_time_to_live
 
 _WORTH_IT_SECONDS = 1.0
@@ -84,13 +85,7 @@ class HeldReads:
             tags, self._tags = self._tags, {}
         for path, held in tags.items():
             with suppress(PaimarkError):
-                data = self._files.read(path)
-                if not self._exists(held) and self._is_whole(held, data):
-                    # The snapshot expired, so only this tag keeps its files. A tag that is over replaces it:
-                    # `recover` deletes that with the files.
-                    free = held.root.tag(read_tag_name(held.snapshot_id, is_over=True))
-                    self._files.create(free, data)
-                self._files.delete(path)
+                self._drop(path, held)
 
     def reading(self, table: OpenedTable) -> Reading:
         """The report on a table before it is read."""
@@ -121,6 +116,8 @@ class HeldReads:
         except FileMissing:
             # It expired already: the statement's read will fail.
             return
+        if self._is_going(held.root):
+            return
         with self._lock:
             self._tags[path] = held
         try:
@@ -130,29 +127,83 @@ class HeldReads:
             with self._lock:
                 self._tags.pop(path, None)
             raise
-        # The tag is too late if an expiry had listed the tags before it, or if the statement is over.
-        is_late = not self._exists(held) and not self._is_whole(held, data)
-        with self._lock:
-            if is_late:
+        # The tag is too late if an expiry had listed the tags before it.
+        if self._is_going(held.root) or (not self._exists(held) and not self._is_whole(held, data)):
+            with self._lock:
                 self._tags.pop(path, None)
-            is_late = path not in self._tags
-        if is_late:
-            self._files.delete(path)
+        self._drop_if_over(path, held)
 
     def _renew(self) -> None:
         with self._lock:
-            paths = list(self._tags)
-        for path in paths:
+            tags = dict(self._tags)
+        for path, held in tags.items():
             with suppress(PaimarkError):
                 self._files.replace(path, with_time_to_live(self._files.read(path), _now(), TIME_TO_LIVE_MS))
+                if self._is_going(held.root):
+                    with self._lock:
+                        self._tags.pop(path, None)
+                self._drop_if_over(path, held)
+
+    def _drop_if_over(self, path: str, held: Held) -> None:
+        """Drop a tag just written if nobody else will: `end` may have looked for the file before it came."""
+        with self._lock:
+            is_over = path not in self._tags
+        if is_over:
+            self._drop(path, held)
+
+    def _drop(self, path: str, held: Held) -> None:
+        """Delete a tag. If only it keeps the files of its snapshot, `recover` gets a tag that is over."""
+        data = read_if_there(self._files, path)
+        if data is not None:
+            is_given = self._give(held, data)
+            self._files.delete(path)
+            if not is_given:
+                # An expiry that spared the files for this tag may have deleted the snapshot just now.
+                self._give(held, data)
+        if held.root.branch is not None and not root_exists(self._files, held.root):
+            # The branch was deleted before the tag. Empty directories would be taken for a branch.
+            self._files.prune(held.root.directory)
+
+    def _give(self, held: Held, data: bytes) -> bool:
+        """Create a tag that is over if the snapshot expired and its files are there; return whether it is.
+
+        `recover` deletes that tag with the files.
+        """
+        tag = Snapshot.from_json(data, "a read tag")
+        if self._has_commit(held.root, tag) or not self._is_whole(held, data) or self._is_going(held.root):
+            return False
+        path = held.root.tag(read_tag_name(held.snapshot_id, is_over=True))
+        self._files.create(path, data)
+        if self._is_going(held.root):
+            self._files.delete(path)
+            return False
+        return True
+
+    def _is_going(self, root: Root) -> bool:
+        """Whether a branch is deleted or marked for it: a tag written now could outlive its schemas.
+
+        A tag alone would make it a branch again, and stock orphan cleaning fails on one without a schema.
+        A deletion that marks the branch later finds the tag.
+        """
+        if root.branch is None:
+            return False
+        return self._files.exists(root.snapshot(BARRIER_ID)) or not has_schema(self._files, root)
 
     def _tidy(self, root: Root) -> None:
         """Delete read tags of dead readers, unless only the tag still keeps its snapshot."""
         lineage = Lineage(self._files, root)
         for name in filter(is_read_tag, lineage.tag_names()):
-            tag = lineage.tag(name)
-            if is_stale(name, tag, _now()) and lineage.has_snapshot(tag.id):
-                self._files.delete(root.tag(name))
+            with suppress(NotFound):
+                # A read that ends deletes its own.
+                tag = lineage.tag(name)
+                if is_stale(name, tag, _now()) and self._has_commit(root, tag):
+                    self._files.delete(root.tag(name))
+
+    def _has_commit(self, root: Root, tag: Snapshot) -> bool:
+        """Whether the root has the snapshot of a read tag. Rollbacks give its id to others."""
+        path = root.snapshot(tag.id)
+        there = read_if_there(self._files, path)
+        return there is not None and is_same_commit(Snapshot.from_json(there, path), tag)
 
     def _exists(self, held: Held) -> bool:
         return self._files.exists(held.root.snapshot(held.snapshot_id))

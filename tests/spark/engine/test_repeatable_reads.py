@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,8 @@ from core.actions.change import driver
 from core.actions.context import Context, open_context
 from core.actions.plan import Outcome
 from core.actions.registry import action
+from core.actions.roots.barrier import put_before_removal
+from core.actions.tags.stale_read_tags import left_reads
 from core.errors import StatementFailed
 from core.spark.client.client import Engine
 from core.spark.engine import holding_reads
@@ -24,12 +28,13 @@ from core.spark.engine.holding_reads import Held, HeldReads
 from core.spark.protocol import Failed, Reading, StageProgress
 from core.storage.local import LocalFiles
 from core.table.catalog import parse_table_name
-from core.table.layout import TablePath
+from core.table.layout import Root, TablePath
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.files import manifest_list_paths
 from core.table.read_tags import READ_TAG_PREFIX, is_read_tag, is_stale, read_tag_name
 from core.table.tag_times import retained_text
 from core.travel.states import States
+from tests.actions.acting import context_on, done
 from tests.eventually import eventually
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.writing.test_write import own_table
@@ -214,6 +219,137 @@ def test_where_nothing_can_be_written_it_is_said(warehouse: Path, at_once: None)
     with HeldReads(files, False).held(held, told.append):
         eventually(lambda: [each.note for each in told])
     assert told[0].note.startswith("Not protected from expiry: ")
+
+
+class Once(LocalFiles):
+    """Somebody else acts, once for each moment: right before or after such a call on a read tag."""
+
+    def __init__(self, warehouse: Path, deeds: dict[str, Callable[[], object]]) -> None:
+        super().__init__(str(warehouse))
+        self._deeds = deeds
+
+    def read(self, path: str) -> bytes:
+        with self._around("read", path):
+            return super().read(path)
+
+    def create(self, path: str, data: bytes) -> bool:
+        with self._around("create", path):
+            return super().create(path, data)
+
+    def replace(self, path: str, data: bytes) -> None:
+        with self._around("replace", path):
+            super().replace(path, data)
+
+    def delete(self, path: str) -> None:
+        with self._around("delete", path):
+            super().delete(path)
+
+    @contextmanager
+    def _around(self, call: str, path: str) -> Iterator[None]:
+        is_tag = READ_TAG_PREFIX in path
+        if is_tag and (deed := self._deeds.pop(f"before {call}", None)):
+            deed()
+        yield
+        if is_tag and (deed := self._deeds.pop(f"after {call}", None)):
+            deed()
+
+
+@pytest.mark.parametrize("knows_the_tag", [True, False])
+def test_a_tag_that_comes_when_its_engine_has_ended_is_given_to_recover(
+    warehouse: Path, knows_the_tag: bool
+) -> None:
+    deeds: dict[str, Callable[[], object]] = {}
+    reads = HeldReads(Once(warehouse, deeds), False)
+    deeds["before create"] = reads.end
+    deeds["after create"] = lambda: expire_one(warehouse, 3, knows_the_tag)
+    reads._take(Held(ORDERS.root(), 3))
+    assert_over(warehouse, knows_the_tag)
+
+
+@pytest.mark.parametrize("knows_the_tag", [True, False])
+def test_a_tag_is_given_to_recover_if_its_snapshot_goes_while_it_does(
+    warehouse: Path, knows_the_tag: bool
+) -> None:
+    files = Once(warehouse, {"before delete": lambda: expire_one(warehouse, 3, knows_the_tag)})
+    reads = HeldReads(files, False)
+    reads._take(Held(ORDERS.root(), 3))
+    reads.end()
+    assert_over(warehouse, knows_the_tag)
+
+
+def test_a_tag_that_is_renewed_when_its_engine_ends_does_not_come_back(warehouse: Path) -> None:
+    deeds: dict[str, Callable[[], object]] = {}
+    reads = HeldReads(Once(warehouse, deeds), False)
+    deeds["before replace"] = reads.end
+    reads._take(Held(ORDERS.root(), 3))
+    reads._renew()
+    assert_over(warehouse, False)
+
+
+@pytest.fixture
+def fix(warehouse: Path) -> Root:
+    """A branch with snapshot 2 of main."""
+    done(context_on(warehouse), "create-branch", name="fix", tag="v2")
+    return ORDERS.root("fix")
+
+
+@pytest.mark.parametrize("moment", ["before create", "after read", "before replace"])
+@pytest.mark.parametrize("is_stock", [True, False])
+def test_a_read_tag_does_not_make_a_branch_again_that_is_deleted(
+    warehouse: Path, fix: Root, moment: str, is_stock: bool
+) -> None:
+    """Stock orphan cleaning fails on a branch without a schema. Main has all files of the branch."""
+
+    def deletes() -> None:
+        if is_stock:
+            shutil.rmtree(warehouse / fix.directory)
+        else:
+            done(context_on(warehouse), "delete-branch", name="fix")
+
+    reads = HeldReads(Once(warehouse, {moment: deletes}), False)
+    reads._take(Held(fix, 2))
+    if moment == "before replace":
+        reads._renew()
+    reads.end()
+    assert not (warehouse / fix.directory).exists()
+
+
+def test_a_branch_that_is_marked_to_go_gets_no_read_tag(warehouse: Path, fix: Root) -> None:
+    """Whoever marked it may have listed its files before the tag was there."""
+    files = LocalFiles(str(warehouse))
+    marking = Once(warehouse, {"before create": lambda: put_before_removal(files, fix, "deleted")})
+    for each in (marking, files):
+        reads = HeldReads(each, False)
+        reads._take(Held(fix, 2))
+        assert read_tags(Lineage(files, fix)) == []
+
+
+def test_a_tag_of_another_commit_with_its_id_is_not_tidied(warehouse: Path) -> None:
+    """A rollback gave the id of its snapshot to another: only the tag keeps the files."""
+    root, lineage = ORDERS.root(), lineage_of(warehouse, "shop.orders")
+    tags = {number: root.tag(read_tag_name(number, is_over=True)) for number in (2, 4)}
+    for path in tags.values():
+        lineage.files.create(path, lineage.files.read(root.snapshot(2)))
+    other = lineage.files.read(root.snapshot(3)).replace(b'"id": 3', b'"id": 2')
+    lineage.files.replace(tags[4], other)
+    assert lineage.tag(tags[4].rpartition("tag-")[2]).id == 2
+    HeldReads(lineage.files, False)._tidy(root)
+    assert [lineage.files.exists(tags[number]) for number in (2, 4)] == [False, True]
+
+
+def test_a_read_that_ends_between_two_looks_is_no_error(warehouse: Path) -> None:
+    path = ORDERS.root().tag(read_tag_name(3))
+    files = Once(warehouse, {"before read": lambda: os.unlink(warehouse / path)})
+    files.create(path, files.read(ORDERS.root().snapshot(3)))
+    assert list(left_reads(context_on(warehouse, files), ORDERS)) == []
+
+
+def assert_over(warehouse: Path, is_given: bool) -> None:
+    """No read tag is there, or if it was given to `recover`, one that says that its read is over."""
+    lineage = lineage_of(warehouse, "shop.orders")
+    over = read_tags(lineage)
+    assert len(over) == is_given
+    assert all(is_stale(name, lineage.tag(name), 0) for name in over)
 
 
 def test_only_a_reader_that_is_surely_dead_is_given_up() -> None:
