@@ -25,7 +25,7 @@ from core.actions.roots import savepoint_claim
 from core.actions.roots.abandoned import abandoned, store_now
 from core.actions.roots.pin_snapshot import ChosenSnapshot
 from core.actions.savepoints.create_savepoint import log_finished
-from core.actions.savepoints.unprotected import Unprotected, protect, unprotected, warning
+from core.actions.savepoints.unprotected import Unprotected, protect_all, unprotected, warning
 from core.actions.tags import stale_read_tags
 from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
 from core.figures import counted, duration
@@ -173,8 +173,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
                 _recover_claim(context, table, claim, progress)
             for path in findings.stale:
                 context.files.delete(path)
-            for each in findings.untagged:
-                protect(context.files, each, progress)
+            protect_all(context.files, findings.untagged, progress, context.verify_wait)
             _sweep(context, table, findings.abandoned, progress)
             hold.release()
     for root, name in findings.reads:

@@ -19,6 +19,7 @@ from core.actions.context import Context, Remark
 from core.actions.names import name_refusal
 from core.actions.plan import Plan, Refusal, Step, raise_first
 from core.actions.roots.barrier import put_barrier
+from core.actions.roots.branch_files import is_anothers
 from core.actions.roots.json_edit import with_options
 from core.actions.roots.root_files import (
     SNAPSHOTS,
@@ -92,7 +93,9 @@ class RescueCommits(Change[RescueState]):
         raise_first(_refusals(self.work.context, self._target, _as_planned(self.work)))
 
     def prepare(self, hold: Hold) -> None:
-        for path, data in _copies(self.work.context, self._target, self.state.ids).items():
+        own = self.work.table.root()
+        commits = {number: self.work.files.read(own.snapshot(number)) for number in self.state.ids}
+        for path, data in _copies(self.work.context, self._target, commits).items():
             if not self.work.files.create(path, data) and self.work.files.read(path) != data:
                 raise Refused(f"Somebody else has just written {path}", "Choose another name.")
         self.work.progress(f"copied {counted(len(self.state.ids), 'commit')} to branch {self.state.name}")
@@ -101,10 +104,23 @@ class RescueCommits(Change[RescueState]):
         _remove_rescued(self.work.files, self._target)
 
     def take_back(self, hold: Hold) -> None:
-        if others := _remove_copies(self.work.context, self._target, self.state.ids):
-            self.work.progress(
-                Remark(f"branch {self.state.name} stays, for others wrote {', '.join(others)}")
-            )
+        """Remove the copy. If it alone holds a commit by now, as an engine expired that, make it whole."""
+        work, target = self.work, self._target
+        if alone := self._held_alone():
+            _complete(work.context, target, self.state.ids)
+            _remove_rescued(work.files, target)
+            ids = ", ".join(map(str, alone))
+            work.progress(Remark(f"branch {self.state.name} stays, for it alone holds snapshot {ids}"))
+        elif others := _remove_copies(work.context, target, self.state.ids):
+            work.progress(Remark(f"branch {self.state.name} stays, for others wrote {', '.join(others)}"))
+
+    def _held_alone(self) -> list[int]:
+        """The ids of commits that are gone from the table directory, and copied to the branch before."""
+        context, target = self.work.context, self._target
+        own, copied = (_held(context.files, root, self.state.ids) for root in (target.table.root(), target))
+        gone = sorted(copied.keys() - own.keys())
+        newest = max(_schemas(context, target.table), default=0)
+        return [] if is_anothers(context.files, target, newest) else gone
 
     def done(self) -> Done:
         name, count = self.state.name, counted(len(self.state.ids), "commit")
@@ -118,6 +134,10 @@ class RescueCommits(Change[RescueState]):
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         if interrupted.is_committed:
             return [Step("delete", self.work.table.root().snapshots, f"what branch {self.state.name} holds")]
+        if self._held_alone():
+            return [
+                Step("create", f"branch {self.state.name}", "what it lacks: it alone holds commits by now")
+            ]
         return [Step("delete", f"branch {self.state.name}", "the commits stay where they are")]
 
 
@@ -149,25 +169,40 @@ def _schemas(context: Context, table: TablePath) -> dict[int, bytes]:
     return {}
 
 
-def _copies(context: Context, target: Root, ids: tuple[int, ...]) -> dict[str, bytes]:
-    """Every file of the new branch, in the order of writing."""
-    files, schemas = context.files, _schemas(context, target.table)
-    newest, copies = max(schemas), dict[str, bytes]()
+def _held(files: Files, root: Root, ids: tuple[int, ...]) -> dict[int, bytes]:
+    """The files of these snapshots that the root has."""
+    found = zip(ids, files.read_many(map(root.snapshot, ids)), strict=True)
+    return {number: data for number, data in found if data is not None}
+
+
+def _copies(context: Context, target: Root, commits: Mapping[int, bytes]) -> dict[str, bytes]:
+    """Every file of a new branch of these commits, in the order of writing."""
+    schemas = _schemas(context, target.table)
+    newest, copies = max(schemas, default=0), dict[str, bytes]()
     for number, data in sorted(schemas.items()):
         path = target.schema(number)
         TableSchema.from_json(data, path)
         copies[path] = with_options(data, RETENTION_OFF, path) if number == newest else data
-    for number in ids:
-        copies[target.snapshot(number)] = files.read(target.table.root().snapshot(number))
-    copies[target.earliest_hint] = str(ids[0]).encode()
-    copies[target.latest_hint] = str(ids[-1]).encode()
+    for number, data in sorted(commits.items()):
+        copies[target.snapshot(number)] = data
+    if commits:
+        copies[target.earliest_hint] = str(min(commits)).encode()
+        copies[target.latest_hint] = str(max(commits)).encode()
     return copies
+
+
+def _complete(context: Context, target: Root, ids: tuple[int, ...]) -> None:
+    """Write what the branch lacks of the commits that are left, in the table directory or in the branch."""
+    files = context.files
+    commits = _held(files, target, ids) | _held(files, target.table.root(), ids)
+    for path, data in _copies(context, target, commits).items():
+        files.create(path, data)
 
 
 def _remove_copies(context: Context, target: Root, ids: tuple[int, ...]) -> list[str]:
     """Remove the branch if it is an unfinished copy; return the paths of others' files, which keep it."""
     files, names = context.files, list(root_files(context.files, target))
-    ours = _copies(context, target, ids)
+    ours = _copies(context, target, _held(files, target.table.root(), ids))
     paths = [f"{target.directory}/{name}" for name in names]
     others = [p for p, data in zip(paths, files.read_many(paths), strict=True) if data != ours.get(p)]
     if not others:

@@ -6,13 +6,14 @@ tag where it means the same and endangers no other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
-from core.actions.context import Progress
+from core.actions.context import Progress, Remark
 from core.actions.roots.guard_tags import guard
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.storage.files import Files
@@ -90,18 +91,46 @@ def warning(files: Files, each: Unprotected) -> str | None:
 
 def protect_without(files: Files, going: Root, progress: Progress) -> None:
     """Before a root is removed: write main's tags for savepoints that no other root protects. Idempotent."""
-    for each in unprotected(files, going.table, going):
-        protect(files, each, progress)
+    protect_all(files, unprotected(files, going.table, going), progress)
 
 
-def protect(files: Files, each: Unprotected, progress: Progress) -> None:
-    """Write the tag, then check whether it came in time. Idempotent."""
-    files.create(each.path, marked_unless_proven(files, each.root, each.snapshot).to_json())
-    guard(files, each.root, savepoint_tag(each.savepoint.id))
-    if gone := _missing(files, each.root, each.snapshot):
-        progress(f"savepoint {each.savepoint.id} lost {gone[0]} just before its tag was there again")
-    else:
-        progress(f"savepoint {each.savepoint.id} has its tag again, and every file of it is there")
+def protect_all(
+    files: Files, untagged: Sequence[Unprotected], progress: Progress, wait: float | None = None
+) -> None:
+    """Write the tags, then check whether they came in time. Idempotent.
+
+    An expiry that listed the tags before may still be deleting: after `wait` seconds every file is looked for
+    again, as for a new savepoint. Without `wait` nothing is proven, and a remark says so.
+    """
+    for each in untagged:
+        files.create(each.path, marked_unless_proven(files, each.root, each.snapshot).to_json())
+        guard(files, each.root, savepoint_tag(each.savepoint.id))
+    whole = _whole(files, untagged, progress)
+    if whole and wait:
+        progress(f"waiting {wait:g} s, in case an expiry is deleting now")
+        time.sleep(wait)
+    if wait is not None:
+        whole = _whole(files, whole, progress)
+    for each in whole:
+        told = f"savepoint {each.savepoint.id} has its tag again, and every file of it is there"
+        if wait is not None:
+            progress(told)
+            continue
+        word = each.root.table.word
+        progress(
+            Remark(f"{told} now. It is not proven that no expiry is deleting: run `paimark verify {word}`")
+        )
+
+
+def _whole(files: Files, untagged: Sequence[Unprotected], progress: Progress) -> list[Unprotected]:
+    """Those whose files are all there; a remark says what is gone of each other."""
+    whole = []
+    for each in untagged:
+        if gone := _missing(files, each.root, each.snapshot):
+            progress(Remark(f"savepoint {each.savepoint.id} lost {gone[0]}: its tag came too late"))
+        else:
+            whole.append(each)
+    return whole
 
 
 def _home(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from core.actions.context import Context
@@ -11,8 +12,9 @@ from core.actions.roots.stray_commits import stray_commits
 from core.errors import Refused
 from core.table.layout import BARRIER
 from core.table.lineage.main_branch import branch_names
-from tests.actions.acting import ORDERS, contents, done, planned
+from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
+from tests.actions.test_late_recovery import died, expired
 
 
 @pytest.fixture
@@ -80,3 +82,64 @@ def test_a_name_that_is_taken_or_bad_is_refused(strayed: Context) -> None:
         with pytest.raises(Refused):
             done(strayed, "rescue-commits", name=name)
     assert len(stray_commits(strayed.files, ORDERS)) == 1
+
+
+def second_stray(orders: Path) -> None:
+    """One more stray commit, on top of the first."""
+    first = msgspec.json.decode((orders / "snapshot/snapshot-1").read_bytes())
+    base, delta = first["deltaManifestList"], first["baseManifestList"]
+    second = first | {"id": 2, "baseManifestList": base, "deltaManifestList": delta}
+    (orders / "snapshot/snapshot-2").write_bytes(msgspec.json.encode(second))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_copy_that_alone_holds_a_commit_by_now_is_made_whole(
+    strayed: Context, warehouse: Path, orders: Path, again: bool
+) -> None:
+    """A rescue dies, and a job that still knows the previous main expires what is copied."""
+    second_stray(orders)
+    rows = main_rows(strayed)
+    died(warehouse, "branch-saved/snapshot/snapshot-1$", "rescue-commits", name="saved")
+    expired(orders, 1)
+    if again:
+        # The recovery dies too, when it has copied the rest and deleted that in the table directory.
+        died(warehouse, "branch-saved/snapshot/snapshot-2$", "recover")
+        expired(orders, 2)
+    plan = planned(strayed, "recover")
+    assert ("create", "branch saved") in [(step.verb, step.target) for step in plan.steps]
+    told: list[str] = []
+    applied(strayed, plan, told)
+    ids = "1, 2" if again else "1"
+    assert f"branch saved stays, for it alone holds snapshot {ids}" in told
+    saved = ORDERS.root("saved")
+    assert [strayed.files.read(path) for path in (saved.earliest_hint, saved.latest_hint)] == [b"1", b"2"]
+    assert [row["order_id"] for row in rows_of(strayed, saved)] == [900]
+    assert sorted(path.name for path in (orders / "snapshot").iterdir()) == ["LATEST", BARRIER]
+    assert planned(strayed, "recover").empty and planned(strayed, "rescue-commits", name="other").empty
+    assert main_rows(strayed) == rows
+
+
+def test_nothing_stays_of_a_rescue_that_died_before_its_commits_expired(
+    strayed: Context, warehouse: Path, orders: Path
+) -> None:
+    died(warehouse, "branch-saved/schema/schema-0$", "rescue-commits", name="saved")
+    expired(orders, 1)
+    done(strayed, "recover")
+    assert "saved" not in branch_names(strayed.files, ORDERS)
+    assert planned(strayed, "recover").empty
+
+
+def test_a_branch_that_another_engine_made_meanwhile_is_left_as_it_is(
+    strayed: Context, warehouse: Path, orders: Path
+) -> None:
+    died(warehouse, r"STEP-\w+-1$", "rescue-commits", name="saved")
+    made = orders / "branch/branch-saved"
+    for name in ("schema/schema-0", "snapshot/snapshot-1"):
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).write_bytes((orders / "branch/branch-fix/schema/schema-0").read_bytes())
+    text = (made / "schema/schema-0").read_text().replace("2147483647", "7")
+    (made / "schema/schema-0").write_text(text)
+    expired(orders, 1)
+    before = contents(made)
+    done(strayed, "recover")
+    assert contents(made) == before

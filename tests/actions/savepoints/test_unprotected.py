@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
-from core.actions.context import Context
+import pytest
+
+from core.actions.context import Context, Remark
+from core.actions.savepoints import unprotected
 from core.cli.checks import doctor
 from core.cli.options import GlobalOptions
 from core.table.lineage.lineage import Lineage
 from core.table.manifests.apart import warnings
+from core.table.manifests.files import manifest_list_paths
 from core.table.records import Snapshot, is_apart
 from core.table.savepoints import SavepointManager
 from core.travel.version import resolve_version
@@ -98,3 +103,41 @@ def test_a_tag_that_is_of_its_history_is_not_marked(context: Context, orders: Pa
         assert not planned(context, "recover").warnings
         done(context, "recover")
         assert not is_apart(Lineage(context.files, ORDERS.root()).tag("savepoint.1"))
+
+
+@pytest.mark.parametrize("is_expiring", [True, False])
+def test_a_tag_that_came_too_late_for_an_expiry_is_found_after_a_wait(
+    context: Context, orders: Path, monkeypatch: pytest.MonkeyPatch, is_expiring: bool
+) -> None:
+    """It had listed the tags before this one was there again, and deletes while we look."""
+    for number in (2, 3):
+        done(context, "create-savepoint", snapshot=number)
+        (orders / f"tag/tag-savepoint.{number - 1}").unlink()
+    untagged = unprotected.unprotected(context.files, ORDERS)
+    waited: list[float] = []
+
+    def expiry(seconds: float) -> None:
+        waited.append(seconds)
+        if is_expiring:
+            context.files.delete(manifest_list_paths(ORDERS, untagged[1].snapshot)[0])
+
+    monkeypatch.setattr(unprotected, "time", SimpleNamespace(sleep=expiry))
+    told: list[str] = []
+    unprotected.protect_all(context.files, untagged, told.append, 5)
+    assert waited == [5]
+    assert "savepoint 1 has its tag again, and every file of it is there" in told
+    [line] = [each for each in told if each.startswith("savepoint 2 ")]
+    assert line.endswith(": its tag came too late" if is_expiring else "every file of it is there")
+    assert isinstance(line, Remark) == is_expiring
+
+
+def test_without_a_wait_it_is_said_that_nothing_is_proven(context: Context, orders: Path) -> None:
+    done(context, "create-savepoint", snapshot=3)
+    (orders / "tag/tag-savepoint.1").unlink()
+    [each] = unprotected.unprotected(context.files, ORDERS)
+    told: list[str] = []
+    unprotected.protect_all(context.files, [each], told.append)
+    assert told == [
+        "savepoint 1 has its tag again, and every file of it is there now. It is not proven that no expiry "
+        "is deleting: run `paimark verify shop.orders`"
+    ]
