@@ -7,18 +7,19 @@ its first snapshots: it is independent only when it has no file of that state an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from core.errors import FileMissing
 from core.storage.files import Files
 from core.storage.parallel import each_of
-from core.table.layout import TablePath
+from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, TablePath, number_in
 from core.table.lineage.forks import Side, find_fork
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.manifests.files import snapshot_facts
 from core.table.read_tags import is_permanent
+from core.table.reading import numbered
 from core.table.records import Tag, is_same_commit
 
 
@@ -29,14 +30,29 @@ def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str])
     another permanent tag of the commit. Raises `Corrupt`.
     """
     own = main_root(files, table)
-    others = Side(files, own, going).tags.items()
-    if any(is_permanent(name, other) and is_same_commit(other, tag) for name, other in others):
+    if is_held(files, own, tag, Side(files, own, going).tags):
         return []
     main = Side(files, own).read()
     sides = [Side(files, root, going) for root in all_roots(files, table) if root not in (own, table.root())]
     answers = list(each_of(partial(_dependence, main, tag), sides))
     untold = [each for each in answers if isinstance(each, _Untold)]
     return [each for each in answers if isinstance(each, str)] + _sharing(files, table, tag, untold)
+
+
+def is_held(files: Files, main: Root, tag: Tag, others: Mapping[str, Tag]) -> bool:
+    """Whether one of these other tags of main keeps the commit for good.
+
+    The tag of a savepoint that is being made does not count, because its maker may take it back. One of
+    `create-tag` counts at once: its maker asks `dependents` before it takes it back.
+    """
+    held = ((name, other) for name, other in others.items() if is_same_commit(other, tag))
+    keeping = [name for name, other in held if is_permanent(name, other)]
+    savepoints = {name: number_in(name, SAVEPOINT_TAG_PREFIX) for name in keeping}
+    if not keeping or None in savepoints.values():
+        return bool(keeping)
+    # Without a claim the savepoint was made, or was taken back since the tags were read: the tag goes first.
+    claimed = numbered(files.names(main.table.savepoints), CLAIM_PREFIX)
+    return any(number not in claimed and files.exists(main.tag(name)) for name, number in savepoints.items())
 
 
 class _Untold(NamedTuple):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from core.actions.change.journal import Hold
 from core.actions.context import Context, Progress
+from core.actions.garbage.dependents import is_held
 from core.actions.garbage.references import ToDelete
 from core.actions.garbage.sweep import Removed, remove
 from core.actions.garbage.unreferenced import FileCount
@@ -14,8 +15,7 @@ from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.main_branch import all_roots, main_root
-from core.table.read_tags import is_permanent
-from core.table.records import Tag, commit_key, is_same_commit
+from core.table.records import Tag, commit_key
 
 _RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)
 
@@ -33,11 +33,12 @@ def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
     others = [root for root in all_roots(files, main.table) if root not in (main, main.table.root(branch))]
     if not pins or name in {_first_name(root.label) for root in others}:
         return {}
+    besides = {each: tag for each, tag in side.tags.items() if each not in pins}
     forks = {each.snapshot_id for each in find_forks(files, side, others)}
     return {
         each: tag
         for each, tag in pins.items()
-        if forks.isdisjoint({tag.id, None}) or _is_held_besides(side, tag, pins)
+        if forks.isdisjoint({tag.id, None}) or is_held(files, main, tag, besides)
     }
 
 
@@ -45,11 +46,6 @@ def _first_name(branch: str) -> str:
     """The name of a branch before it was retired."""
     retired = _RETIRED.fullmatch(branch)
     return retired["name"] if retired else branch
-
-
-def _is_held_besides(main: Side, tag: Tag, pins: Collection[str]) -> bool:
-    others = [(name, other) for name, other in main.tags.items() if name not in pins]
-    return any(is_permanent(name, other) and is_same_commit(tag, other) for name, other in others)
 
 
 def pins_to_delete(main: Root, pins: Mapping[str, Tag]) -> ToDelete:

@@ -11,16 +11,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Literal
 
+from core.actions.change import journal
 from core.actions.change.journal import new_token
 from core.actions.change.late_requests import left_if_late
 from core.actions.change.owner import Owner, running, this_process
-from core.actions.checks import undone_on_failure
+from core.actions.checks import not_undone, undone_on_failure
 from core.actions.context import Context, Progress, Remark
 from core.actions.roots import guard_tags
 from core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone, require_whole
 from core.actions.roots.shared_snapshots import hold_with_main
 from core.actions.temp_files import delete_temporaries
-from core.errors import FileMissing, Refused
+from core.cancelling import to_the_end
+from core.errors import Corrupt, FileMissing, PaimarkError, Refused, Unavailable
 from core.figures import size
 from core.storage.files import Files, read_if_there
 from core.storage.parallel import each_of
@@ -34,13 +36,15 @@ from core.table.layout import (
     savepoint_tag,
 )
 from core.table.lineage.lineage import numbered
-from core.table.lineage.main_branch import all_roots, main_root, named_roots
+from core.table.lineage.main_branch import all_roots, main_root, named_roots, root_exists
 from core.table.manifests.files import NeededNames, manifest_list_paths, snapshot_facts
 from core.table.manifests.manifests import write_manifest_list
 from core.table.operations import Group
 from core.table.records import ListName, Record, Savepoint, Snapshot
 from core.table.savepoints import tagged_savepoints
 from core.text import whole_number
+
+_EXPIRY = "expire-snapshots"
 
 CreatedBy = Literal["manual", "interval", "safety"]
 
@@ -148,13 +152,15 @@ def save(
 ) -> Savepoint:
     """Make a savepoint of the snapshot. Any error takes it back, also one of `tagged`, called after the tag.
 
-    Raises `SnapshotLost`, and `Refused`.
+    If only its tag keeps the snapshot by then, the claim stays for `recover`. Raises `SnapshotLost`, and
+    `Refused`.
     """
     table, token = chosen.root.table, new_token()
     needed = require_whole(context, chosen, progress)
     with running(context, table, token):
         claim = claim_and_tag(context, chosen, token, comment, created_by, group)
-        with undone_on_failure(table, lambda: undo(context, table, claim), left_if_late(context, table)):
+        leaves = _left_if_needed(context, chosen, claim)
+        with undone_on_failure(table, lambda: undo(context, table, claim), leaves):
             tagged(claim)
             return complete(context, chosen, claim, needed, progress, made)
 
@@ -223,6 +229,53 @@ def undo(context: Context, table: TablePath, claim: Claim) -> None:
             prune_gone(files, root)
     files.delete(table.savepoint_file(claim.full_manifest_list))
     _drop(context, table, claim)
+
+
+def _left_if_needed(
+    context: Context, chosen: ChosenSnapshot, claim: Claim
+) -> Callable[[BaseException], PaimarkError | None]:
+    """As `left_if_late`. Also, a claim stays with its tag, for `recover`, if only that keeps the snapshot."""
+    table, is_late = chosen.root.table, left_if_late(context, chosen.root.table)
+
+    def leaves(error: BaseException) -> PaimarkError | None:
+        if (left := is_late(error)) is not None or isinstance(error, (Refused, Corrupt)):
+            # The proof failed: `recover` could not finish it.
+            return left
+        why = str(error) or "Interrupted"
+        try:
+            with to_the_end():
+                if not is_only_keeper(context, chosen):
+                    return None
+        except PaimarkError as failed:
+            return not_undone(table, why, failed)
+        return Unavailable(
+            f"{why}. Savepoint {claim.id} of {table.full_name} is half made, and stays: snapshot "
+            f"{chosen.snapshot.id} expires meanwhile, and nothing else may keep its files",
+            f"Run `paimark recover {table.word}`, which finishes it.",
+        )
+
+    return leaves
+
+
+def is_only_keeper(context: Context, chosen: ChosenSnapshot) -> bool:
+    """Whether a snapshot has expired since its tag was written, or is expiring, and the tag saved its files.
+
+    Without the tag they may belong to nobody. Every expiry deletes data, then manifests, then manifest
+    lists, and the snapshot last: if the lists outlive the snapshot, the expiry knew the tag. False in a root
+    that is deleted or moved, with all its files.
+    """
+    files, root, snapshot = context.files, chosen.root, chosen.snapshot
+    main, holder = main_root(files, root.table), journal.current(context, root.table)
+    if root != main and (root.branch is None or holder is not None or not root_exists(files, root)):
+        return False
+    if holder is not None and holder.journal.change == _EXPIRY:
+        # It counted what the tag needs, and deletes the snapshot at its end.
+        expired = holder.journal.state
+        if expired.get("branch") == root.branch and snapshot.id < int(expired.get("end") or 0):
+            return True
+    if read_if_there(files, root.snapshot(snapshot.id)) == chosen.data:
+        return False
+    return all(map(files.exists, manifest_list_paths(root.table, snapshot)))
 
 
 def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: Progress) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 from core.actions import audit
+from core.actions.change import journal
 from core.actions.change.journal import table_gone
 from core.actions.change.late_requests import may_come_late
 from core.actions.checks import (
@@ -14,7 +16,8 @@ from core.actions.checks import (
     text_argument,
     undone_on_failure,
 )
-from core.actions.context import Context, Progress
+from core.actions.context import Context, Progress, Remark
+from core.actions.garbage.dependents import dependents
 from core.actions.names import ID_IN_NAME, name_refusal
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.roots import guard_tags
@@ -30,9 +33,10 @@ from core.actions.roots.pin_snapshot import (
     require_whole,
     slow_check_warning,
 )
+from core.actions.roots.savepoint_claim import is_only_keeper
 from core.actions.roots.shared_snapshots import hold_with_main
 from core.durations import parse_duration
-from core.errors import PaimarkError, Refused, Unavailable
+from core.errors import Corrupt, PaimarkError, Refused, Unavailable
 from core.figures import moment
 from core.shell import shell_line
 from core.storage.files import Files, Unanswered, read_if_there
@@ -44,6 +48,8 @@ from core.table.records import Tag
 from core.table.tag_times import with_time_to_live
 
 ACTION = "create-tag"
+# Branches that were another root, with all its tags: what was main, and what `delete-branch --keep` retired.
+_MOVED = re.compile(r"main-\d{8}T\d{6}-[0-9a-f]{6}|retired-.+-\d{8}T\d{6}", re.DOTALL)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -116,26 +122,39 @@ def _tag(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progres
     data = chosen.data
     if retain_ms is not None:
         data = with_time_to_live(data, context.clock(), int(retain_ms))
-    elsewhere = set(_paths(files, chosen.root.table, name))
+    known = set(named_roots(files, chosen.root.table))
+    elsewhere = set(_paths(files, known, name))
     try:
         is_new = files.create(path, data)
     except Unanswered as error:
         raise _left(plan, error.message) from error
     if not is_new:
         raise Refused(f"{plan.table} has a tag {name} already", "Choose another name.")
-    made = [path]
+    made, is_refused = [path], False
 
     def take_back() -> None:
-        _delete(files, made)
-        _delete(files, _copies_since(files, chosen.root.table, name, data, elsewhere))
-        prune_gone(files, chosen.root)
-        guard_tags.unguard(files, chosen.root, name, data)
+        kept, why = _delete_unneeded(context, chosen, made, is_refused=is_refused)
+        if path in kept:
+            guard_tags.guard(files, chosen.root, name)
+        else:
+            _delete(files, _copies_since(files, chosen.root.table, known, name, data, elsewhere))
+            prune_gone(files, chosen.root)
+            guard_tags.unguard(files, chosen.root, name, data)
         for pin in made[1:]:
             # The pin's guard, if a branch is main: the pin is a tag of main.
-            pinned = pin.rpartition(f"/{TAG_PREFIX}")[2]
-            guard_tags.unguard(files, main_root(files, chosen.root.table), pinned, chosen.data)
+            if pin not in kept:
+                guard_tags.unguard(files, main_root(files, chosen.root.table), _name_of(pin), chosen.data)
+        for each in kept:
+            progress(
+                Remark(
+                    f"tag {_name_of(each)} of {plan.table} stays, and is not proven to keep all of snapshot "
+                    f"{chosen.snapshot.id}: {why}"
+                )
+            )
 
     def leaves(error: BaseException) -> PaimarkError | None:
+        nonlocal is_refused
+        is_refused = isinstance(error, (Refused, Corrupt))
         if may_come_late(context, error):
             return _left(plan, str(error))
         gone = table_gone(context, chosen.root.table)
@@ -169,16 +188,62 @@ def _left(plan: Plan, why: str) -> Unavailable:
     )
 
 
-def _copies_since(files: Files, table: TablePath, name: str, data: bytes, before: set[str]) -> list[str]:
-    """Unwanted copies that a concurrent replacement of main made of a tag that is taken back."""
-    paths = [path for path in _paths(files, table, name) if path not in before]
+def _delete_unneeded(
+    context: Context, chosen: ChosenSnapshot, made: Sequence[str], *, is_refused: bool
+) -> tuple[list[str], str]:
+    """Delete new tags, except those that somebody may count on by now; return these paths, and why.
+
+    If the tag was refused, all go: it came too late, its root is going, or the table can't be read.
+    """
+    files = context.files
+    if is_refused:
+        _delete(files, made)
+        return [], ""
+    held = {each: data for each, data in zip(made, files.read_many(made), strict=True) if data is not None}
+    needed, why = _needed(context, chosen, held)
+    _delete(files, [each for each in made if each not in needed])
+    if not needed:
+        # A change that began in between may count on them. One that begins later does not see them.
+        needed, why = _needed(context, chosen, held)
+        for each in needed:
+            files.create(each, held[each])
+    return needed, why
+
+
+def _needed(context: Context, chosen: ChosenSnapshot, made: Collection[str]) -> tuple[list[str], str]:
+    """Which of these new tags can't be taken back, and why: a tag counts from its first moment on."""
+    main = main_root(context.files, chosen.root.table)
+    of_main = [each for each in made if each.startswith(f"{main.tags}/")]
+    if of_main and (holder := journal.current(context, main.table)) is not None:
+        return of_main, f"{holder.journal.action} may count on it"
+    tag = Tag.from_json(chosen.data, chosen.root.snapshot(chosen.snapshot.id))
+    if of_main and (needing := dependents(context.files, main.table, tag, made)):
+        return of_main, f"{needing[0]} it"
+    if made and is_only_keeper(context, chosen):
+        return list(made), "the snapshot expires meanwhile, and nothing else may keep its files"
+    return [], ""
+
+
+def _name_of(path: str) -> str:
+    return path.rpartition(f"/{TAG_PREFIX}")[2]
+
+
+def _copies_since(
+    files: Files, table: TablePath, known: Collection[Root], name: str, data: bytes, before: Collection[str]
+) -> list[str]:
+    """Unwanted copies that a concurrent replacement of main made of a tag that is taken back.
+
+    They are in `known` roots, or in one that was moved. A branch that was made of the tag keeps its copy.
+    """
+    roots = [each for each in named_roots(files, table) if each in known or _MOVED.fullmatch(each.label)]
+    paths = [path for path in _paths(files, roots, name) if path not in before]
     copies = (data, without_time_to_live(data, name))
     return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there in copies]
 
 
-def _paths(files: Files, table: TablePath, name: str) -> list[str]:
-    """The paths of the tag in all roots."""
-    paths = [root.tag(name) for root in named_roots(files, table)]
+def _paths(files: Files, roots: Collection[Root], name: str) -> list[str]:
+    """The paths of the tag in these roots."""
+    paths = [root.tag(name) for root in roots]
     return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there is not None]
 
 
