@@ -7,8 +7,10 @@ from typing import Self
 
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
+from core.actions.change.landing import hold_expiry, release_expiry
 from core.actions.change.operations import Undoable
 from core.actions.context import Context
+from core.actions.garbage import release_pins
 from core.actions.names import archive_name
 from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
@@ -124,26 +126,43 @@ class Truncate(Change[Undoable]):
 
     def prepare(self, hold: Hold) -> None:
         cut = self._cut
+        # Main is to end at this snapshot: to an expiry it is an old one, until the later ones are gone.
+        hold_expiry(self.work.files, cut.main, self.work.token, cut.keep)
         truncation.archive_rest(self.work.files, cut)
         # A cleaning that listed the branches before does not know the new one, and must find all in main.
         count = len(snapshot_ids(self.work.files, cut.main))
         wait_for_cleanings(self.work.context, count, self.work.progress)
-        as_planned(self.work)
+        _, keep = as_planned(self.work)
+        # Again: an expiry that had begun before knows neither the reader nor the pin.
+        raise_first(_refusals(self.work.context, cut, keep))
         self.work.progress(f"kept snapshots {cut.keep + 1} to {cut.head} as branch {cut.archive.label}")
 
     def finish(self, hold: Hold) -> None:
         files, cut = self.work.files, self._cut
         self._has_archive = root_exists(files, cut.archive)
-        if not self._has_archive:
+        if self._has_archive:
+            self._reached = truncation.cut_off(files, cut)
+            if self._reached == cut.head and truncation.is_put_back(files, cut):
+                self._forget_archive(hold)
+            self.work.progress(f"main ends at snapshot {self._reached}")
+        else:
             self._reached = truncation.stay_without_archive(files, cut)
-            return
-        self._reached = truncation.cut_off(files, cut)
-        if self._reached == cut.head and truncation.is_put_back(files, cut):
-            truncation.forget_archive(files, cut, self.work.progress)
-        self.work.progress(f"main ends at snapshot {self._reached}")
+        release_expiry(files, cut.main, self.work.token)
 
     def take_back(self, hold: Hold) -> None:
-        truncation.forget_archive(self.work.files, self._cut, self.work.progress)
+        self._forget_archive(hold)
+        # Last: an expiry that still saw the pin would spare the files of a snapshot that it deletes.
+        release_expiry(self.work.files, self._cut.main, self.work.token)
+
+    def _forget_archive(self, hold: Hold) -> None:
+        """Remove the branch and the pin, with the files that only the pin kept. Idempotent."""
+        context, cut, progress = self.work.context, self._cut, self.work.progress
+        if not truncation.forget_branch(context.files, cut, progress):
+            return
+        if not context.files.exists(cut.main.snapshot(cut.keep)):
+            # An expiry deleted the snapshot, and spared its files because of the pin.
+            release_pins.release(context, hold, cut.archive.label, progress, snapshot=cut.keep)
+        truncation.forget_pin(context.files, cut)
 
     def clean(self) -> None:
         truncation.clean(self.work.files, self._cut)

@@ -119,10 +119,19 @@ def archive_rest(files: Files, cut: Cut) -> None:
 
 def forget_archive(files: Files, cut: Cut, progress: Progress) -> None:
     """Remove the branch and the pin, because main keeps all its snapshots."""
+    if forget_branch(files, cut, progress):
+        forget_pin(files, cut)
+
+
+def forget_branch(files: Files, cut: Cut, progress: Progress) -> bool:
+    """Remove the branch but not the pin; return whether the branch is gone."""
     clean(files, cut)
     take_back_copy(files, cut.archive, cut.main, progress)
-    if not root_exists(files, cut.archive):
-        files.delete(cut.main.tag(truncation_tag(cut.archive.label, cut.keep)))
+    return not root_exists(files, cut.archive)
+
+
+def forget_pin(files: Files, cut: Cut) -> None:
+    files.delete(cut.main.tag(truncation_tag(cut.archive.label, cut.keep)))
 
 
 def cut_off(files: Files, cut: Cut) -> int:
@@ -131,17 +140,21 @@ def cut_off(files: Files, cut: Cut) -> int:
     It is later than `keep` if another process committed on a later one meanwhile. Idempotent.
     """
     if has_gone_on(files, cut):
+        # A process that died may have lowered the hint before the others committed.
+        _follow_newest(files, cut.main, cut.keep)
         if not is_put_back(files, cut):
             _refuse_merges(files, cut)
         return cut.head
     _restore_expired(files, cut)
     if not files.exists(cut.main.snapshot(cut.keep)):
         # Others committed while it was half done, and the snapshot `keep` has expired: main can't end there.
+        _follow_newest(files, cut.main, cut.keep)
         _refuse_merges(files, cut)
         return cut.head
     # Replaced before they go: engines fail on a hint to a missing snapshot, not on one that is too low.
     files.replace(cut.main.latest_hint, str(cut.keep).encode())
     reached = _remove_later(files, cut)
+    _follow_newest(files, cut.main, cut.keep)
     going = later_tags(files, cut.main, reached, cut.archive)
     # Again: an engine may have moved a tag since the branch got it.
     copy_files(files, cut.main, cut.archive, going, replacing=True)
@@ -156,10 +169,24 @@ def stay_without_archive(files: Files, cut: Cut) -> int:
     The snapshots that main has already lost are lost for good. Idempotent.
     """
     reached = min(newest_id(files, cut.main), cut.head)
-    point_at_newest(files, cut.main, reached)
-    files.delete(cut.main.tag(truncation_tag(cut.archive.label, cut.keep)))
+    _follow_newest(files, cut.main, 0)
+    forget_pin(files, cut)
     merge_history.move(files, cut.main, cut.archive, reached)
     return reached
+
+
+def _follow_newest(files: Files, main: Root, after: int) -> None:
+    """Raise main's hint to its newest snapshot, if that is later than `after`.
+
+    Whoever committed meanwhile may have raised the hint before it was lowered. Once the snapshot of a low
+    hint has expired, engines can neither read the table nor write to it.
+    """
+    newest = newest_id(files, main)
+    while newest > after:
+        point_at_newest(files, main, newest)
+        pointed, newest = newest, newest_id(files, main)
+        if newest == pointed:
+            return
 
 
 def _refuse_merges(files: Files, cut: Cut) -> None:
