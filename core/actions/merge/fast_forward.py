@@ -1,7 +1,7 @@
 """Main goes on along the branch: its later snapshots, tags and schemas are appended to main's, byte for byte.
 
-Every step is idempotent. Before main has the first of the snapshots, everything can be taken back; after it,
-every further snapshot is a state that the branch had, and the fast-forward is finished.
+Every step is idempotent. Before main has the first of the snapshots, everything but the schemas can be taken
+back; after it, every further snapshot is a state that the branch had, and the fast-forward is finished.
 """
 
 from __future__ import annotations
@@ -59,6 +59,12 @@ def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head:
         except FileMissing:
             continue
         files.delete(path)
+
+
+def kept_schemas(files: Files, root: Root, new: Sequence[tuple[int, bytes]]) -> list[int]:
+    """The ids of the new schemas that main has by now."""
+    there = files.read_many([root.schema(number) for number, _ in new])
+    return [number for (number, data), now in zip(new, there, strict=True) if now == data]
 
 
 def append_snapshots(

@@ -8,8 +8,10 @@ from typing import Any
 import msgspec
 
 from core.actions.change.journal import Hold
-from core.actions.merge.fast_forward import points_of, remove_schemas, write_schemas
+from core.actions.context import Remark
+from core.actions.merge.fast_forward import kept_schemas, points_of, remove_schemas, write_schemas
 from core.actions.merge.survey import Kind, Survey
+from core.actions.rewrite.column_compatibility import holds_all
 from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from core.actions.rewrite.spark_rewrite import RewriteBase
 from core.actions.roots.pin_snapshot import ChosenSnapshot
@@ -116,7 +118,22 @@ class RewriteByBranch(RewriteMain[MergeState]):
 
     def take_back(self, hold: Hold) -> None:
         super().take_back(hold)
-        remove_schemas(self.work.files, self.root, self.state.new_schemas, self.first_head.id)
+        files, new, earlier = self.work.files, self.state.new_schemas, self.state.schema.encode()
+        # A job may have opened main with a schema, and commit with it: without the file, no engine could read
+        # main any more. But one that lacks a column hides its values from all readers.
+        if new and not holds_all(
+            *(TableSchema.from_json(each, "a schema") for each in (new[-1][1], earlier))
+        ):
+            remove_schemas(files, self.root, new, self.first_head.id)
+        if kept := kept_schemas(files, self.root, new):
+            name, them = self.work.table.full_name, ", ".join(map(str, kept))
+            noun, stay, use = ("schema", "stays", "it") if len(kept) == 1 else ("schemas", "stay", "them")
+            self.work.progress(Remark(f"{noun} {them} of {name} {stay}: a job may use {use} already"))
+
+
+def _hides(now: bytes, earlier: bytes) -> bool:
+    """Whether a definition lacks a column of an earlier one, or holds fewer of its values."""
+    return not holds_all(TableSchema.from_json(now, "a schema"), TableSchema.from_json(earlier, "a schema"))
 
 
 def _as_stored(files: Files, path: str, snapshot: Snapshot) -> bytes:

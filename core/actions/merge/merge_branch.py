@@ -22,6 +22,7 @@ from core.actions.merge.fast_forward import (
     copy_tags,
     has_appended,
     new_tags,
+    newest_id,
     points_of,
     tags_to_copy,
     take_back_pin,
@@ -195,9 +196,15 @@ class MergeBranch(RewriteByBranch):
     def is_overwritten(self, hold: Hold) -> bool:
         if not self._is_append:
             return super().is_overwritten(hold)
-        has_first = self.work.files.exists(self.root.snapshot(self._base.id + 1))
+        files, first = self.work.files, self._base.id + 1
+        # An expiry keeps the newest snapshot: if that is an earlier one, main was rolled back past the first.
+        is_back = 0 < newest_id(files, self.root) < first
         # If main has any of the snapshots, it goes on from there.
-        return bool(self._points) and has_first and self.landed(hold) is Landed.NO
+        return (
+            bool(self._points)
+            and (is_back or files.exists(self.root.snapshot(first)))
+            and self.landed(hold) is Landed.NO
+        )
 
     def record(self, hold: Hold) -> None:
         survey = self.survey(self.head(hold))

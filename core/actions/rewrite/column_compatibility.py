@@ -40,6 +40,12 @@ def _key_refusals(then: TableSchema, start: RewriteBase) -> list[Refusal]:
     return [Refusal(f"The keys of {name} are others now", "Read the version, and write it where you want.")]
 
 
+def holds_all(now: TableSchema, then: TableSchema) -> bool:
+    """Whether every column of the earlier definition is in the present one, with all of its values."""
+    types = {field.id: field.type for field in now.fields}
+    return all(field.id in types and holds(types[field.id], field.type) for field in then.fields)
+
+
 def holds(now: object, then: object) -> bool:
     """Whether every value of the earlier type fits the present one."""
     if not isinstance(now, str) or not isinstance(then, str):
