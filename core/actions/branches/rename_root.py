@@ -15,8 +15,9 @@ from core.actions.change.operations import Undoable
 from core.actions.context import Remark
 from core.actions.merge import history as merge_history
 from core.actions.plan import Step
+from core.actions.replace.pointer import drop_expired
 from core.actions.replace.takeover import moved
-from core.actions.roots.lost_tags import drop_lost_tags
+from core.actions.roots.lost_tags import drop_lost_tags, is_lost
 from core.actions.roots.pause import wait_for_cleanings
 from core.actions.roots.root_files import (
     PARTS,
@@ -98,6 +99,7 @@ class RootMove(Change[Undoable]):
             name.removeprefix(f"{TAGS}/{TAG_PREFIX}") for name in part_of(root_files(files, target), TAGS)
         ]
         drop_lost_tags(files, source, target, copied)
+        _drop_lost_snapshots(files, source, target)
         move_rest(files, source, target, self.swap())
         progress(f"{source.label} is {target.label} now")
 
@@ -115,6 +117,22 @@ class RootMove(Change[Undoable]):
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         gone = self.source if interrupted.is_committed else self.target
         return [Step("delete", f"branch {gone.label}", "the other one stays")]
+
+
+def _drop_lost_snapshots(files: Files, source: Root, target: Root) -> None:
+    """Remove from the new root the snapshots that expired under the old name since they were copied.
+
+    A snapshot that only this process has moved, before it was killed, is told by its files: they are there.
+    """
+    here = snapshot_ids(files, source)
+    for number in reversed(snapshot_ids(files, target)):
+        if not here or number >= here[0]:
+            continue
+        data = read_if_there(files, target.snapshot(number))
+        if data is not None and is_lost(files, target, str(number), data):
+            # Expiry goes upwards. An earlier one may be whole, for a tag keeps it; but ids must have no gaps.
+            drop_expired(files, source, target, range(number + 1))
+            return
 
 
 def move_rest(files: Files, source: Root, target: Root, swap: Swap | None) -> None:

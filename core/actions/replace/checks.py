@@ -8,6 +8,7 @@ from core.actions.context import Context, Progress, Remark
 from core.actions.plan import Plan, Refusal, raise_first
 from core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
 from core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
+from core.actions.replace.untouched import is_whole_copy
 from core.actions.roots.branch_files import is_protected
 from core.actions.roots.root_state import RootState, state
 from core.actions.roots.savepoint_claim import claimed_ids, read_claim
@@ -119,7 +120,12 @@ def late_in(files: Files, archive: Root, replacement: Replacement) -> str:
     committed = [number for number in lineage.snapshot_ids() if number > replacement.main_head]
     # A late commit is built on the previous main's snapshots, and can't be rescued without them.
     committed += [each.id for each in stray_commits(files, archive.table)]
-    return f"snapshot {committed[-1]} was committed there meanwhile" if committed else ""
+    if committed:
+        return f"snapshot {committed[-1]} was committed there meanwhile"
+    # After a rollback, later commits have ids that are not above the head.
+    if replacement.main_head_digest and not is_whole_copy(files, archive, replacement):
+        return f"snapshot {replacement.main_head} was rolled back there meanwhile"
+    return ""
 
 
 def _has_expired(files: Files, between: Sides, replacement: Replacement) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.actions.change.journal import Hold
 from core.actions.checks import fingerprint
-from core.actions.context import Progress
+from core.actions.context import Progress, Remark
 from core.actions.replace.takeover import Takeover
 from core.actions.roots.json_edit import with_options, without_time_to_live
 from core.actions.roots.lost_tags import changed_tags, drop_lost_tags, is_lost
@@ -27,6 +27,7 @@ from core.actions.roots.root_files import (
     take_back_copy,
 )
 from core.actions.temp_files import delete_temporaries
+from core.errors import Refused
 from core.figures import counted
 from core.storage.files import Files, read_if_there
 from core.table.definition.retention import RETENTION_OFF
@@ -132,6 +133,11 @@ def prepare(hold: Hold, replacement: Replacement, progress: Progress) -> None:
         progress(f"copied {counted(len(copied), 'older file')} to {replacement.branch}")
     switched_off = _switched_off(between.branch, replacement)
     if switched_off != replacement.branch_schema.encode():
+        # Another engine may have made another branch of this name since: its schema is not to be overwritten.
+        if not _has_head(files, between.branch, replacement):
+            raise Refused(
+                f"Branch {replacement.branch} of {hold.table.full_name} has just changed", "Make a new plan."
+            )
         files.replace(between.branch.schema(replacement.branch_schema_id), switched_off)
         progress(f"switched stock retention off on {replacement.branch}")
     if between.archive is not None:
@@ -151,6 +157,10 @@ def take_back(
     branch = between.branch
     if between.archive is not None:
         take_back_copy(files, between.archive, between.main, progress, goes)
+    if not _is_that_branch(files, branch, replacement):
+        why = f"branch {branch.label} stays as it is: it may be another of this name, made since"
+        progress(Remark(f"{why}; copies of main's earlier snapshots and tags may be in it"))
+        return
     if (
         replacement.older
         and replacement.earliest_hint is not None
@@ -164,15 +174,41 @@ def take_back(
     delete_files(files, branch, [*reversed(snapshots), *_copied_tags(files, branch, replacement)])
     # Main's schemas are never rewritten, and exist as long as main.
     delete_files(files, branch, list(same_files(files, between.main, branch, schemas_there)))
+    schemas = {f"{SCHEMA_PREFIX}{each}" for each in (*replacement.schema_ids, replacement.branch_schema_id)}
+    delete_temporaries(files, branch.schemas, schemas)
+    delete_temporaries(files, branch.tags, {TAG_PREFIX + each for each in replacement.tags})
+    delete_temporaries(files, branch.snapshots, {f"{SNAPSHOT_PREFIX}{each}" for each in replacement.older})
+    # Last, because it may be the only proof, for a repeated run, that this is the branch.
     schema = branch.schema(replacement.branch_schema_id)
     original = replacement.branch_schema.encode()
     switched_off = _switched_off(branch, replacement)
     if switched_off != original and read_if_there(files, schema) == switched_off:
         files.replace(schema, original)
-    schemas = {f"{SCHEMA_PREFIX}{each}" for each in (*replacement.schema_ids, replacement.branch_schema_id)}
-    delete_temporaries(files, branch.schemas, schemas)
-    delete_temporaries(files, branch.tags, {TAG_PREFIX + each for each in replacement.tags})
-    delete_temporaries(files, branch.snapshots, {f"{SNAPSHOT_PREFIX}{each}" for each in replacement.older})
+
+
+def _is_that_branch(files: Files, branch: Root, replacement: Replacement) -> bool:
+    """Whether the root is the branch that was planned, or is gone; False if that can't be told.
+
+    Another engine may have deleted the branch, and made another of its name. That one may begin with bytes
+    that are copies of ours too: main's.
+    """
+    # Nobody commits to a root without a schema: there is nothing to lose.
+    if _has_head(files, branch, replacement) or not files.names(branch.schemas):
+        return True
+    # The head has expired, or was rolled back, or this is another branch. Other engines copy a new branch's
+    # schemas from the table directory, where retention is never switched off.
+    number, switched_off = replacement.branch_schema_id, _switched_off(branch, replacement)
+    paths = [branch.schema(number), branch.table.root().schema(number)]
+    here, of_table = files.read_many(paths)
+    return here == switched_off != of_table
+
+
+def _has_head(files: Files, branch: Root, replacement: Replacement) -> bool:
+    """Whether the branch has the very snapshot that was its newest at the plan."""
+    if replacement.branch_head is None:
+        return False
+    head = read_if_there(files, branch.snapshot(replacement.branch_head))
+    return head is not None and fingerprint(head) == replacement.branch_head_digest
 
 
 def drop_expired(files: Files, main: Root, copy: Root, copied: Collection[int] | None = None) -> None:

@@ -126,14 +126,25 @@ def remove_copied(
     return different
 
 
-def has_more(files: Files, root: Root, head: int, target: Root, known: Collection[str] = ()) -> bool:
-    """Whether a root has a commit after snapshot `head`, or a tag that `target` lacks.
+def has_more(files: Files, root: Root, head: int, target: Root, known: Collection[str] | None = None) -> bool:
+    """Whether a root has a commit after snapshot `head`, or a commit or a tag that `target` lacks.
 
-    Tags with the names `known` existed before, and do not count.
+    With `known`, tags of these names existed before, and do not count; and `target` may have been rolled back
+    since, so that other commits of the same ids say nothing about the root.
     """
     if _has_later(files, root, head):
         return True
-    return not set(known).issuperset(_tags_besides(files, root, target))
+    # A job may have rolled the root back, and committed: then the ids are not above the head.
+    if known is None and not _is_same_where_shared(files, root, target):
+        return True
+    return not set(known or ()).issuperset(_tags_besides(files, root, target))
+
+
+def _is_same_where_shared(files: Files, one: Root, other: Root) -> bool:
+    """Whether the snapshots with ids that both roots have are the same."""
+    shared = sorted(set(snapshot_ids(files, one)).intersection(snapshot_ids(files, other)))
+    names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in shared]
+    return len(list(same_files(files, one, other, names))) == len(names)
 
 
 def _has_later(files: Files, root: Root, head: int) -> bool:
@@ -191,11 +202,8 @@ def take_back_copy(
 
     `goes` decides; its argument says whether the source has everything that the copy has.
     """
-    ids = snapshot_ids(files, source)
-    shared = sorted(set(ids).intersection(snapshot_ids(files, copy)))
-    names = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{number}" for number in shared]
-    is_same = len(list(same_files(files, source, copy, names))) == len(names)
-    is_all = not _has_later(files, copy, max(ids, default=0))
+    is_same = _is_same_where_shared(files, source, copy)
+    is_all = not _has_later(files, copy, max(snapshot_ids(files, source), default=0))
     is_less = is_same and is_all and _are_engines(files, copy, _tags_besides(files, copy, source))
     if goes(is_less):
         remove_root(files, copy)
