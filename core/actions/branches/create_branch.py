@@ -29,14 +29,16 @@ from core.actions.roots.branch_files import (
     take_back,
     write_branch,
 )
+from core.actions.roots.pause import wait_for_readers
 from core.actions.roots.root_state import own_state
 from core.errors import Corrupt, FileMissing, NotFound, Refused
 from core.figures import moment
 from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, merge_tag, number_in
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots, main_root
+from core.table.manifests.files import missing_of
 from core.table.read_tags import is_permanent
-from core.table.records import Tag
+from core.table.records import Tag, is_same_commit
 from core.table.tag_times import kept_until_ms
 
 ACTION = "create-branch"
@@ -116,11 +118,34 @@ class CreateBranch(Change[CreateBranchState]):
         work = self.work
         source = _source_as_planned(work.context, work.table, work.plan)
         pin_tag(work.files, source)
+        if source.pin:
+            self._wait_for_expiries(source)
         for sentence in write_branch(work.files, source, self._branch, self._written):
             hold.note(sentence)
             work.progress(sentence)
             # The branch depends on main's tag: if that is gone, nothing keeps the files.
             _source_as_planned(work.context, work.table, work.plan)
+
+    def _wait_for_expiries(self, source: BranchSource) -> None:
+        """Wait for an expiry that has read the tags before the pin was there. Raises `Refused`.
+
+        It deletes the tag right after reading, and then, for as long as it takes, the files that the pin is
+        to keep. So a tag that outlives the wait is deleted only by who knows the pin.
+        """
+        work, root = self.work, source.root
+        wait_for_readers(work.context, len(work.files.names(root.tags)), "tags", work.progress)
+        _source_as_planned(work.context, work.table, work.plan)
+        tag = Tag.from_json(source.tag_data, root.tag(source.tag_name))
+        [data] = work.files.read_many([root.tag(source.pin)])
+        if data is None or not is_same_commit(Tag.from_json(data, root.tag(source.pin)), tag):
+            raise Refused(
+                f"Another engine changed tag {source.pin} of {work.plan.table} just then", "Look again."
+            )
+        if missing := missing_of(work.files, root, tag):
+            raise Refused(
+                f"Tag {source.tag_name} can't be branched from: {missing[0]} does not exist",
+                "Choose one that is whole.",
+            )
 
     def landed(self, hold: Hold) -> Landed:
         """A branch that others write to counts as made, even if incomplete: it can't be taken back."""

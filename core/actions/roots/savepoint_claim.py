@@ -22,7 +22,7 @@ from core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone, require_
 from core.actions.roots.shared_snapshots import hold_with_main
 from core.actions.temp_files import delete_temporaries
 from core.cancelling import to_the_end
-from core.errors import Corrupt, FileMissing, PaimarkError, Refused, Unavailable
+from core.errors import Corrupt, PaimarkError, Refused, Unavailable
 from core.figures import size
 from core.storage.files import Files, read_if_there
 from core.storage.parallel import each_of
@@ -40,7 +40,7 @@ from core.table.lineage.main_branch import all_roots, main_root, named_roots, ro
 from core.table.manifests.files import NeededNames, manifest_list_paths, snapshot_facts
 from core.table.manifests.manifests import write_manifest_list
 from core.table.operations import Group
-from core.table.records import ListName, Record, Savepoint, Snapshot
+from core.table.records import ListName, Record, Savepoint, Tag, is_same_commit
 from core.table.savepoints import tagged_savepoints
 from core.text import whole_number
 
@@ -281,26 +281,47 @@ def is_only_keeper(context: Context, chosen: ChosenSnapshot) -> bool:
 def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: Progress) -> None:
     """Take back a savepoint of an existing snapshot, which keeps the files itself.
 
-    If the snapshot has expired, the savepoint stays, because only it keeps the files. But a tag without a
-    record is deleted: an earlier run died between the two, and no list shows the savepoint. Idempotent.
+    If the snapshot has expired, the savepoint stays, because only it keeps the files. It also stays if
+    somebody made a branch of its tag: once the snapshot expires, only main's tag keeps the branch's files.
+    Else a tag without a record is deleted: an earlier run died between the two, and no list shows the
+    savepoint. Idempotent.
     """
     files, table = context.files, root.table
-    path, tag = table.savepoint(savepoint_id), root.tag(savepoint_tag(savepoint_id))
-    try:
-        data = files.read(tag)
-        is_live = files.read(root.snapshot(Snapshot.from_json(data, tag).id)) == data
-    except FileMissing:
-        is_live = False
-    [record] = files.read_many([path])
+    name = savepoint_tag(savepoint_id)
+    path, tag_path = table.savepoint(savepoint_id), root.tag(name)
+    data, [record] = read_if_there(files, tag_path), files.read_many([path])
+    tag = None if data is None else Tag.from_json(data, tag_path)
+    is_live = tag is not None and read_if_there(files, root.snapshot(tag.id)) == data
     if record is not None and not is_live:
         return
+    what = f"savepoint {savepoint_id}" if record is not None else f"tag {name}"
+    if tag is not None and (branch := _branch_of(files, root, name, tag)):
+        progress(Remark(f"{what} of {table.full_name} stays: branch {branch} was made of it"))
+        return
     files.delete(path)
-    files.delete(tag)
+    files.delete(tag_path)
+    if tag is not None and data is not None and (branch := _branch_of(files, root, name, tag)):
+        # Made in between: while the snapshot is there, no expiry has gone by what the tag keeps.
+        files.create(tag_path, data)
+        if record is not None:
+            files.create(path, record)
+        progress(Remark(f"{what} of {table.full_name} stays: branch {branch} was made of it"))
+        return
     guard_tags.repair_held(files, table)
     # Without the record the list's name is unknown; `verify` lists it and files of the tag as orphans.
     if record is not None:
         files.delete(table.savepoint_file(Savepoint.from_json(record, path).full_manifest_list))
     progress(Remark(f"took back savepoint {savepoint_id}, which nothing needs now"))
+
+
+def _branch_of(files: Files, main: Root, name: str, tag: Tag) -> str:
+    """The branch that was made of main's tag, which every engine copies into it; empty for none."""
+    roots = [root for root in named_roots(files, main.table) if root not in (main, main.table.root())]
+    paths = [root.tag(name) for root in roots]
+    for root, path, data in zip(roots, paths, files.read_many(paths), strict=True):
+        if data is not None and is_same_commit(Tag.from_json(data, path), tag):
+            return root.label
+    return ""
 
 
 def clean(context: Context, table: TablePath, claim: Claim) -> None:

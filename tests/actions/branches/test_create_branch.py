@@ -18,6 +18,7 @@ from core.actions.change import journal
 from core.actions.change.journal import new_token
 from core.actions.change.owner import running, this_process
 from core.actions.context import Context
+from core.actions.registry import action
 from core.actions.roots.savepoint_claim import Claim
 from core.cli.checks import doctor
 from core.cli.options import GlobalOptions
@@ -27,6 +28,7 @@ from core.table.layout import TablePath
 from core.table.lineage.branches import branch_rows
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import branch_names
+from core.table.manifests.files import snapshot_facts
 from core.verify import verify
 from tests.actions.acting import (
     ORDERS,
@@ -130,6 +132,45 @@ def test_a_branch_that_is_not_made_leaves_no_pin(context: Context, warehouse: Pa
         applied(context_on(warehouse, files), plan)
     del before["tag/tag-short"]
     assert contents(orders) == before
+
+
+@pytest.mark.parametrize("lost", ["tag", "tag with its list", "pin", "data file"])
+def test_what_an_expiry_deletes_that_did_not_know_the_pin_is_not_branched_from(
+    context: Context, warehouse: Path, orders: Path, lost: str
+) -> None:
+    """It has read the tags right before: then it deletes the tag, and files that only this kept."""
+    done(context, "create-tag", name="short", snapshot=3, retain="7 d")
+    replace_rows(warehouse)
+    done(context, "delete-tag", name="v2")
+    done(context, "expire-snapshots", retain_last=1)
+    tag = Lineage(context.files, ORDERS.root()).tag("short")
+    data_file = next(each.name for each in snapshot_facts(context.files, ORDERS, tag))
+    goes = {
+        "tag": ["tag/tag-short"],
+        "tag with its list": ["tag/tag-short", f"manifest/{tag.base_manifest_list}"],
+        "pin": ["tag/tag-paimark.merge.b.3"],
+        "data file": [f"bucket-*/{data_file}"],
+    }
+    before = contents(orders)
+
+    def tell(line: str) -> None:
+        if line.startswith("waiting"):
+            assert not (orders / "branch/branch-b").exists()
+            for path in goes[lost]:
+                [gone] = orders.glob(path)
+                gone.unlink()
+
+    plan = planned(context, "create-branch", name="b", tag="short")
+    with pytest.raises(Refused):
+        action(plan.action).apply(replace(context, verify_wait=0.001), plan, tell)
+    assert {*contents(orders)} <= {*before}, "nothing is left of it"
+
+
+def test_a_branch_of_a_tag_that_nobody_deletes_by_himself_does_not_wait(context: Context) -> None:
+    said: list[str] = []
+    plan = planned(context, "create-branch", name="b", tag="v2")
+    action(plan.action).apply(replace(context, verify_wait=1000), plan, said.append)
+    assert not [line for line in said if line.startswith("waiting")]
 
 
 def test_a_pin_of_another_snapshot_is_left_alone(context: Context, warehouse: Path, orders: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +11,24 @@ import pytest
 
 from core.actions.context import Context
 from core.actions.registry import action
+from core.actions.roots.savepoint_claim import forget_savepoint
 from core.errors import Refused, Unavailable
+from core.storage.files import Files
 from core.table.savepoints import SavepointManager
 from core.verify.verify import verify
-from tests.actions.acting import ORDERS, contents, context_on, done, planned, replace_rows
+from tests.actions.acting import (
+    ORDERS,
+    Meanwhile,
+    applied,
+    contents,
+    context_on,
+    done,
+    planned,
+    replace_rows,
+)
 from tests.faults.fault_files import Death, DiesAfter
+from tests.paimon import open_table, read_rows
+from tests.storage.wrapped import Wrapped
 
 
 def saved(context: Context, snapshot: int, deed: Callable[[], object], *, ends: bool = False) -> None:
@@ -90,3 +104,86 @@ def test_ctrl_c_leaves_it_to_recover_if_its_snapshot_expires_meanwhile(
     assert (report.orphans, report.problems) == ((), ())
     assert planned(context, "recover").empty
     assert not (orders / "snapshot/snapshot-3").exists()
+
+
+@pytest.mark.parametrize("when", ["before", "between"])
+def test_a_safety_savepoint_stays_if_a_branch_was_made_of_its_tag(
+    context: Context, warehouse: Path, orders: Path, when: str
+) -> None:
+    """By another engine, which knows no lock: before the savepoint is taken back, or just then."""
+
+    def branch() -> None:
+        open_table(warehouse, "shop.orders").branch_manager().create_branch("test", "savepoint.1")
+
+    done(context, "create-savepoint")
+    before = contents(orders)
+    if when == "before":
+        branch()
+    files = (
+        context.files if when == "before" else BeforeDeletion(context.files, "savepoint/savepoint-1", branch)
+    )
+    told: list[str] = []
+    forget_savepoint(context_on(warehouse, files), ORDERS.root(), 1, told.append)
+    assert told == ["savepoint 1 of shop.orders stays: branch test was made of it"]
+    assert {path: data for path, data in contents(orders).items() if "branch-test" not in path} == before
+
+    expected = read_rows(warehouse, "shop.orders$branch_test")
+    replace_rows(warehouse)
+    done(context, "expire-snapshots", retain_last=1)
+    assert read_rows(warehouse, "shop.orders$branch_test") == expected
+    done(context, "delete-branch", name="test")
+    done(context, "delete-savepoint", id=1)
+    assert tags(orders) == ["v2"]
+
+
+def test_a_tag_of_a_half_taken_back_savepoint_stays_for_a_branch(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    done(context, "create-savepoint")
+    open_table(warehouse, "shop.orders").branch_manager().create_branch("test", "savepoint.1")
+    (orders / "savepoint/savepoint-1").unlink()
+    told: list[str] = []
+    forget_savepoint(context, ORDERS.root(), 1, told.append)
+    assert told == ["tag savepoint.1 of shop.orders stays: branch test was made of it"]
+    assert tags(orders) == ["savepoint.1", "v2"]
+
+
+def test_a_safety_savepoint_stays_for_a_branch_that_is_being_made(context: Context, orders: Path) -> None:
+    """By another engine, which copies the tag first."""
+    done(context, "create-savepoint")
+    done(context, "create-branch", name="fix", tag="savepoint.1")
+    for each in ("schema", "snapshot"):
+        shutil.rmtree(orders / "branch/branch-fix" / each)
+    forget_savepoint(context, ORDERS.root(), 1, lambda line: None)
+    assert SavepointManager(context.files, ORDERS).ids() == [1] and tags(orders) == ["savepoint.1", "v2"]
+
+
+def test_a_rollback_that_is_taken_back_leaves_its_savepoint_to_a_branch(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Another engine makes the branch while the rows are written, and ctrl+c ends the rollback."""
+
+    def interrupt() -> None:
+        open_table(warehouse, "shop.orders").branch_manager().create_branch("test", "savepoint.1")
+        raise KeyboardInterrupt
+
+    plan, told = planned(context, "rollback", to="snapshot.3"), list[str]()
+    with pytest.raises(KeyboardInterrupt):
+        applied(context_on(warehouse, Meanwhile(context.files, "-2", interrupt)), plan, told)
+    assert "savepoint 1 of shop.orders stays: branch test was made of it" in told
+    assert SavepointManager(context.files, ORDERS).ids() == [1] and tags(orders) == ["savepoint.1", "v2"]
+    assert not (orders / "branch/ACTION").exists()
+
+
+class BeforeDeletion(Wrapped):
+    """A store on which somebody does something, once, right before a file is deleted."""
+
+    def __init__(self, inner: Files, before: str, deed: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self._before = before
+        self._deed = deed
+
+    def delete(self, path: str) -> None:
+        if path.endswith(self._before):
+            self._deed()
+        self.inner.delete(path)
