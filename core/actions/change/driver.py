@@ -97,7 +97,7 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
         progress(Remark(f"{hold.journal.action} was committed, and is finished"))
         return
     _take_back(change, hold)
-    progress(Remark(f"{hold.journal.action} was not committed: nothing is left of it"))
+    progress(Remark(f"{hold.journal.action} was not committed, and is taken back"))
 
 
 def end_unbegun(hold: Hold, progress: Progress) -> None:

@@ -173,7 +173,7 @@ def test_a_merge_that_main_was_rolled_back_past_is_not_finished(
     committed_and_dead(context, warehouse)
     open_table(warehouse, "shop.orders").rollback_to(to)
     rows = main_rows(context)
-    assert "merge-branch was not committed: nothing is left of it" in recovered(context)
+    assert "merge-branch was not committed, and is taken back" in recovered(context)
     lineage = Lineage(context.files, MAIN)
     assert lineage.snapshot_ids()[-1] == to and main_rows(context) == rows
     # A tag of a snapshot that main does not have would prove a common past that is none.
