@@ -109,6 +109,9 @@ class Outcomes:
             elif key[0] == "tag":
                 now = view.tags(store, _root(key)).get(str(key[2]))
             elif key[0] == "schema":
+                if before is None and _root(key) == view.main_root(store):
+                    # A job may have opened main with the new schema, so it is never removed.
+                    continue
                 if view.head(store, _root(key)) != operation.planned.heads.get(_root(key)):
                     # The root has new commits, which may use the schema, so the schema is never removed.
                     continue
