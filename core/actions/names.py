@@ -20,6 +20,8 @@ _FORBIDDEN = frozenset("/\\$")
 # Reserved: programs delete tags with such names, and a person's tag would lose its snapshot.
 _RESERVED_TAGS = (SAVEPOINT_TAG_PREFIX, "snapshot.", "paimark.", STOCK_READ_TAG_PREFIX)
 
+_ARCHIVE = re.compile(rf"{MAIN}-\d{{8}}T\d{{6}}-[0-9a-f]{{6}}")
+_RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)
 # `orders@savepoint.3` is a savepoint of main, and a person would read a branch of that name as one.
 _A_VERSION = re.compile(r"(savepoint|snapshot)\.\d+$", re.IGNORECASE)
 
@@ -60,5 +62,24 @@ def unseen_reason(name: str, what: str) -> str | None:
 
 def archive_name(context: Context) -> str:
     """The branch that keeps the previous main: `main-20260501T120000-1f2e3d`."""
-    when = datetime.fromtimestamp(context.clock() / 1000, UTC)
-    return f"{MAIN}-{when:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
+    return f"{MAIN}-{_now(context)}-{secrets.token_hex(3)}"
+
+
+def retired_name(context: Context, name: str) -> str:
+    """The branch that keeps a deleted one with all its files: `retired-fix-20260501T120000`."""
+    return f"retired-{name}-{_now(context)}"
+
+
+def first_name(branch: str) -> str:
+    """The name of a branch before it was retired."""
+    retired = _RETIRED.fullmatch(branch)
+    return retired["name"] if retired else branch
+
+
+def was_moved(branch: str) -> bool:
+    """Whether its name is that of a root which has all files of another: of main before, or a retired one."""
+    return bool(_ARCHIVE.fullmatch(branch) or _RETIRED.fullmatch(branch))
+
+
+def _now(context: Context) -> str:
+    return f"{datetime.fromtimestamp(context.clock() / 1000, UTC):%Y%m%dT%H%M%S}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Self
 
@@ -26,6 +25,7 @@ from core.actions.garbage.deletion import freed_steps, kept_by
 from core.actions.garbage.drop_root import drop_root, root_to_delete
 from core.actions.garbage.sweep import Removed
 from core.actions.garbage.unreferenced import FileCount, Freed
+from core.actions.names import retired_name
 from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from core.actions.replace.checks import claim_refusals
 from core.actions.replace.takeover import savepoints_held_alone
@@ -54,7 +54,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         freed, released, more = _freed(context, root)
         refusals += more
     sizes = root_files(context.files, root)
-    retired = _retired_name(context, name) if keeps else None
+    retired = retired_name(context, name) if keeps else None
     total = sum(each.size or 0 for each in freed.files)
     gone = Step("delete", f"branch {name}", counted(len(sizes), "metadata file"), sum(sizes.values()))
     whole = f"to the name {retired}: {counted(len(sizes), 'metadata file')}, {NO_DATA_FILE}"
@@ -276,8 +276,3 @@ def _warnings(context: Context, table: TablePath, name: str, branch_state: RootS
             what = f"{entry.branch} becoming main" if entry.is_replacement else entry.description
             warnings.append(f"Without branch {name}, this can't be undone any more: {what}")
     return warnings
-
-
-def _retired_name(context: Context, name: str) -> str:
-    when = datetime.fromtimestamp(context.clock() / 1000, UTC)
-    return f"retired-{name}-{when:%Y%m%dT%H%M%S}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from core.actions.change.journal import COMMITTED, JournaledChange
+from core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from core.storage.files import Files, written_at
 from core.table.layout import TablePath
 
@@ -18,3 +18,10 @@ def written_later(
     written = written_at(files, [committed, *paths])
     since = written.pop(committed, 0)
     return {path for path, at in written.items() if at > since}
+
+
+def others_since(hold: Hold, paths: Collection[str]) -> set[str]:
+    """`written_later` in a recovery. Empty for the process that began the change, and has just looked."""
+    if not hold.is_recovery:
+        return set()
+    return written_later(hold.context.files, hold.table, hold.journaled, paths)

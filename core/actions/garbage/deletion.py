@@ -15,7 +15,7 @@ import msgspec
 
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.later_files import written_later
+from core.actions.change.later_files import others_since, written_later
 from core.actions.checks import fingerprint, require_unmoved
 from core.actions.context import Context, Progress, Remark
 from core.actions.features import feature_refusals
@@ -270,9 +270,7 @@ class DeleteReference(Change[TargetState]):
             files.delete(target.table.savepoint(target.savepoint.id))
         if _TAGS_GONE not in hold.steps:
             paths = {root: root.tag(target.tag_name) for root in target.roots}
-            later = set[str]()
-            if hold.is_recovery:
-                later = written_later(files, target.table, hold.journaled, paths.values())
+            later = others_since(hold, paths.values())
             for root, path in paths.items():
                 if path in later:
                     self.work.progress(Remark(f"{path} stays: somebody made it since"))

@@ -18,7 +18,7 @@ import msgspec
 
 from core.actions.change.change import Change, Done, Work
 from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.later_files import written_later
+from core.actions.change.later_files import others_since
 from core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
 from core.actions.context import Context, Remark
 from core.actions.features import changelog_refusals, feature_refusals, newest_options
@@ -152,9 +152,7 @@ class ExpireSnapshots(Change[ExpireState]):
         files, root = self.work.files, self._root
         going = {each: root.snapshot(each) for each in Lineage(files, root).snapshot_ids()[:-1]}
         going = {each: path for each, path in going.items() if each < self.state.end}
-        later = set[str]()
-        if hold.is_recovery:
-            later = written_later(files, root.table, hold.journaled, going.values())
+        later = others_since(hold, going.values())
         return [each for each, path in going.items() if path not in later]
 
     def check(self, hold: Hold) -> None:

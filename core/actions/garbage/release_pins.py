@@ -11,13 +11,12 @@ from core.actions.garbage.dependents import is_held
 from core.actions.garbage.references import ToDelete
 from core.actions.garbage.sweep import Removed, remove
 from core.actions.garbage.unreferenced import FileCount
+from core.actions.names import first_name
 from core.storage.files import Files
 from core.table.layout import Root
 from core.table.lineage.forks import Side, find_forks
 from core.table.lineage.main_branch import all_roots, main_root
 from core.table.records import Tag, commit_key
-
-_RETIRED = re.compile(r"retired-(?P<name>.+)-\d{8}T\d{6}", re.DOTALL)
 
 
 def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
@@ -27,11 +26,11 @@ def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
     main at it or at an unknown snapshot, unless another permanent tag of main holds the commit. Raises
     `Corrupt`.
     """
-    side, name = Side(files, main), _first_name(branch)
+    side, name = Side(files, main), first_name(branch)
     own = re.compile(rf"paimark\.(merge|truncate)\.{re.escape(name)}\.\d+")
     pins = {each: tag for each, tag in side.tags.items() if own.fullmatch(each)}
     others = [root for root in all_roots(files, main.table) if root not in (main, main.table.root(branch))]
-    if not pins or name in {_first_name(root.label) for root in others}:
+    if not pins or name in {first_name(root.label) for root in others}:
         return {}
     besides = {each: tag for each, tag in side.tags.items() if each not in pins}
     forks = {each.snapshot_id for each in find_forks(files, side, others)}
@@ -40,12 +39,6 @@ def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
         for each, tag in pins.items()
         if forks.isdisjoint({tag.id, None}) or is_held(files, main, tag, besides)
     }
-
-
-def _first_name(branch: str) -> str:
-    """The name of a branch before it was retired."""
-    retired = _RETIRED.fullmatch(branch)
-    return retired["name"] if retired else branch
 
 
 def pins_to_delete(main: Root, pins: Mapping[str, Tag]) -> ToDelete:

@@ -37,7 +37,7 @@ from core.table.layout import (
 )
 from core.table.lineage.lineage import numbered
 from core.table.lineage.main_branch import all_roots, main_root, named_roots, root_exists
-from core.table.manifests.files import NeededNames, manifest_list_paths, snapshot_facts
+from core.table.manifests.files import NeededNames, has_lists, manifest_list_paths, snapshot_facts
 from core.table.manifests.manifests import write_manifest_list
 from core.table.operations import Group
 from core.table.records import ListName, Record, Savepoint, Tag, is_same_commit
@@ -260,9 +260,7 @@ def _left_if_needed(
 def is_only_keeper(context: Context, chosen: ChosenSnapshot) -> bool:
     """Whether a snapshot has expired since its tag was written, or is expiring, and the tag saved its files.
 
-    Without the tag they may belong to nobody. Every expiry deletes data, then manifests, then manifest
-    lists, and the snapshot last: if the lists outlive the snapshot, the expiry knew the tag. False in a root
-    that is deleted or moved, with all its files.
+    Without the tag they may belong to nobody. False in a root that is deleted or moved, with all its files.
     """
     files, root, snapshot = context.files, chosen.root, chosen.snapshot
     main, holder = main_root(files, root.table), journal.current(context, root.table)
@@ -275,7 +273,7 @@ def is_only_keeper(context: Context, chosen: ChosenSnapshot) -> bool:
             return True
     if read_if_there(files, root.snapshot(snapshot.id)) == chosen.data:
         return False
-    return all(map(files.exists, manifest_list_paths(root.table, snapshot)))
+    return has_lists(files, root.table, snapshot)
 
 
 def forget_savepoint(context: Context, root: Root, savepoint_id: int, progress: Progress) -> None:

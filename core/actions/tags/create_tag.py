@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 
 from core.actions import audit
@@ -18,7 +17,7 @@ from core.actions.checks import (
 )
 from core.actions.context import Context, Progress, Remark
 from core.actions.garbage.dependents import dependents
-from core.actions.names import ID_IN_NAME, name_refusal
+from core.actions.names import ID_IN_NAME, name_refusal, was_moved
 from core.actions.plan import Outcome, Plan, Refusal, Step
 from core.actions.roots import guard_tags
 from core.actions.roots.as_made import log
@@ -48,8 +47,6 @@ from core.table.records import Tag
 from core.table.tag_times import with_time_to_live
 
 ACTION = "create-tag"
-# Branches that were another root, with all its tags: what was main, and what `delete-branch --keep` retired.
-_MOVED = re.compile(r"main-\d{8}T\d{6}-[0-9a-f]{6}|retired-.+-\d{8}T\d{6}", re.DOTALL)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -235,7 +232,7 @@ def _copies_since(
 
     They are in `known` roots, or in one that was moved. A branch that was made of the tag keeps its copy.
     """
-    roots = [each for each in named_roots(files, table) if each in known or _MOVED.fullmatch(each.label)]
+    roots = [each for each in named_roots(files, table) if each in known or was_moved(each.label)]
     paths = [path for path in _paths(files, roots, name) if path not in before]
     copies = (data, without_time_to_live(data, name))
     return [path for path, there in zip(paths, files.read_many(paths), strict=True) if there in copies]

@@ -21,7 +21,7 @@ from core.storage.files import Files, read_if_there
 from core.table.layout import BARRIER_ID, Root
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import has_schema, root_exists
-from core.table.manifests.files import manifest_list_paths
+from core.table.manifests.files import has_lists
 from core.table.read_tags import TIME_TO_LIVE_MS, is_read_tag, is_stale, read_tag_name
 from core.table.records import Snapshot, is_same_commit
 from core.table.tag_times import with_time_to_live
@@ -209,12 +209,8 @@ class HeldReads:
         return self._files.exists(held.root.snapshot(held.snapshot_id))
 
     def _is_whole(self, held: Held, data: bytes) -> bool:
-        """Whether an expired snapshot's files are there, because the expiry knew its tag.
-
-        Every expiry deletes data before the manifest lists, and the snapshot last.
-        """
-        lists = manifest_list_paths(held.root.table, Snapshot.from_json(data, "a read tag"))
-        return all(map(self._files.exists, lists))
+        """Whether an expired snapshot's files are there, because the expiry knew its tag."""
+        return has_lists(self._files, held.root.table, Snapshot.from_json(data, "a read tag"))
 
     def _is_there(self, held: Held) -> bool:
         with self._lock:

@@ -25,8 +25,7 @@ from core.table.layout import STREAM_PREFIX, Root, TablePath
 from core.table.lineage.commits import Overwritten, states_since
 from core.table.lineage.lineage import Lineage
 from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import data_manifests
-from core.table.manifests.manifests import read_facts
+from core.table.manifests.files import names_any
 from core.table.records import Record, Snapshot
 
 # By default no orphan cleaning deletes a younger file.
@@ -206,8 +205,6 @@ def _is_named_since(files: Files, root: Root, attempt: Attempt) -> bool:
     for snapshot in states_since(Lineage(files, root), attempt.snapshot):
         if mark_of(snapshot) == attempt.uuid:
             return True
-        manifests = data_manifests(files, root.table, snapshot)
-        sizes = {root.table.manifest(each.file_name): each.file_size for each in manifests}
-        if any(each.name == name for _, each in read_facts(files, sizes)):
+        if names_any(files, root.table, snapshot, [name]):
             return True
     return False

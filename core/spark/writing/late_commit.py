@@ -14,8 +14,7 @@ from core.storage.files import Files, Unanswered, read_if_there
 from core.table.layout import Root
 from core.table.lineage.commits import states_since
 from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import data_manifests, snapshot_facts
-from core.table.manifests.manifests import read_facts
+from core.table.manifests.files import names_any, snapshot_facts
 from core.table.records import Snapshot
 
 
@@ -50,7 +49,7 @@ def came_too_late(files: Files, root: Root, snapshot_id: int, changes: FileChang
     if lineage.has_snapshot(snapshot_id):
         # The expiry of the next one would have deleted this one first, so it was created later.
         return True
-    if any(_names(files, root, each, changes.added) for each in states_since(lineage, snapshot_id)):
+    if any(names_any(files, root.table, each, changes.added) for each in states_since(lineage, snapshot_id)):
         return False
     raise Unanswered(
         f"Snapshot {snapshot_id} of {root.table.full_name} expired as soon as it was created",
@@ -61,12 +60,6 @@ def came_too_late(files: Files, root: Root, snapshot_id: int, changes: FileChang
 def _is_built_on(files: Files, root: Root, following: Snapshot, changes: FileChanges) -> bool:
     """Whether the next snapshot builds on the commit: it names added files, or lacks the deleted ones."""
     if changes.added:
-        return _names(files, root, following, changes.added)
+        return names_any(files, root.table, following, changes.added)
     live = snapshot_facts(files, root.table, following)
     return not any(each.name in changes.deleted for each in live)
-
-
-def _names(files: Files, root: Root, snapshot: Snapshot, names: frozenset[str]) -> bool:
-    manifests = data_manifests(files, root.table, snapshot)
-    sizes = {root.table.manifest(each.file_name): each.file_size for each in manifests}
-    return any(each.name in names for _, each in read_facts(files, sizes))

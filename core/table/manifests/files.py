@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from core.cancelling import check_cancelled
@@ -63,6 +63,21 @@ def data_manifests(files: Files, table: TablePath, snapshot: Snapshot) -> list[M
 def manifest_list_paths(table: TablePath, snapshot: Snapshot) -> tuple[str, str]:
     """The base and the delta manifest list: together they hold the whole state."""
     return table.manifest(snapshot.base_manifest_list), table.manifest(snapshot.delta_manifest_list)
+
+
+def has_lists(files: Files, table: TablePath, snapshot: Snapshot) -> bool:
+    """Whether its manifest lists exist. Every expiry deletes data before the lists, and the snapshot last.
+
+    So if they outlive the snapshot, an expiry knew a tag of it, and spared all of its files.
+    """
+    return all(map(files.exists, manifest_list_paths(table, snapshot)))
+
+
+def names_any(files: Files, table: TablePath, snapshot: Snapshot, names: Collection[str]) -> bool:
+    """Whether its manifests name one of these data files, also in an entry that deletes it."""
+    manifests = data_manifests(files, table, snapshot)
+    sizes = {table.manifest(each.file_name): each.file_size for each in manifests}
+    return any(each.name in names for _, each in read_facts(files, sizes))
 
 
 def snapshot_facts(files: Files, table: TablePath, snapshot: Snapshot) -> Iterator[FileFacts]:

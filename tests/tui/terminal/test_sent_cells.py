@@ -19,7 +19,7 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from benchmarks.screen import Screen
-from tests.tui.driving import at_events
+from tests.tui.driving import Sitting, at_events
 from tui.terminal.sent_cells import SentCells
 
 WIDTH, HEIGHT = 24, 4
@@ -224,6 +224,17 @@ def test_a_link_ends_with_its_cells_and_is_left_out_where_the_terminal_takes_non
     assert "example.org" not in bytes_of(False)
 
 
+async def sent_by(console: Sitting, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What it sends to its terminal from a whole screen on, which is in there."""
+    written: list[str] = []
+    assert console.app._driver is not None
+    monkeypatch.setattr(type(console.app), "is_headless", False)
+    monkeypatch.setattr(console.app._driver, "write", written.append)
+    console.app.action_redraw()
+    await console.until(lambda: "snapshot 2" in "".join(written))
+    return written
+
+
 @pytest.mark.parametrize("repaints", [True, False])
 @pytest.mark.parametrize(
     "sizes", [[(60, 20)], [(120, 30)], [(80, 24)], [(120, 30), (80, 24)], [(60, 20), (80, 24)]]
@@ -233,12 +244,7 @@ async def test_a_window_that_changes_its_size_shows_everything(
 ) -> None:
     """Repaints that come before the layout for the new size neither fail nor count as shown."""
     async with at_events(warehouse) as console:
-        written: list[str] = []
-        assert console.app._driver is not None
-        monkeypatch.setattr(type(console.app), "is_headless", False)
-        monkeypatch.setattr(console.app._driver, "write", written.append)
-        console.app.action_redraw()
-        await console.until(lambda: "snapshot 2" in "".join(written))
+        written = await sent_by(console, monkeypatch)
         written.clear()
         for size in sizes:
             await console.app.on_event(Resize(Size(*size), Size(*size)))
@@ -259,12 +265,7 @@ async def test_a_repaint_of_what_is_there_sends_nothing(
 ) -> None:
     """Not even where the hidden cursor is, nor that an update begins and ends."""
     async with at_events(warehouse) as console:
-        written: list[str] = []
-        assert console.app._driver is not None
-        monkeypatch.setattr(type(console.app), "is_headless", False)
-        monkeypatch.setattr(console.app._driver, "write", written.append)
-        console.app.action_redraw()
-        await console.until(lambda: "snapshot 2" in "".join(written))
+        written = await sent_by(console, monkeypatch)
         await console.pilot.pause(0.1)
         for _ in range(3):
             written.clear()
