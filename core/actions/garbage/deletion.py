@@ -268,6 +268,7 @@ class DeleteReference(Change[TargetState]):
             # The id is never given again, although its file is deleted.
             savepoint_claim.raise_hint(files, target.table, target.savepoint.id)
             files.delete(target.table.savepoint(target.savepoint.id))
+        later = set[str]()
         if _TAGS_GONE not in hold.steps:
             paths = {root: root.tag(target.tag_name) for root in target.roots}
             later = others_since(hold, paths.values())
@@ -279,7 +280,8 @@ class DeleteReference(Change[TargetState]):
             hold.note(_TAGS_GONE)
         # Not earlier: it would guard the tag that is deleted.
         guard_tags.repair_held(files, target.table)
-        self.work.progress(f"deleted {' and '.join(target.paths)}")
+        if gone := [path for path in target.paths if path not in later]:
+            self.work.progress(f"deleted {' and '.join(gone)}")
         to_delete = replace(target.to_delete, paths=frozenset())
         self._removed = remove(self.work.context, hold, to_delete, self.work.progress, count=self._count)
 
