@@ -42,12 +42,12 @@ from typing import Any
 from fsspec.implementations.local import LocalFileSystem
 
 from benchmarks.measuring.words import parser_of
-from core.actions.context import Context, open_context
-from core.actions.registry import action
-from core.space.space import space
-from core.storage.remote import RemoteFiles
-from core.table.layout import Root, TablePath
-from core.verify import verify
+from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.registry import action
+from paimark.core.space.space import space
+from paimark.core.storage.remote import RemoteFiles
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.verify import verify
 from tests.table.avro_files import MANIFEST, avro, manifest_record, record
 
 TABLE = TablePath("shop", "t")

@@ -88,8 +88,8 @@ async def measure(app: Frames, fill: Any) -> dict[str, float]:
 
 
 def ours(rows: int) -> tuple[Widget, Any]:
-    from tui.records.sources import GridColumn, tuples
-    from tui.widgets.grid.record_grid import RecordGrid
+    from paimark.tui.records.sources import GridColumn, tuples
+    from paimark.tui.widgets.grid.record_grid import RecordGrid
 
     source = tuples([cells(number) for number in range(rows)])
     grid = RecordGrid([GridColumn(title) for title in TITLES])

@@ -19,8 +19,8 @@ from statistics import median
 from typing import Any
 
 from benchmarks.measuring.words import parser_of
-from core.storage.open import open_files
-from core.table.lineage.lineage import Lineage
+from paimark.core.storage.open import open_files
+from paimark.core.table.lineage.lineage import Lineage
 from tests.storage.stores import BUCKET, S3Server, s3_server
 from tests.table.lineages import SCHEMA, TABLE, CountingFiles, snapshot_json, write_lineage
 

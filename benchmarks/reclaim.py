@@ -19,11 +19,11 @@ from random import Random
 from statistics import median
 
 from benchmarks.measuring.words import parser_of
-from core.actions.context import Context, open_context
-from core.actions.registry import action
-from core.storage.local import LocalFiles
-from core.table.layout import SNAPSHOT_PREFIX
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.registry import action
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import SNAPSHOT_PREFIX
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.histories import TABLE, History, needed_by_all
 from tests.table.lineages import CountingFiles
 

@@ -24,8 +24,8 @@ from benchmarks.measuring.cells import QUESTIONS, report
 from benchmarks.measuring.costs import Cost, Costs, timed
 from benchmarks.peers.library import Library
 from benchmarks.spark_scans import Asked, Sides, shared_arguments, sides_of
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import SCAN
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import SCAN
 
 _SUMS = ";".join(
     f"fields.{name}.aggregate-function={function}"

@@ -34,8 +34,8 @@ from benchmarks.measuring.words import parser_of
 from benchmarks.peers.connector import add_arguments
 from benchmarks.peers.library import Library
 from benchmarks.spark_scans import Asked, Sides, sides_of
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import REUSE
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import REUSE
 from tests.paimon import create_table, open_table
 
 TABLE = "bench.commits"

@@ -22,9 +22,9 @@ import pyarrow as pa
 from benchmarks.measuring.asking import run
 from benchmarks.measuring.java import MEMORY
 from benchmarks.measuring.processes import cpu_ms
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import WARM_UP
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import WARM_UP
 from tests.paimon import commit, create_table
 
 QUESTIONS = {

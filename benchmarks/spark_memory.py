@@ -23,8 +23,8 @@ import pyarrow as pa
 
 from benchmarks.measuring.processes import engine_memory, java_below
 from benchmarks.measuring.words import parser_of
-from core.config import Settings
-from core.spark.client.client import Engine
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
 from tests.interop.stock import jdk_tool
 from tests.paimon import commit, create_table
 

@@ -30,8 +30,8 @@ from benchmarks.measuring.asking import answer
 from benchmarks.measuring.data_files import BIG_LEVEL, DataFile, commit
 from benchmarks.measuring.processes import told_memory
 from benchmarks.measuring.words import parser_of
-from core.config import Settings
-from core.spark.client.client import Engine
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
 from tests.paimon import create_table, open_table
 from tests.spark.standalone import standalone
 

@@ -39,9 +39,9 @@ from benchmarks.peers import connector
 from benchmarks.peers.library import Library
 from benchmarks.peers.process import SqlProcess
 from benchmarks.peers.rust import Rust
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import SCAN
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import SCAN
 from tests.interop.stock import ToolMissing
 from tests.paimon import open_table
 

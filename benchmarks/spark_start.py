@@ -40,9 +40,9 @@ class Started(NamedTuple):
 
 def ours() -> int:
     """Answer the query with this project's engine, and print the figures of its Java process."""
-    from core.config import Settings
-    from core.spark.client.client import Engine
-    from core.spark.protocol import Finished
+    from paimark.core.config import Settings
+    from paimark.core.spark.client.client import Engine
+    from paimark.core.spark.protocol import Finished
 
     place = Path(os.environ["PAIMARK_BENCHMARK"])
     settings = Settings(

@@ -14,7 +14,7 @@ from statistics import median
 from benchmarks.console import environment
 from benchmarks.measuring.words import parser_of
 from benchmarks.terminal_keys import Terminal, paimark
-from core.demo.build import build_demo
+from paimark.core.demo.build import build_demo
 
 _IDLE_SECONDS = 8.0
 _ESCAPE = "\x1b"

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from core.text import distinct
+from paimark.core.text import distinct
 
 # pyarrow's errors for a time, a duration or a text that Python can't hold.
 _NOT_PYTHONS = (OverflowError, ValueError)

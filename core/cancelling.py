@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
 from typing import TypeVar
 
-from core.errors import Cancelled
+from paimark.core.errors import Cancelled
 
 _POLL_SECONDS = 0.05
 

@@ -12,7 +12,7 @@ The file is `$XDG_CONFIG_HOME/paimark/config.toml`:
     spark_conf = { "spark.driver.memory" = "4g" }
     start = "shop.orders"
 
-`tui.app.run` and every command take the resulting `Settings`.
+`paimark.tui.app.run` and every command take the resulting `Settings`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any
 
 import msgspec
 
-from core.errors import UsageError
-from core.redaction import HidesSecrets, keep_secrets
-from core.regular_files import read_regular
+from paimark.core.errors import UsageError
+from paimark.core.redaction import HidesSecrets, keep_secrets
+from paimark.core.regular_files import read_regular
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
@@ -43,9 +43,9 @@ class Settings:
 
     `warehouse` is an absolute path or a URI with a scheme, `options` are Paimon catalog options. Both may
     hold secrets, so they are never printed. `context` is the config file's name for it, None for none.
-    `start` is the place that the console opens on, as `core.travel.place` reads it; empty for none. Without
-    it and with `resume`, the console opens at the last place. `keys` are the rebound keys, by the ids of
-    their bindings. `flags` are those of the command line, for another context in the same session. With
+    `start` is the place that the console opens on, as `paimark.core.travel.place` reads it; empty for none.
+    Without it and with `resume`, the console opens at the last place. `keys` are the rebound keys, by the ids
+    of their bindings. `flags` are those of the command line, for another context in the same session. With
     `offers_tour` the console asks whether to give a tour of the demo.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.errors import UsageError
+from paimark.core.errors import UsageError
 
 _UNITS = {
     **dict.fromkeys(("ms", "milli", "millis", "millisecond", "milliseconds"), 1),

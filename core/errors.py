@@ -11,7 +11,7 @@
     └── Unavailable           3  storage, catalog or engine did not answer
 
 Kinds that one package raises and catches are subclasses there, such as `TakenOver`, a `Refused` of
-`core.actions.change.journal`.
+`paimark.core.actions.change.journal`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from core.redaction import redacted
+from paimark.core.redaction import redacted
 
 LONGEST = 2000
 # The refusal in read-only mode, and its hint.

@@ -18,105 +18,19 @@ table has them: clean them before you show them on a terminal.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from core.actions.plan import Plan, Refusal, Step
-from core.errors import (
-    Cancelled,
-    Corrupt,
-    FileMissing,
-    NotFound,
-    PaimarkError,
-    Refused,
-    StatementFailed,
-    Unavailable,
-    UsageError,
-)
-from core.space.report import BucketRow, SpaceReport, SpaceRow
-from paimark.records import Branch, Field, Operation, Savepoint, Schema, Snapshot, Tag
-from paimark.results import (
-    AutoSavepointDone,
-    BranchCreated,
-    BranchDeleted,
-    BranchMerged,
-    CommitsRescued,
-    MainReplaced,
-    ManyDone,
-    Recovered,
-    Restored,
-    Result,
-    RolledBack,
-    SavepointCreated,
-    SavepointDeleted,
-    SchemaAltered,
-    SnapshotsExpired,
-    TagCreated,
-    TagDeleted,
-    TagRenamed,
-    Undone,
-)
-from paimark.table import Table
-from paimark.version import Version
-from paimark.warehouse import Warehouse
-from paimark.warehouse import open_warehouse as open
-
 if TYPE_CHECKING:
-    from core.spark.source import PaimarkSource
+    from paimark.api import *
+else:
+    # Every import of a module of the console or in Spark's workers begins here, and needs none of the names.
+    def __getattr__(name: str) -> Any:
+        if name == "__all__" or not name.startswith("_"):
+            api = import_module("paimark.api")
+            if hasattr(api, name):
+                return getattr(api, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-__all__ = [
-    "AutoSavepointDone",
-    "Branch",
-    "BranchCreated",
-    "BranchDeleted",
-    "BranchMerged",
-    "BucketRow",
-    "Cancelled",
-    "CommitsRescued",
-    "Corrupt",
-    "Field",
-    "FileMissing",
-    "MainReplaced",
-    "ManyDone",
-    "NotFound",
-    "Operation",
-    "PaimarkError",
-    "PaimarkSource",
-    "Plan",
-    "Recovered",
-    "Refusal",
-    "Refused",
-    "Restored",
-    "Result",
-    "RolledBack",
-    "Savepoint",
-    "SavepointCreated",
-    "SavepointDeleted",
-    "Schema",
-    "SchemaAltered",
-    "Snapshot",
-    "SnapshotsExpired",
-    "SpaceReport",
-    "SpaceRow",
-    "StatementFailed",
-    "Step",
-    "Table",
-    "Tag",
-    "TagCreated",
-    "TagDeleted",
-    "TagRenamed",
-    "Unavailable",
-    "Undone",
-    "UsageError",
-    "Version",
-    "Warehouse",
-    "open",
-]
-
-
-def __getattr__(name: str) -> Any:
-    # It needs pyspark, which no other name does.
-    if name == "PaimarkSource":
-        from core.spark.source import PaimarkSource
-
-        return PaimarkSource
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __dir__() -> list[str]:
+        return sorted([*globals(), *import_module("paimark.api").__all__])

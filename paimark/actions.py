@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from core.actions.context import Context
-from core.actions.plan import Plan
-from core.actions.registry import action as action_named
-from core.errors import UsageError
-from core.table.catalog import find_table
-from core.table.layout import TablePath
 from paimark.arguments import checked_arguments, text
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan
+from paimark.core.actions.registry import action as action_named
+from paimark.core.errors import UsageError
+from paimark.core.table.catalog import find_table
+from paimark.core.table.layout import TablePath
 from paimark.results import (
     AutoSavepointDone,
     BranchCreated,
@@ -85,7 +85,7 @@ class TableActions:
         if plan.table != self.name:
             raise UsageError(f"The plan is for {plan.table}, and this is {self.name}")
         # Imported here because it loads the readers of manifests, which few programs need.
-        from core.actions.savepoints.create_savepoint import require_not_applied
+        from paimark.core.actions.savepoints.create_savepoint import require_not_applied
 
         with self._session.acting() as context:
             require_not_applied(context, plan)

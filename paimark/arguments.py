@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.actions.registry import Action, Argument
-from core.errors import UsageError
-from core.table.names import near_names
+from paimark.core.actions.registry import Action, Argument
+from paimark.core.errors import UsageError
+from paimark.core.table.names import near_names
 
 _KINDS: Mapping[str, tuple[type, str]] = {
     "text": (str, "a text"),

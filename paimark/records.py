@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from core.table.definition.column_types import type_text
-from core.table.records import SchemaField, TableSchema
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.records import SchemaField, TableSchema
 
 
 class Snapshot(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from core.actions.plan import Outcome, Plan
+from paimark.core.actions.plan import Outcome, Plan
 
 Fact = str | int | bool | None
 

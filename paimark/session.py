@@ -8,13 +8,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from core.actions.context import Context, Counting, Remark, open_context
-from core.config import Settings, state_directory
-from core.errors import UsageError, reworded
-from core.redaction import redacted
-from core.statements.dialects import IN_PYTHON
-from core.storage.files import Files
-from core.text import clean_text
+from paimark.core.actions.context import Context, Counting, Remark, open_context
+from paimark.core.config import Settings, state_directory
+from paimark.core.errors import UsageError, reworded
+from paimark.core.redaction import redacted
+from paimark.core.statements.dialects import IN_PYTHON
+from paimark.core.storage.files import Files
+from paimark.core.text import clean_text
 
 _LOG = logging.getLogger("paimark")
 
@@ -48,7 +48,7 @@ class Session:
     @contextmanager
     def acting(self) -> Iterator[Context]:
         """The context of one action, with a Spark engine that starts on demand and ends with the action."""
-        from core.spark.client.client import Engine
+        from paimark.core.spark.client.client import Engine
 
         engine = Engine(self.settings, state_directory() / "engine.log")
         with reworded(IN_PYTHON.translate), closing(engine):

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from core.errors import UsageError
-from core.space.report import SpaceReport
-from core.spark.datasource.table_options import ReadScope
-from core.table.layout import MAIN, Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.table.listings import newest_snapshots, savepoint_rows
-from core.table.system_tables import Row, snapshot_row, system_table
-from core.travel.diff.versions import DiffVersion, find_version
-from core.travel.requested_version import RequestedVersion
-from core.travel.times.zones import epoch_ms
-from core.travel.version import resolve_time
 from paimark.actions import TableActions
 from paimark.arguments import branch_name, number
+from paimark.core.errors import UsageError
+from paimark.core.space.report import SpaceReport
+from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.table.layout import MAIN, Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.listings import newest_snapshots, savepoint_rows
+from paimark.core.table.system_tables import Row, snapshot_row, system_table
+from paimark.core.travel.diff.versions import DiffVersion, find_version
+from paimark.core.travel.requested_version import RequestedVersion
+from paimark.core.travel.times.zones import epoch_ms
+from paimark.core.travel.version import resolve_time
 from paimark.records import Branch, Operation, Savepoint, Schema, Snapshot, Tag, schema_of
 from paimark.session import warn_left_out
 from paimark.version import Version
@@ -73,7 +73,7 @@ class Table(TableActions):
         Deletion of a branch, tag or savepoint frees the bytes that it holds alone. `branch` is for the
         buckets. Every list and manifest is read, and every directory listed: minutes for a large table.
         """
-        from core.space.space import space
+        from paimark.core.space.space import space
 
         return space(self._session.context, self._path, branch_name(branch))
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from core.errors import UsageError
-from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.datasource.table_options import ReadScope
-from core.table.layout import Root
-from core.table.names import near_names
-from core.table.records import Snapshot as SnapshotRecord
-from core.table.system_tables import snapshot_row
 from paimark.arguments import number
+from paimark.core.errors import UsageError
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.table.layout import Root
+from paimark.core.table.names import near_names
+from paimark.core.table.records import Snapshot as SnapshotRecord
+from paimark.core.table.system_tables import snapshot_row
 from paimark.records import Schema, Snapshot
 from paimark.session import Session
 
@@ -56,7 +56,7 @@ class Version:
         """
         import pyarrow as pa
 
-        from core.spark.datasource.table_rows import arrow_schema, row_batches
+        from paimark.core.spark.datasource.table_rows import arrow_schema, row_batches
 
         scan = self._scan(columns, limit)
         return pa.Table.from_batches(list(row_batches(scan, limit)), arrow_schema(scan))
@@ -67,7 +67,7 @@ class Version:
         """The rows of `to_arrow`, read batch by batch: reading a batch can raise the errors of `to_arrow`."""
         import pyarrow as pa
 
-        from core.spark.datasource.table_rows import arrow_schema, row_batches
+        from paimark.core.spark.datasource.table_rows import arrow_schema, row_batches
 
         scan = self._scan(columns, limit)
         return pa.RecordBatchReader.from_batches(arrow_schema(scan), row_batches(scan, limit))

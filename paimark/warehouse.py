@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from core.config import Settings, full_address, read_only_environment
-from core.errors import UsageError
-from core.table.catalog import databases, find_table, tables
 from paimark.arguments import text, texts
+from paimark.core.config import Settings, full_address, read_only_environment
+from paimark.core.errors import UsageError
+from paimark.core.table.catalog import databases, find_table, tables
 from paimark.session import Session
 from paimark.table import Table
 

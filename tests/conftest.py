@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pyarrow as pa
 import pytest
 
-from core.spark.launch.session_settings import WARM_UP
+from paimark.core.spark.launch.session_settings import WARM_UP
 from tests.interop.judge_fixture import judge
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import engine, engine_warehouse
@@ -37,7 +37,7 @@ EVENTS = pa.schema([pa.field("day", pa.string()), pa.field("kind", pa.string())]
 @pytest.fixture(autouse=True)
 def _secrets_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """A password that one test gave is an ordinary word in the next."""
-    monkeypatch.setattr("core.redaction._kept", set())
+    monkeypatch.setattr("paimark.core.redaction._kept", set())
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def _no_waiting_for_an_expiry() -> Iterator[None]:
     """Here none began before a tag that is still deleting: the five seconds are told, and not waited."""
     with pytest.MonkeyPatch.context() as patch:
         never = SimpleNamespace(sleep=lambda seconds: None)
-        patch.setattr("core.actions.roots.pin_snapshot.time", never)
+        patch.setattr("paimark.core.actions.roots.pin_snapshot.time", never)
         yield
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from core.config import Settings
-from core.spark.client.client import Engine
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import rows
 

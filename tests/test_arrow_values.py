@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.arrow_values import cell_value, column_values
-from core.export.result_file import ResultFile
+from paimark.core.arrow_values import cell_value, column_values
+from paimark.core.export.result_file import ResultFile
 
 _YEAR_10000_US = 253402300800000000
 FAR = pa.array([_YEAR_10000_US, None, 0], pa.timestamp("us"))

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.cancelling import Cancellation, cancellable, check_cancelled, map_cancellable
-from core.errors import Cancelled, Refused
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import FileLocations, data_manifests, live_entries
+from paimark.core.cancelling import Cancellation, cancellable, check_cancelled, map_cancellable
+from paimark.core.errors import Cancelled, Refused
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import FileLocations, data_manifests, live_entries
 
 
 def test_only_what_was_cancelled_stops() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.figures import age, clock_time, counted, duration, exact_time, moment, seconds, size
+from paimark.core.figures import age, clock_time, counted, duration, exact_time, moment, seconds, size
 
 pytestmark = pytest.mark.usefixtures("in_berlin")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from core.actions.context import open_context
-from core.config import cache_directory, config_path, state_directory
+from paimark.core.actions.context import open_context
+from paimark.core.config import cache_directory, config_path, state_directory
 
 USERS_OWN = Path(pwd.getpwuid(os.getuid()).pw_dir)
 
@@ -37,7 +37,10 @@ def test_nothing_is_kept_in_the_users_own_home(unset: list[str], monkeypatch: py
 
 
 def test_nor_by_the_processes_that_tests_start() -> None:
-    code = "from core.actions.context import open_context as o; print(o('/nowhere', {}, True).audit_path)"
+    code = (
+        "from paimark.core.actions.context import open_context\n"
+        "print(open_context('/nowhere', {}, True).audit_path)"
+    )
     told = subprocess.check_output([sys.executable, "-c", code], text=True)
     assert Path(told.strip()).is_relative_to(Path.home())
 

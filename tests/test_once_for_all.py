@@ -6,7 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from core.once import once_for_all
+from paimark.core.once import once_for_all
 
 
 class Holder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.processes import ending
+from paimark.core.processes import ending
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from core.config import Settings
-from core.text import clean_text
-from tui.opening import Opening
-from tui.session import Session
-from tui.terminal.leaving import attributes, end_here, leaving
+from paimark.core.config import Settings
+from paimark.core.text import clean_text
+from paimark.tui.opening import Opening
+from paimark.tui.session import Session
+from paimark.tui.terminal.leaving import attributes, end_here, leaving
 
 if TYPE_CHECKING:
-    from tui.console import Console
-    from tui.keys.bindings import Scope
+    from paimark.tui.console import Console
+    from paimark.tui.keys.bindings import Scope
 
 
 def run(settings: Settings) -> int:
@@ -42,10 +42,10 @@ def _sit(settings: Settings) -> Console:
     opening = Opening(session)
     opening.start()
 
-    from tui.terminal.light_import import import_textual
+    from paimark.tui.terminal.light_import import import_textual
 
     import_textual()
-    from tui.console import Console
+    from paimark.tui.console import Console
 
     console = Console(session, opening)
     if settings.keys or settings.commands:
@@ -55,7 +55,7 @@ def _sit(settings: Settings) -> Console:
     try:
         console.run(mouse=settings.mouse)
     finally:
-        from tui.terminal.lending import leave_for_good
+        from paimark.tui.terminal.lending import leave_for_good
 
         leave_for_good()
         hurried, changes, ends = threading.Event(), [*session.changes], list[str]()
@@ -75,11 +75,11 @@ def _sit(settings: Settings) -> Console:
             session.room.close()
             session.room.exports.stop(hurried)
             if changes:
-                from tui.work.running_change import end_changes
+                from paimark.tui.work.running_change import end_changes
 
                 ends = end_changes(changes, hurried)
             if exports:
-                from tui.work.unfinished_files import ends_of
+                from paimark.tui.work.unfinished_files import ends_of
 
                 ends += ends_of(exports)
         for end in ends:
@@ -91,9 +91,9 @@ def _sit(settings: Settings) -> Console:
 
 def _bind_own(console: Console, settings: Settings) -> None:
     """Add the keys and commands of the config file to the console. Raises `UsageError`."""
-    from tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
-    from tui.keys.rebinding import first_keys, keymap_of
-    from tui.named_keys import take_keys
+    from paimark.tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
+    from paimark.tui.keys.rebinding import first_keys, keymap_of
+    from paimark.tui.named_keys import take_keys
 
     scopes = _scopes()
     keymap = keymap_of(settings.keys, scopes)
@@ -107,14 +107,14 @@ def _bind_own(console: Console, settings: Settings) -> None:
 
 def key_rows(keys: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """(id, keys, effect) of each binding, with these keys rebound. Raises `UsageError`."""
-    from tui.keys.listing import key_rows
+    from paimark.tui.keys.listing import key_rows
 
     return key_rows(keys, _scopes())
 
 
 def _scopes() -> list[Scope]:
-    from tui.console import Console
-    from tui.keys.bindings import scopes
-    from tui.screens.browse import BrowseScreen
+    from paimark.tui.console import Console
+    from paimark.tui.keys.bindings import scopes
+    from paimark.tui.screens.browse import BrowseScreen
 
     return scopes(Console, BrowseScreen)

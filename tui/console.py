@@ -16,40 +16,40 @@ from textual import events
 from textual.binding import Binding, BindingsMap, BindingType
 from textual.screen import Screen
 
-from core.cells import cut
-from core.config import Settings
-from core.figures import counted, seconds
-from tui.keymap import ANYWHERE, hidden
-from tui.keys.closing_key import ClosingKey
-from tui.keys.early_keys import EarlyKeys, Typed
-from tui.messages import Copied, LogLineAdded, StatusShown
-from tui.mouse import TakesMouse
-from tui.named_keys import key, quit_key
-from tui.opening import Opening
-from tui.panes.log import KEPT, Log, LogLine
-from tui.screens.browse import BrowseScreen
-from tui.session import Session
-from tui.styled_app import StyledApp
-from tui.terminal.escape_key import apart, read_escape
-from tui.terminal.key_order import Cancellable, settled
-from tui.terminal.leaving import keep_quiet
-from tui.terminal.mouse import toggle
-from tui.terminal.sent_cells import SparingApp
-from tui.terminal.typed_bytes import read_any_bytes
-from tui.theme import THEMES, best_theme, make_theme, wants_no_colors
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.key_bar import KeyBar
-from tui.work.background import ThreadResult, post
-from tui.work.collector import Collector
-from tui.work.unexpected_errors import traceback_of
+from paimark.core.cells import cut
+from paimark.core.config import Settings
+from paimark.core.figures import counted, seconds
+from paimark.tui.keymap import ANYWHERE, hidden
+from paimark.tui.keys.closing_key import ClosingKey
+from paimark.tui.keys.early_keys import EarlyKeys, Typed
+from paimark.tui.messages import Copied, LogLineAdded, StatusShown
+from paimark.tui.mouse import TakesMouse
+from paimark.tui.named_keys import key, quit_key
+from paimark.tui.opening import Opening
+from paimark.tui.panes.log import KEPT, Log, LogLine
+from paimark.tui.screens.browse import BrowseScreen
+from paimark.tui.session import Session
+from paimark.tui.styled_app import StyledApp
+from paimark.tui.terminal.escape_key import apart, read_escape
+from paimark.tui.terminal.key_order import Cancellable, settled
+from paimark.tui.terminal.leaving import keep_quiet
+from paimark.tui.terminal.mouse import toggle
+from paimark.tui.terminal.sent_cells import SparingApp
+from paimark.tui.terminal.typed_bytes import read_any_bytes
+from paimark.tui.theme import THEMES, best_theme, make_theme, wants_no_colors
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.work.background import ThreadResult, post
+from paimark.tui.work.collector import Collector
+from paimark.tui.work.unexpected_errors import traceback_of
 
 if TYPE_CHECKING:
-    from tui.commands.own_commands import ReadyCommand
-    from tui.commands.running import OwnCommands
-    from tui.tour.tour import Tour
-    from tui.tour.tour_bar import TourBar
-    from tui.work.jobs import Job
-    from tui.work.running_change import Ended
+    from paimark.tui.commands.own_commands import ReadyCommand
+    from paimark.tui.commands.running import OwnCommands
+    from paimark.tui.tour.tour import Tour
+    from paimark.tui.tour.tour_bar import TourBar
+    from paimark.tui.work.jobs import Job
+    from paimark.tui.work.running_change import Ended
 
 
 class Console(TakesMouse, SparingApp, StyledApp):
@@ -214,14 +214,14 @@ class Console(TakesMouse, SparingApp, StyledApp):
             self._tour.saw(change)
 
     def _ended_unwatched(self, job: Job) -> None:
-        from tui.screens.jobs import BELL_SECONDS
+        from paimark.tui.screens.jobs import BELL_SECONDS
 
         self.say(*job.end or ("",))
         if job.seconds >= BELL_SECONDS:
             self.bell()
 
     def on_copied(self, event: Copied) -> None:
-        from tui.terminal.clipboard import copy_sequence
+        from paimark.tui.terminal.clipboard import copy_sequence
 
         sequence = copy_sequence(event.text, os.environ)
         if sequence is None:
@@ -265,9 +265,9 @@ class Console(TakesMouse, SparingApp, StyledApp):
             self.say(f"{quit_key()} leaves Paimark")
 
     async def action_help(self) -> None:
-        from tui.dialogs.help import HelpScreen
-        from tui.keys.rebinding import rebound
-        from tui.screens.key_sections import dialog_sections, key_sections
+        from paimark.tui.dialogs.help import HelpScreen
+        from paimark.tui.keys.rebinding import rebound
+        from paimark.tui.screens.key_sections import dialog_sections, key_sections
 
         everywhere = [*self.BINDINGS, *self._own_keys]
         of_dialog = dialog_sections(self.screen)
@@ -276,12 +276,12 @@ class Console(TakesMouse, SparingApp, StyledApp):
         await self.push_screen(HelpScreen(shown, is_whole=not of_dialog))
 
     async def action_jobs(self) -> None:
-        from tui.screens.jobs import open_jobs
+        from paimark.tui.screens.jobs import open_jobs
 
         await open_jobs(self, self.session.jobs)
 
     async def action_choose_columns(self) -> None:
-        from tui.dialogs.data.columns import ColumnsScreen
+        from paimark.tui.dialogs.data.columns import ColumnsScreen
 
         focused = self.focused
         grid = focused if isinstance(focused, RecordGrid) else self.browse.pane.grid
@@ -291,11 +291,11 @@ class Console(TakesMouse, SparingApp, StyledApp):
             )
 
     async def action_palette(self) -> None:
-        from tui.dialogs.palette import PaletteEntry, PaletteScreen
-        from tui.keys.rebinding import shown_keys
-        from tui.screens.contexts import context_entries
-        from tui.screens.palette.entries import entries
-        from tui.screens.palette.own_entries import own_entries
+        from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
+        from paimark.tui.keys.rebinding import shown_keys
+        from paimark.tui.screens.contexts import context_entries
+        from paimark.tui.screens.palette.entries import entries
+        from paimark.tui.screens.palette.own_entries import own_entries
 
         async def chosen(entry: PaletteEntry | None) -> None:
             done = entry.run() if entry is not None else None
@@ -314,7 +314,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
 
     def take_commands(self, commands: Sequence[ReadyCommand], bindings: list[Binding]) -> None:
         """Add user-defined commands and their keys."""
-        from tui.commands.running import OwnCommands
+        from paimark.tui.commands.running import OwnCommands
 
         self._own_keys = bindings
         self._own_commands = OwnCommands(self, self.session, self.browse.tabs, self.say, commands)
@@ -343,7 +343,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
             self.say("The mouse is on: click and wheel move the cursor" if is_on else "The mouse is off")
 
     def action_suspend(self) -> None:
-        from tui.terminal.lending import unmoved_by_ctrl_c, why_to_stay
+        from paimark.tui.terminal.lending import unmoved_by_ctrl_c, why_to_stay
 
         if why := why_to_stay(is_changing=bool(self.session.changes)):
             self.say(why, "warn")
@@ -353,7 +353,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
 
     @property
     def tour(self) -> Tour:
-        from tui.tour.tour import make_tour
+        from paimark.tui.tour.tour import make_tour
 
         if self._tour is None:
             self._tour = make_tour(self, self.session, self.browse, self.say, self.BINDINGS, self._keymap)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.figures import clock_time, distance, size
-from core.text import clean_text
+from paimark.core.figures import clock_time, distance, size
+from paimark.core.text import clean_text
 
 CellKind = Literal["text", "number", "id", "time", "age", "bytes"]
 
@@ -36,7 +36,7 @@ def whole_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict | list | tuple | bytes):
-        from core.export.json_rows import as_text
+        from paimark.core.export.json_rows import as_text
 
         return as_text(value)
     return str(value)

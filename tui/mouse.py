@@ -10,10 +10,10 @@ from textual.app import App
 from textual.keys import key_to_character
 from textual.widget import Widget
 
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.key_bar import KeyBar
-from tui.widgets.tab_bar import TabBar
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.widgets.tab_bar import TabBar
 
 # The rows or lines for one step of the wheel.
 _ROWS = 3

@@ -11,14 +11,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from core.errors import NotFound, PaimarkError
-from core.storage.files import Denied
-from core.table.catalog import databases, tables
-from core.table.layout import TablePath
-from core.table.rows import SnapshotRow
-from tui.session import Opened, Session, Target
-from tui.tabs import Tab
-from tui.work.unexpected_errors import problem_of
+from paimark.core.errors import NotFound, PaimarkError
+from paimark.core.storage.files import Denied
+from paimark.core.table.catalog import databases, tables
+from paimark.core.table.layout import TablePath
+from paimark.core.table.rows import SnapshotRow
+from paimark.tui.session import Opened, Session, Target
+from paimark.tui.tabs import Tab
+from paimark.tui.work.unexpected_errors import problem_of
 
 # As many rows as a tall terminal shows; the rest is read on demand.
 PAGE = 100
@@ -132,7 +132,7 @@ class Opening:
         if memory.problem:
             self._put(Problem(memory.problem))
         if self._session.settings.start:
-            from core.travel.place import parse_place
+            from paimark.core.travel.place import parse_place
 
             place = parse_place(self._session.settings.start)
             return _Destination(Target(place.table, place.branch), place.version)
@@ -182,7 +182,7 @@ class Opening:
             return self._session.open(main)
 
     def _arrival(self, opened: Opened, version: str) -> Stage:
-        from core.travel.version import resolve_version
+        from paimark.core.travel.version import resolve_version
 
         try:
             resolved = resolve_version(self._session.files, opened.root, version)

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from core.actions.moved_files import read_again_if_moved
-from core.config import Settings
-from core.errors import NotFound
-from core.quoting import quoted_if_needed
-from core.redaction import without_secrets
-from core.storage.files import Files
-from core.storage.open import open_files
-from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root, main_root
-from tui.remembered.memory import Memory
-from tui.work.engine_room import EngineRoom
-from tui.work.jobs import Jobs
+from paimark.core.actions.moved_files import read_again_if_moved
+from paimark.core.config import Settings
+from paimark.core.errors import NotFound
+from paimark.core.quoting import quoted_if_needed
+from paimark.core.redaction import without_secrets
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
+from paimark.core.table.layout import MAIN, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.tui.remembered.memory import Memory
+from paimark.tui.work.engine_room import EngineRoom
+from paimark.tui.work.jobs import Jobs
 
 if TYPE_CHECKING:
-    from core.actions.context import Context
-    from tui.work.running_change import RunningChange
+    from paimark.core.actions.context import Context
+    from paimark.tui.work.running_change import RunningChange
 
 T = TypeVar("T")
 
@@ -87,7 +87,7 @@ class Session:
     @cached_property
     def context(self) -> Context:
         """The context of actions. For threads: it may read the store."""
-        from core.actions.context import open_context
+        from paimark.core.actions.context import open_context
 
         settings = self.settings
         return open_context(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import App
 
-from tui.theme import THEMES
+from paimark.tui.theme import THEMES
 
 
 class StyledApp(App[None]):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.spark.arrow import read_batch
-from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Failed
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Batch, Failed
 
 Rows = list[tuple[Any, ...]]
 

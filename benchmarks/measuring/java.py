@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from core.spark.launch.jvm import COLLECTOR, LATE_SECOND_COMPILER
-from core.spark.launch.settings import spark_settings
+from paimark.core.spark.launch.jvm import COLLECTOR, LATE_SECOND_COMPILER
+from paimark.core.spark.launch.settings import spark_settings
 
 # The memory for statements, on both sides.
 MEMORY = "2g"

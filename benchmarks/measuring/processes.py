@@ -10,7 +10,7 @@ from typing import Literal
 
 _TICK_MS = 1000 / os.sysconf("SC_CLK_TCK")
 # How to recognize the engine's processes: words of their command lines.
-_ENGINE = {b"pyspark-shell": "Java", b"core.spark.engine": "Python"}
+_ENGINE = {b"pyspark-shell": "Java", b"paimark.core.spark.engine": "Python"}
 
 
 def below(pid: int) -> Iterator[int]:

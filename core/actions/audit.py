@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from core.actions.context import NO_AUDIT, Context, Progress, Remark
-from core.actions.plan import Outcome, Plan
-from core.redaction import redacted
-from core.regular_files import open_regular
+from paimark.core.actions.context import NO_AUDIT, Context, Progress, Remark
+from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.redaction import redacted
+from paimark.core.regular_files import open_regular
 
 
 def record(

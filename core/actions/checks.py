@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from core.actions.context import NO_AUDIT, Context
-from core.actions.plan import Plan, Refusal, raise_first
-from core.cancelling import to_the_end
-from core.errors import READ_ONLY, PaimarkError, Refused, Unavailable, UsageError
-from core.regular_files import is_in_the_way
-from core.table.layout import MAIN, TablePath
-from core.text import has_halves, whole_number
+from paimark.core.actions.context import NO_AUDIT, Context
+from paimark.core.actions.plan import Plan, Refusal, raise_first
+from paimark.core.cancelling import to_the_end
+from paimark.core.errors import READ_ONLY, PaimarkError, Refused, Unavailable, UsageError
+from paimark.core.regular_files import is_in_the_way
+from paimark.core.table.layout import MAIN, TablePath
+from paimark.core.text import has_halves, whole_number
 
 
 def text_argument(arguments: Mapping[str, object], name: str) -> str | None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.config import state_directory
-from core.durations import parse_duration
-from core.storage.files import Files
-from core.storage.known_options import RECOVER_WAIT_OPTION, VERIFY_WAIT_OPTION
-from core.storage.open import lateness, open_files
+from paimark.core.config import state_directory
+from paimark.core.durations import parse_duration
+from paimark.core.storage.files import Files
+from paimark.core.storage.known_options import RECOVER_WAIT_OPTION, VERIFY_WAIT_OPTION
+from paimark.core.storage.open import lateness, open_files
 
 if TYPE_CHECKING:
-    from core.spark.client.client import Engine
+    from paimark.core.spark.client.client import Engine
 
 # An action reports each step as it ends, one line each.
 Progress = Callable[[str], None]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.actions.plan import Refusal
-from core.storage.files import Files
-from core.table.layout import CHANGELOG_PREFIX, Root
-from core.table.lineage.lineage import Lineage, numbered
+from paimark.core.actions.plan import Refusal
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import CHANGELOG_PREFIX, Root
+from paimark.core.table.lineage.lineage import Lineage, numbered
 
 _HINT = "Delete with the engine that wrote the table."
 _UNSAFE = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from core.errors import Corrupt, NotFound
+from paimark.core.errors import Corrupt, NotFound
 
 T = TypeVar("T")
 

@@ -7,11 +7,11 @@ import secrets
 from datetime import UTC, datetime
 from typing import Literal
 
-from core.actions.context import Context
-from core.actions.plan import Refusal
-from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
-from core.table.read_tags import STOCK_READ_TAG_PREFIX
-from core.text import unseen_in
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Refusal
+from paimark.core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
+from paimark.core.table.read_tags import STOCK_READ_TAG_PREFIX
+from paimark.core.text import unseen_in
 
 # A placeholder in the name of a new tag, for the id of the snapshot.
 ID_IN_NAME = "{id}"

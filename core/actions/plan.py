@@ -9,9 +9,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.errors import Refused
-from core.table.operations import Group
-from core.table.records import Point
+from paimark.core.errors import Refused
+from paimark.core.table.operations import Group
+from paimark.core.table.records import Point
 
 # The detail of a step that moves metadata.
 NO_DATA_FILE = "no data file is touched"

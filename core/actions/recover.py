@@ -8,30 +8,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.actions import audit
-from core.actions.change import driver, journal
-from core.actions.change.change import Landed
-from core.actions.change.journal import JournaledChange
-from core.actions.change.landing import left_readers
-from core.actions.change.late_requests import told_of_wait, wait_for_claims
-from core.actions.change.owner import Owner, Standing, is_this_process, running, silent, standing
-from core.actions.change.registry import change_named
-from core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
-from core.actions.context import Context, Progress, Remark
-from core.actions.many.what_was_done import told_of
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.replace import restore_main
-from core.actions.roots import savepoint_claim
-from core.actions.roots.abandoned import abandoned, store_now
-from core.actions.roots.pin_snapshot import ChosenSnapshot
-from core.actions.savepoints.create_savepoint import log_finished
-from core.actions.savepoints.unprotected import Unprotected, protect_all, unprotected, warning
-from core.actions.tags import stale_read_tags
-from core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
-from core.figures import counted, duration
-from core.table.catalog import parse_table_name
-from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.records import Snapshot
+from paimark.core.actions import audit
+from paimark.core.actions.change import driver, journal
+from paimark.core.actions.change.change import Landed
+from paimark.core.actions.change.journal import JournaledChange
+from paimark.core.actions.change.landing import left_readers
+from paimark.core.actions.change.late_requests import told_of_wait, wait_for_claims
+from paimark.core.actions.change.owner import Owner, Standing, is_this_process, running, silent, standing
+from paimark.core.actions.change.registry import change_named
+from paimark.core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.many.what_was_done import told_of
+from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.replace import restore_main
+from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.roots.abandoned import abandoned, store_now
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
+from paimark.core.actions.savepoints.create_savepoint import log_finished
+from paimark.core.actions.savepoints.unprotected import Unprotected, protect_all, unprotected, warning
+from paimark.core.actions.tags import stale_read_tags
+from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
+from paimark.core.figures import counted, duration
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import Root, TablePath, savepoint_tag
+from paimark.core.table.records import Snapshot
 
 ACTION = "recover"
 _ASSUMED = {"committed": Landed.YES, "not-committed": Landed.NO}

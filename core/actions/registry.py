@@ -14,16 +14,16 @@ from typing import Literal, cast
 
 from msgspec.structs import replace
 
-from core.actions.checks import read_only_refusals
-from core.actions.context import Context, Progress
-from core.actions.moved_files import read_again_if_moved
-from core.actions.plan import Outcome, Plan, Refusal
-from core.errors import UsageError
-from core.storage.no_follow import link_in_the_way
-from core.table.catalog import find_table, parse_table_name
-from core.table.layout import TablePath
-from core.table.links import linked_directories, require_no_links
-from core.table.names import near_names
+from paimark.core.actions.checks import read_only_refusals
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.moved_files import read_again_if_moved
+from paimark.core.actions.plan import Outcome, Plan, Refusal
+from paimark.core.errors import UsageError
+from paimark.core.storage.no_follow import link_in_the_way
+from paimark.core.table.catalog import find_table, parse_table_name
+from paimark.core.table.layout import TablePath
+from paimark.core.table.links import linked_directories, require_no_links
+from paimark.core.table.names import near_names
 
 __all__ = ["ACTIONS", "Action", "Argument", "Progress", "action", "must_be_agreed_to"]
 
@@ -84,13 +84,13 @@ def _defined(
     danger: Danger,
     moves_main: bool = False,
 ) -> Action:
-    """Define the action of a `module` below `core.actions`, with the module's name."""
+    """Define the action of a `module` below `paimark.core.actions`, with the module's name."""
     name = module.rpartition(".")[2].replace("_", "-")
     varied = next((each.name for each in arguments if each.many), "")
 
     def plan(context: Context, table: TablePath, given: Mapping[str, object]) -> Plan:
         if isinstance(given.get(varied), list | tuple):
-            from core.actions.many.planning import plan_each
+            from paimark.core.actions.many.planning import plan_each
 
             of_all = plan_each(context, table, plan, varied, given)
             return replace(of_all, action=name, table=table.full_name)
@@ -108,7 +108,7 @@ def _defined(
         # Without a table each action would miss something else first: its tag, its branch, main's head.
         find_table(context.files, plan.table)
         if plan.parts:
-            from core.actions.many.applying import apply_each
+            from paimark.core.actions.many.applying import apply_each
 
             return apply_each(
                 context, plan, progress, lambda part: action(part.action).apply(context, part, progress)
@@ -116,7 +116,7 @@ def _defined(
         require_no_links(context.files, parse_table_name(plan.table))
         outcome = _apply_of(module)(context, plan, progress)
         if moves_main and not plan.empty:
-            from core.actions.savepoints.auto_savepoint import after_commit
+            from paimark.core.actions.savepoints.auto_savepoint import after_commit
 
             after_commit(context, parse_table_name(plan.table), None, progress)
         return outcome
@@ -125,12 +125,12 @@ def _defined(
 
 
 def _loaded(module: str) -> ModuleType:
-    return importlib.import_module(f"core.actions.{module}")
+    return importlib.import_module(f"paimark.core.actions.{module}")
 
 
 def _refusals(context: Context, table: TablePath, module: str, made: Plan) -> tuple[Refusal, ...]:
     """The plan's own refusals, and reasons why no action, or none that locks the table, is possible now."""
-    from core.actions.change import journal
+    from paimark.core.actions.change import journal
 
     refusals = read_only_refusals(context)
     if not made.empty and (made.change or not hasattr(_loaded(module), "apply")):
@@ -145,7 +145,7 @@ def _apply_of(module: str) -> ApplyPlan:
     own = getattr(_loaded(module), "apply", None)
     if own is not None:
         return cast(ApplyPlan, own)
-    from core.actions.change import driver
+    from paimark.core.actions.change import driver
 
     return driver.apply
 

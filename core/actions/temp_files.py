@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from core.storage.files import Files
+from paimark.core.storage.files import Files
 
 _TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.DOTALL)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from core.config import Settings
-from core.errors import READ_ONLY, Refused
+from paimark.core.config import Settings
+from paimark.core.errors import READ_ONLY, Refused
 
 
 def require_writable(settings: Settings) -> None:

@@ -8,20 +8,20 @@ from typing import Any
 import click
 import msgspec
 
-from core.cli.options import GlobalCommand, GlobalOptions, global_options
-from core.cli.output import local_time, narrate, row_writer
-from core.cli.table_rows import Count
-from core.errors import PaimarkError, Unavailable
-from core.storage.files import Denied, Files
-from core.storage.open import open_files
-from core.table.catalog import address_hint, databases, find_table
-from core.table.catalog import tables as tables_of
-from core.table.definition.column_types import type_text
-from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root, main_root
-from core.table.listings import newest_snapshots, savepoint_rows
-from core.table.system_tables import snapshot_row, system_table
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.output import local_time, narrate, row_writer
+from paimark.core.cli.table_rows import Count
+from paimark.core.errors import PaimarkError, Unavailable
+from paimark.core.storage.files import Denied, Files
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import address_hint, databases, find_table
+from paimark.core.table.catalog import tables as tables_of
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.layout import MAIN, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.core.table.listings import newest_snapshots, savepoint_rows
+from paimark.core.table.system_tables import snapshot_row, system_table
 
 TABLE_COLUMNS = (
     "database_name",

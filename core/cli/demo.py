@@ -10,15 +10,15 @@ from pathlib import Path
 
 import click
 
-from core.cli.launch import has_terminal, open_console
-from core.cli.options import GlobalCommand, GlobalOptions, global_options
-from core.cli.output import narrate
-from core.cli.root import invoke
-from core.config import read_only_environment
-from core.demo.directory import check_directory
-from core.errors import Refused
-from core.export.json_rows import json_text
-from core.shell import shell_line
+from paimark.core.cli.launch import has_terminal, open_console
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.output import narrate
+from paimark.core.cli.root import invoke
+from paimark.core.config import read_only_environment
+from paimark.core.demo.directory import check_directory
+from paimark.core.errors import Refused
+from paimark.core.export.json_rows import json_text
+from paimark.core.shell import shell_line
 
 STORY = (
     "The twelfth load of shop.orders came with prices below zero.",
@@ -72,7 +72,7 @@ def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
         click.echo(f"paimark demo would build the database shop in {target}")
         return 0
     narrate(f"Building the demo warehouse in {target}")
-    from core.demo.build import build_demo
+    from paimark.core.demo.build import build_demo
 
     build_demo(target, narrate)
     if no_open:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import click
 
-from core.cli.options import GlobalCommand, GlobalOptions, global_options
-from core.cli.output import narrate, row_writer
-from core.errors import Unavailable, UsageError
-from core.figures import counted, size
-from core.spark.launch.home import SparkHome, find_spark
-from core.spark.launch.java import find_java
-from core.spark.stores.jars.cached import cached_jars, directory_of
-from core.spark.stores.jars.fetching import fetch, require_fitting
-from core.spark.stores.jars.lists import JarSet, jar_sets
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.output import narrate, row_writer
+from paimark.core.errors import Unavailable, UsageError
+from paimark.core.figures import counted, size
+from paimark.core.spark.launch.home import SparkHome, find_spark
+from paimark.core.spark.launch.java import find_java
+from paimark.core.spark.stores.jars.cached import cached_jars, directory_of
+from paimark.core.spark.stores.jars.fetching import fetch, require_fitting
+from paimark.core.spark.stores.jars.lists import JarSet, jar_sets
 
 _COLUMNS = ("name", "purpose", "for", "jars", "state", "directory")
 

@@ -6,10 +6,10 @@ import importlib
 import os
 import sys
 
-from core.cli.places import require_place
-from core.config import Settings
-from core.errors import NotFound, UsageError
-from core.storage.option_values import require_options
+from paimark.core.cli.places import require_place
+from paimark.core.config import Settings
+from paimark.core.errors import NotFound, UsageError
+from paimark.core.storage.option_values import require_options
 
 
 def open_console(settings: Settings) -> int:
@@ -30,7 +30,7 @@ def open_console(settings: Settings) -> int:
             "The console needs a terminal",
             "For scripts there are commands: `paimark tables`, `paimark sql`, `paimark --help`.",
         )
-    code: int = importlib.import_module("tui.app").run(settings)
+    code: int = importlib.import_module("paimark.tui.app").run(settings)
     return code
 
 

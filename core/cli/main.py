@@ -34,7 +34,7 @@ def main() -> NoReturn:
 
 def run(words: list[str]) -> int:
     """Run one command. Codes: 0 done, 1 refused or failed, 2 usage, 3 not available, 130 interrupted."""
-    from core.errors import PaimarkError
+    from paimark.core.errors import PaimarkError
 
     try:
         code = _dispatch(words)
@@ -70,7 +70,7 @@ class _NoOutput(io.TextIOWrapper):
 
 def _what_is_done(words: list[str]) -> str:
     """A hint about the effect of a command whose output is lost."""
-    from core.cli.root import only_reads
+    from paimark.core.cli.root import only_reads
 
     if only_reads(words):
         return "Nothing was changed."
@@ -82,7 +82,7 @@ def _after_loss(words: list[str], code: int) -> int:
 
     A job that closes it for an action does not want its row.
     """
-    from core.cli.root import only_changes
+    from paimark.core.cli.root import only_changes
 
     if only_changes(words):
         return code
@@ -110,7 +110,7 @@ def _stand_in(number: int) -> io.TextIOWrapper:
 
 
 def _give_up_stdout() -> None:
-    from core.cli.output import give_up
+    from paimark.core.cli.output import give_up
 
     give_up(sys.stdout)
 
@@ -129,12 +129,12 @@ def _dispatch(words: list[str]) -> int:
         # A shell asks for completions; the words are in its environment.
         return _click(words)
     if not words or (len(words) == 1 and "/" in words[0] and not words[0].startswith("-")):
-        from core.cli.launch import open_console
-        from core.config import Flags, load_settings
+        from paimark.core.cli.launch import open_console
+        from paimark.core.config import Flags, load_settings
 
         flags = Flags()
         if words:
-            from core.cli.places import go_to
+            from paimark.core.cli.places import go_to
 
             go_to(words[0], flags)
         return open_console(load_settings(flags))
@@ -144,8 +144,8 @@ def _dispatch(words: list[str]) -> int:
 def _click(words: list[str]) -> int:
     import click
 
-    from core.cli.root import invoke, root
-    from core.errors import UsageError
+    from paimark.core.cli.root import invoke, root
+    from paimark.core.errors import UsageError
 
     if "_PAIMARK_COMPLETE" in os.environ:
         root.main(words, prog_name="paimark")
@@ -166,8 +166,8 @@ def _click(words: list[str]) -> int:
 
 
 def _complain(message: str, hint: str, code: int, error: BaseException | None) -> int:
-    from core.cli.output import narrate, tell
-    from core.redaction import redacted
+    from paimark.core.cli.output import narrate, tell
+    from paimark.core.redaction import redacted
 
     if error is not None and os.environ.get("PAIMARK_DEBUG"):
         import traceback

@@ -12,8 +12,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from core.config import Flags, Settings, load_settings
-from core.errors import UsageError
+from paimark.core.config import Flags, Settings, load_settings
+from paimark.core.errors import UsageError
 
 
 @dataclass(slots=True)

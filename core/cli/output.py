@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from core.cli.options import GlobalOptions
-from core.cli.table_rows import TableRows
-from core.errors import shortened
-from core.export.json_rows import JsonRows
-from core.figures import moment
-from core.redaction import redacted
-from core.text import clean_text
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.cli.table_rows import TableRows
+from paimark.core.errors import shortened
+from paimark.core.export.json_rows import JsonRows
+from paimark.core.figures import moment
+from paimark.core.redaction import redacted
+from paimark.core.text import clean_text
 
 
 def row_writer(options: GlobalOptions, names: Sequence[str], *, null: str = "") -> JsonRows | TableRows:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from core.config import Flags, Settings, config_path, read_config
-from core.errors import NotFound, UsageError
+from paimark.core.config import Flags, Settings, config_path, read_config
+from paimark.core.errors import NotFound, UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def meaning_of(word: str) -> Meaning:
 
 def looks_like_place(word: str) -> bool:
     # Imported late: most starts name a directory, and need no parser of versions.
-    from core.travel.place import looks_like_place
+    from paimark.core.travel.place import looks_like_place
 
     return looks_like_place(word)
 
@@ -74,12 +74,12 @@ def require_place(settings: Settings) -> None:
     Raises `UsageError` for a word that is not a place, `NotFound` for a place that does not exist."""
     if not settings.start:
         return
-    from core.travel.place import find_place, parse_place
+    from paimark.core.travel.place import find_place, parse_place
 
     place = parse_place(settings.start)
     if "://" in settings.warehouse:
         return
-    from core.storage.open import open_files
+    from paimark.core.storage.open import open_files
 
     try:
         find_place(open_files(settings.warehouse, settings.options), place)

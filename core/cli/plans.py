@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.actions.plan import Plan
-from core.figures import counted, size
+from paimark.core.actions.plan import Plan
+from paimark.core.figures import counted, size
 
 _MANY = 40
 

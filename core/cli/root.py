@@ -9,35 +9,41 @@ from typing import Any, cast
 
 import click
 
-from core.cli.launch import open_console
-from core.cli.options import GLOBAL_OPTIONS, GlobalCommand, global_options, require_filled, write_options
-from core.cli.places import go_to, looks_like_place
+from paimark.core.cli.launch import open_console
+from paimark.core.cli.options import (
+    GLOBAL_OPTIONS,
+    GlobalCommand,
+    global_options,
+    require_filled,
+    write_options,
+)
+from paimark.core.cli.places import go_to, looks_like_place
 
 # In the order of `--help`.
 LOOKING = {
-    "tables": "core.cli.browse:tables",
-    "snapshots": "core.cli.browse:snapshots",
-    "savepoints": "core.cli.browse:savepoints",
-    "branches": "core.cli.browse:branches",
-    "tags": "core.cli.browse:tags",
-    "schemas": "core.cli.browse:schemas",
-    "operations": "core.cli.browse:operations",
-    "sql": "core.cli.query.sql:sql",
-    "diff": "core.cli.query.diff:diff",
-    "space": "core.cli.checks.space:space",
+    "tables": "paimark.core.cli.browse:tables",
+    "snapshots": "paimark.core.cli.browse:snapshots",
+    "savepoints": "paimark.core.cli.browse:savepoints",
+    "branches": "paimark.core.cli.browse:branches",
+    "tags": "paimark.core.cli.browse:tags",
+    "schemas": "paimark.core.cli.browse:schemas",
+    "operations": "paimark.core.cli.browse:operations",
+    "sql": "paimark.core.cli.query.sql:sql",
+    "diff": "paimark.core.cli.query.diff:diff",
+    "space": "paimark.core.cli.checks.space:space",
 }
 # The actions of the registry follow, except those with more than one form.
 CHANGING = {
-    "auto-savepoint": "core.cli.changes.auto_savepoint:auto_savepoint",
-    "merge-branch": "core.cli.changes.merge_branch:merge_branch",
-    "apply": "core.cli.changes.apply:apply",
+    "auto-savepoint": "paimark.core.cli.changes.auto_savepoint:auto_savepoint",
+    "merge-branch": "paimark.core.cli.changes.merge_branch:merge_branch",
+    "apply": "paimark.core.cli.changes.apply:apply",
 }
 CHECKING = {
-    "demo": "core.cli.demo:demo",
-    "doctor": "core.cli.checks.doctor:doctor",
-    "verify": "core.cli.checks.verify:verify",
-    "jars": "core.cli.jars:jars",
-    "keys": "core.cli.keys:keys",
+    "demo": "paimark.core.cli.demo:demo",
+    "doctor": "paimark.core.cli.checks.doctor:doctor",
+    "verify": "paimark.core.cli.checks.verify:verify",
+    "jars": "paimark.core.cli.jars:jars",
+    "keys": "paimark.core.cli.keys:keys",
 }
 COMMANDS = {**LOOKING, **CHANGING, **CHECKING}
 # What these do is not known from the command alone, or they write outside of the warehouse.
@@ -59,7 +65,7 @@ def only_changes(words: Sequence[str]) -> bool:
 
 
 def _command_of(words: Sequence[str]) -> str:
-    from core.actions.registry import ACTIONS
+    from paimark.core.actions.registry import ACTIONS
 
     return next((word for word in words if word in COMMANDS or word in ACTIONS), "")
 
@@ -93,7 +99,7 @@ class RootGroup(click.Group):
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from core.actions.registry import ACTIONS
+        from paimark.core.actions.registry import ACTIONS
 
         return list(dict.fromkeys([*LOOKING, *ACTIONS, *CHANGING, *CHECKING]))
 
@@ -101,7 +107,7 @@ class RootGroup(click.Group):
         if target := COMMANDS.get(cmd_name):
             module, _, name = target.partition(":")
             return cast(click.Command, getattr(importlib.import_module(module), name))
-        from core.cli.changes.actions import action_command
+        from paimark.core.cli.changes.actions import action_command
 
         return action_command(cmd_name)
 

@@ -7,10 +7,10 @@ from decimal import Decimal
 from itertools import islice
 from typing import TextIO
 
-from core.cells import cut, width_of
-from core.export.json_rows import as_text
-from core.text import clean_text
-from core.travel.diff.compared import Fitted
+from paimark.core.cells import cut, width_of
+from paimark.core.export.json_rows import as_text
+from paimark.core.text import clean_text
+from paimark.core.travel.diff.compared import Fitted
 
 # The first rows decide the widths; a later, wider cell pushes the rest of its line to the right.
 _MEASURED = 500

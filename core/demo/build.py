@@ -8,13 +8,13 @@ from datetime import UTC, date, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
-from core.actions.context import NO_AUDIT, Context, Progress, open_context
-from core.actions.registry import action
-from core.demo import rows
-from core.demo.directory import DATABASE, check_directory, clear_directory
-from core.demo.writer import DemoWriter
-from core.errors import Refused, Unavailable
-from core.table.layout import TablePath
+from paimark.core.actions.context import NO_AUDIT, Context, Progress, open_context
+from paimark.core.actions.registry import action
+from paimark.core.demo import rows
+from paimark.core.demo.directory import DATABASE, check_directory, clear_directory
+from paimark.core.demo.writer import DemoWriter
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.table.layout import TablePath
 
 HOUR_MS = 3_600_000
 DAYS = 14

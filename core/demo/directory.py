@@ -8,7 +8,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from core.errors import Refused, Unavailable
+from paimark.core.errors import Refused, Unavailable
 
 MARKER = ".paimark-demo"
 DATABASE = "shop"

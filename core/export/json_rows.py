@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import msgspec
 
-from core.text import clean_json, distinct
+from paimark.core.text import clean_json, distinct
 
 _encode = msgspec.json.Encoder().encode
 
@@ -79,7 +79,7 @@ def as_text(value: object) -> str:
 
 
 def _is_map(value: Sequence[object]) -> bool:
-    # `core.arrow_values` makes such a list of a map whose keys are no text; other lists hold no tuples.
+    # `paimark.core.arrow_values` makes this of a map whose keys are no text; other lists hold no tuples.
     return bool(value) and all(isinstance(pair, tuple) and len(pair) == 2 for pair in value)
 
 

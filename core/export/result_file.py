@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from core.arrow_values import column_values
-from core.cancelling import check_cancelled
-from core.errors import Refused, Unavailable
-from core.export.json_rows import JsonRows, as_text
-from core.text import distinct
+from paimark.core.arrow_values import column_values
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.export.json_rows import JsonRows, as_text
+from paimark.core.text import distinct
 
 _ROWS_AT_ONCE = 4096
 

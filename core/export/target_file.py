@@ -7,8 +7,8 @@ import uuid
 from contextlib import suppress
 from pathlib import Path
 
-from core.errors import UsageError
-from core.regular_files import is_in_the_way
+from paimark.core.errors import UsageError
+from paimark.core.regular_files import is_in_the_way
 
 _HINT = "Name a file in a directory that exists and may be written to."
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.errors import PaimarkError
-from core.space.report import BucketRow
-from core.table.manifests.manifests import FileKey
-from core.table.manifests.partitions import PartitionNames
-from core.table.records import TableSchema
+from paimark.core.errors import PaimarkError
+from paimark.core.space.report import BucketRow
+from paimark.core.table.manifests.manifests import FileKey
+from paimark.core.table.manifests.partitions import PartitionNames
+from paimark.core.table.records import TableSchema
 
 # The number of the worst buckets that are listed.
 MOST_LISTED = 1000

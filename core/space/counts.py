@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
-from core.space.holders import Holder
-from core.table.manifests.runs import Runs
-from core.verify.needs import NeededState
+from paimark.core.space.holders import Holder
+from paimark.core.table.manifests.runs import Runs
+from paimark.core.verify.needs import NeededState
 
 
 class _Bits(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import data_manifests, size_of
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import data_manifests, size_of
 
 # Manifests of so many bytes are decoded in a fraction of a second.
 _QUICK = 256 << 10

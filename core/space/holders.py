@@ -7,15 +7,15 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
-from core.actions.garbage import release_pins
-from core.errors import Corrupt
-from core.space.report import SpaceKind
-from core.storage.files import Files
-from core.table.layout import CONSUMER_PREFIX, MAIN, TAG_PREFIX, Root, TablePath, savepoint_tag
-from core.table.lineage.main_branch import main_root
-from core.table.records import Consumer
-from core.table.timeline.scene import is_archive
-from core.verify.versions import StoredVersion, Versions, same_state
+from paimark.core.actions.garbage import release_pins
+from paimark.core.errors import Corrupt
+from paimark.core.space.report import SpaceKind
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import CONSUMER_PREFIX, MAIN, TAG_PREFIX, Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.records import Consumer
+from paimark.core.table.timeline.scene import is_archive
+from paimark.core.verify.versions import StoredVersion, Versions, same_state
 
 _PIN = re.compile(r"paimark\.(?:merge|truncate)\.(.+)\.\d+", re.DOTALL)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from core.errors import Corrupt, PaimarkError
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import manifest_list_paths
-from core.table.manifests.manifests import ManifestMeta, file_facts, manifest_facts, read_in_batches
-from core.table.reading import read_records
-from core.table.records import Snapshot
+from paimark.core.errors import Corrupt, PaimarkError
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import manifest_list_paths
+from paimark.core.table.manifests.manifests import ManifestMeta, file_facts, manifest_facts, read_in_batches
+from paimark.core.table.reading import read_records
+from paimark.core.table.records import Snapshot
 
 # As many snapshots as a chart has columns; of more, some between the oldest and the newest are chosen.
 MOST_POINTS = 160

@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from core.figures import counted, size
+from paimark.core.figures import counted, size
 
 # main: its newest snapshot; older: its other snapshots. past: a branch that was main. guards: copies of
 # main's tags in the table directory while a branch is main. records: the files of snapshots, tags and schemas

@@ -9,27 +9,27 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from core.actions.context import Context, Counting
-from core.actions.roots import guard_tags
-from core.cancelling import check_cancelled
-from core.errors import NotFound
-from core.figures import counted as so_many
-from core.space.buckets import Buckets
-from core.space.counts import Count, Counts, counted
-from core.space.holders import Holder, holders
-from core.space.report import SpaceKind, SpaceReport, SpaceRow
-from core.storage.files import DirectoryEntry, Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.table.manifests.files import schema_of
-from core.table.manifests.manifests import FileKey
-from core.table.manifests.runs import Runs, minus
-from core.table.records import TableSchema
-from core.verify.located import Located, NeededFile, locate
-from core.verify.needs import TableNeeds, needs_of
-from core.verify.orphans import Listed, control_directories, data_directories, is_known, left_over
-from core.verify.versions import versions
+from paimark.core.actions.context import Context, Counting
+from paimark.core.actions.roots import guard_tags
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import NotFound
+from paimark.core.figures import counted as so_many
+from paimark.core.space.buckets import Buckets
+from paimark.core.space.counts import Count, Counts, counted
+from paimark.core.space.holders import Holder, holders
+from paimark.core.space.report import SpaceKind, SpaceReport, SpaceRow
+from paimark.core.storage.files import DirectoryEntry, Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.manifests.files import schema_of
+from paimark.core.table.manifests.manifests import FileKey
+from paimark.core.table.manifests.runs import Runs, minus
+from paimark.core.table.records import TableSchema
+from paimark.core.verify.located import Located, NeededFile, locate
+from paimark.core.verify.needs import TableNeeds, needs_of
+from paimark.core.verify.orphans import Listed, control_directories, data_directories, is_known, left_over
+from paimark.core.verify.versions import versions
 
 DAY_MS = 24 * 3600 * 1000
 _TOLD_EVERY = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from core.spark.protocol import Batch
-from core.table.system_tables import Column, Row
+from paimark.core.spark.protocol import Batch
+from paimark.core.table.system_tables import Column, Row
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,9 +14,9 @@ from typing import Literal
 
 import msgspec
 
-from core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
-from core.redaction import HidesSecrets
-from core.table.lineage.commits import Overwritten
+from paimark.core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
+from paimark.core.redaction import HidesSecrets
+from paimark.core.table.lineage.commits import Overwritten
 
 _HEAD = struct.Struct("<IB")
 _MESSAGE = 0
@@ -120,11 +120,11 @@ class Ask(msgspec.Struct, frozen=True, tag=True):
 class Write(msgspec.Struct, frozen=True, tag=True):
     """Write a query's rows over versions of a table to one of its roots, as one commit.
 
-    `schema`, `head` and `follows_main` must still be valid at the commit (see `core.spark.writing.target`).
-    An `overwrite` replaces the whole table, or the partitions in the result of `partitions_sql`; if it has
-    none, there is no commit. `sql` can read these as the view `PARTITIONS`. With `common_sql`, only that
-    query reads the versions, and both others read its result as the view `COMMON`. `texts` is as in `Ask`.
-    `lock` and `next_entry` are as in the target of a write.
+    `schema`, `head` and `follows_main` must still be valid at the commit: see
+    `paimark.core.spark.writing.target`. An `overwrite` replaces the whole table, or the partitions in the
+    result of `partitions_sql`; if it has none, there is no commit. `sql` can read these as the view
+    `PARTITIONS`. With `common_sql`, only that query reads the versions, and both others read its result as
+    the view `COMMON`. `texts` is as in `Ask`. `lock` and `next_entry` are as in the target of a write.
     """
 
     number: int
@@ -207,7 +207,7 @@ class Columns(msgspec.Struct, frozen=True, tag=True):
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """Some rows: an Arrow IPC stream with its schema, for `core.spark.arrow.read_batch`."""
+    """Some rows: an Arrow IPC stream with its schema, for `paimark.core.spark.arrow.read_batch`."""
 
     ipc: bytes
 

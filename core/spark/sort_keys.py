@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.column_types import ColumnType
 
 SortKey = NDArray[np.int64]
 _TEXTS = frozenset({"CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"})

@@ -12,8 +12,8 @@ three, with which streams can begin too, read the old rows in the table's curren
 options of stores (`s3.endpoint`), or are refused.
 
 Runs in Spark's Python workers, so pypaimon is imported only where it is used. Writing is in
-`core.spark.writing.write`; `readStream` and `writeStream` with their options are in `core.spark.streaming`,
-modules `reader` and `writer`.
+`paimark.core.spark.writing.write`; `readStream` and `writeStream` with their options are in
+`paimark.core.spark.streaming`, modules `reader` and `writer`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from core.errors import UsageError, hints_in_messages
-from core.spark.datasource.options import (
+from paimark.core.errors import UsageError, hints_in_messages
+from paimark.core.spark.datasource.options import (
     READ,
     READ_ANY,
     STATES,
@@ -34,14 +34,14 @@ from core.spark.datasource.options import (
     catalog_options,
     require_allowed,
 )
-from core.spark.datasource.reader import PaimarkReader
-from core.spark.datasource.scan import Scan
-from core.spark.datasource.worker_imports import settle
+from paimark.core.spark.datasource.reader import PaimarkReader
+from paimark.core.spark.datasource.scan import Scan
+from paimark.core.spark.datasource.worker_imports import settle
 
 if TYPE_CHECKING:
-    from core.spark.streaming.reader import PaimarkStreamReader
-    from core.spark.streaming.writer import PaimarkStreamWriter
-    from core.spark.writing.write import PaimarkWriter
+    from paimark.core.spark.streaming.reader import PaimarkStreamReader
+    from paimark.core.spark.streaming.writer import PaimarkStreamWriter
+    from paimark.core.spark.writing.write import PaimarkWriter
 
 
 class PaimarkSource(DataSource):
@@ -58,13 +58,13 @@ class PaimarkSource(DataSource):
 
     @hints_in_messages()
     def schema(self) -> StructType:
-        from core.spark.datasource.types import spark_columns
+        from paimark.core.spark.datasource.types import spark_columns
 
         require_allowed(self.options, READ_ANY)
         columns = spark_columns(self._scan(is_for_rows=False))
         if not self._with_kinds():
             return columns
-        from core.spark.streaming.reader import KIND_FIELD
+        from paimark.core.spark.streaming.reader import KIND_FIELD
 
         return StructType([KIND_FIELD, *columns.fields])
 
@@ -77,20 +77,20 @@ class PaimarkSource(DataSource):
 
     @hints_in_messages()
     def streamReader(self, schema: StructType) -> PaimarkStreamReader:
-        from core.spark.streaming.reader import PaimarkStreamReader
+        from paimark.core.spark.streaming.reader import PaimarkStreamReader
 
         return PaimarkStreamReader(self.options, schema)
 
     @hints_in_messages()
     def streamWriter(self, schema: StructType, overwrite: bool) -> PaimarkStreamWriter:
-        from core.spark.streaming.writer import stream_writer
+        from paimark.core.spark.streaming.writer import stream_writer
 
         require_allowed(self.options, WRITE_STREAM)
         return stream_writer(self.options, schema, overwrite)
 
     @hints_in_messages()
     def writer(self, schema: StructType, overwrite: bool) -> PaimarkWriter:
-        from core.spark.writing.write import writer
+        from paimark.core.spark.writing.write import writer
 
         require_allowed(self.options, WRITE)
         return writer(self.options, schema, overwrite)
@@ -112,11 +112,11 @@ def _looked_up(options: Mapping[str, str], *, is_for_rows: bool) -> Scan:
     If the options may begin a stream, these are the table's current columns: Spark asks for a stream's schema
     with the same options, and the state that it begins with may be gone, or not exist yet.
     """
-    from core.spark.datasource.requested_state import read_scope, requested_state
-    from core.spark.datasource.scan import WarehouseAccess, make_scan
-    from core.storage.open import open_files
-    from core.table.catalog import find_table
-    from core.table.lineage.main_branch import branch_root
+    from paimark.core.spark.datasource.requested_state import read_scope, requested_state
+    from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
+    from paimark.core.storage.open import open_files
+    from paimark.core.table.catalog import find_table
+    from paimark.core.table.lineage.main_branch import branch_root
 
     own = catalog_options(options)
     files = open_files(options["warehouse"], own)

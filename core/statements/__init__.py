@@ -1,4 +1,4 @@
 """Run a statement, and yield its events: CALL, ALTER TABLE and INSERT become actions, Spark runs all others.
 
-Begin with `run`. `core.travel.statements` parses the texts.
+Begin with `run`. `paimark.core.travel.statements` parses the texts.
 """

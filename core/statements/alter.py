@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from core.actions.registry import action
-from core.actions.schema.alter_branch_schema import ACTION
-from core.actions.schema.types import paimon_type
-from core.errors import failing_at
-from core.statements.call import ActionCall
-from core.table.names import named_table
-from core.travel.parse.uses import Statement
-from core.travel.statements.alters import changes_text, read_alter
+from paimark.core.actions.registry import action
+from paimark.core.actions.schema.alter_branch_schema import ACTION
+from paimark.core.actions.schema.types import paimon_type
+from paimark.core.errors import failing_at
+from paimark.core.statements.call import ActionCall
+from paimark.core.table.names import named_table
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.alters import changes_text, read_alter
 
 
 def action_of_alter(statement: Statement, database: str | None = None) -> ActionCall:

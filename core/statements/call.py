@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.actions.registry import ACTIONS, Action, Argument
-from core.errors import failing_at
-from core.figures import counted
-from core.quoting import quoted
-from core.table.catalog import parse_table_name
-from core.table.layout import TablePath
-from core.table.names import near_names, split_name
-from core.text import whole_number
-from core.travel.parse.uses import Statement
-from core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
+from paimark.core.actions.registry import ACTIONS, Action, Argument
+from paimark.core.errors import failing_at
+from paimark.core.figures import counted
+from paimark.core.quoting import quoted
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import TablePath
+from paimark.core.table.names import near_names, split_name
+from paimark.core.text import whole_number
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
 
 _TABLE = Argument("table", "text", "", required=True)
 

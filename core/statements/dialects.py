@@ -7,9 +7,9 @@ import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.actions.registry import ACTIONS
-from core.quoting import literal
-from core.travel.statements.calls import SCHEMA
+from paimark.core.actions.registry import ACTIONS
+from paimark.core.quoting import literal
+from paimark.core.travel.statements.calls import SCHEMA
 
 # The arguments of all actions, by their command-line options.
 _ARGUMENTS = {

@@ -13,36 +13,45 @@ from dataclasses import dataclass
 import msgspec
 from msgspec.structs import replace
 
-from core.actions import audit
-from core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
-from core.actions.context import Context, Counting, Progress, Remark
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.registry import Action, Danger
-from core.actions.rewrite.spark_rewrite import engine_of
-from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
-from core.figures import counted, duration
-from core.spark.protocol import Event, Failed, Finished, Inserting, Reading, Run, StageProgress, TaskResult
-from core.statements.call import ActionCall
-from core.statements.partition_literals import printed
-from core.storage.files import Files, Unanswered
-from core.storage.no_follow import link_in_the_way
-from core.table.definition import kinds
-from core.table.definition.column_types import ColumnType
-from core.table.definition.kinds import WriteMode
-from core.table.landed import Fate, Landed, find_commit
-from core.table.layout import Root, TablePath
-from core.table.lineage.commits import overwritten
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.table.links import linked_directories
-from core.table.manifests.files import data_manifests, live_entries
-from core.table.manifests.manifests import ManifestEntry
-from core.table.manifests.partitions import RowTexts
-from core.table.names import named_table
-from core.table.records import Snapshot, TableSchema
-from core.travel.parse.uses import Statement
-from core.travel.statements.inserts import Insert, read_insert
+from paimark.core.actions import audit
+from paimark.core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
+from paimark.core.actions.context import Context, Counting, Progress, Remark
+from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.registry import Action, Danger
+from paimark.core.actions.rewrite.spark_rewrite import engine_of
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from paimark.core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
+from paimark.core.figures import counted, duration
+from paimark.core.spark.protocol import (
+    Event,
+    Failed,
+    Finished,
+    Inserting,
+    Reading,
+    Run,
+    StageProgress,
+    TaskResult,
+)
+from paimark.core.statements.call import ActionCall
+from paimark.core.statements.partition_literals import printed
+from paimark.core.storage.files import Files, Unanswered
+from paimark.core.storage.no_follow import link_in_the_way
+from paimark.core.table.definition import kinds
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.kinds import WriteMode
+from paimark.core.table.landed import Fate, Landed, find_commit
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.commits import overwritten
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.links import linked_directories
+from paimark.core.table.manifests.files import data_manifests, live_entries
+from paimark.core.table.manifests.manifests import ManifestEntry
+from paimark.core.table.manifests.partitions import RowTexts
+from paimark.core.table.names import named_table
+from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.inserts import Insert, read_insert
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ import re
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
-from core.errors import Refused
-from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import INTEGERS
-from core.table.manifests.partitions import sql_timestamp
-from core.travel.statements.inserts import NamedColumn
-from core.travel.times.literals import read_date, read_timestamp
+from paimark.core.errors import Refused
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.manifests.binary_row import INTEGERS
+from paimark.core.table.manifests.partitions import sql_timestamp
+from paimark.core.travel.statements.inserts import NamedColumn
+from paimark.core.travel.times.literals import read_date, read_timestamp
 
 _SUFFIX = re.compile(r"(?<=[0-9.])(?:BD|[LSYFD])$", re.IGNORECASE)
 _TRUE, _FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")

@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from core.actions.context import Progress, open_context
-from core.actions.plan import Plan, raise_first
-from core.actions.registry import Action, must_be_agreed_to
-from core.errors import PaimarkError, Refused
-from core.spark.arrow import cells_batch
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import check_setting
-from core.spark.launch.start_zone import start_zone
-from core.spark.protocol import Columns, Event, Failed, Finished
-from core.statements.call import ActionCall, action_of_call
-from core.statements.dialects import IN_SQL
-from core.statements.listing.answer import Listing, events, read_listing
-from core.storage.open import open_files
-from core.table.catalog import find_table
-from core.travel.parse.sql import read_statement
-from core.travel.parse.uses import Statement
-from core.travel.resolving import require_versions
-from core.travel.statements.refused import require_query_explained, unsupported
-from core.travel.statements.unsupported import require_supported
+from paimark.core.actions.context import Progress, open_context
+from paimark.core.actions.plan import Plan, raise_first
+from paimark.core.actions.registry import Action, must_be_agreed_to
+from paimark.core.errors import PaimarkError, Refused
+from paimark.core.spark.arrow import cells_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import check_setting
+from paimark.core.spark.launch.start_zone import start_zone
+from paimark.core.spark.protocol import Columns, Event, Failed, Finished
+from paimark.core.statements.call import ActionCall, action_of_call
+from paimark.core.statements.dialects import IN_SQL
+from paimark.core.statements.listing.answer import Listing, events, read_listing
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import find_table
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.resolving import require_versions
+from paimark.core.travel.statements.refused import require_query_explained, unsupported
+from paimark.core.travel.statements.unsupported import require_supported
 
 if TYPE_CHECKING:
-    from core.statements.insert import Inserts
+    from paimark.core.statements.insert import Inserts
 
 _PLAN_COLUMNS = {"verb": "string", "target": "string", "detail": "string", "size_in_bytes": "bigint"}
 
@@ -165,11 +165,11 @@ def _action_call(statement: Statement, database: str | None) -> tuple[ActionCall
     match statement.kind:
         case "alter":
             # Imported here: loading these takes a while, and the console's first frame doesn't need them.
-            from core.statements.alter import action_of_alter
+            from paimark.core.statements.alter import action_of_alter
 
             return action_of_alter(statement, database), None
         case "insert" | "overwrite":
-            from core.statements.insert import action_of_insert
+            from paimark.core.statements.insert import action_of_insert
 
             return action_of_insert(statement, database)
     return action_of_call(statement, database), None

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
-from core.errors import FileMissing, Refused
-from core.storage.files import DirectoryEntry
+from paimark.core.errors import FileMissing, Refused
+from paimark.core.storage.files import DirectoryEntry
 
 # Scratch files are below this directory of the warehouse, those of each race in a directory of its own.
 SCRATCH = ".paimark-scratch"

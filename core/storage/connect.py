@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from core.errors import Unavailable, UsageError
-from core.redaction import owner_of, query_secrets, without_secrets
-from core.storage.files import Files
-from core.storage.remote import RemoteFiles
-from core.storage.remote_errors import unavailable
+from paimark.core.errors import Unavailable, UsageError
+from paimark.core.redaction import owner_of, query_secrets, without_secrets
+from paimark.core.storage.files import Files
+from paimark.core.storage.remote import RemoteFiles
+from paimark.core.storage.remote_errors import unavailable
 
 _S3 = frozenset({"s3", "s3a", "s3n"})
 _GOOGLE = frozenset({"gs", "gcs"})
@@ -48,13 +48,13 @@ def open_remote(uri: str, options: Mapping[str, str]) -> Files:
     _require_no_passwords(uri)
     require_address(shown)
     if scheme in _S3:
-        from core.storage.s3.s3_files import S3Files
-        from core.storage.s3.s3_options import s3_arguments
+        from paimark.core.storage.s3.s3_files import S3Files
+        from paimark.core.storage.s3.s3_options import s3_arguments
 
         filesystem, root = _connect(f"s3://{location}", s3_arguments(options), "paimark[s3]", shown)
         return S3Files(filesystem, root, shown)
     if scheme == "hdfs":
-        from core.storage.hadoop.hdfs import open_hdfs
+        from paimark.core.storage.hadoop.hdfs import open_hdfs
 
         return open_hdfs(location, shown, options)
     arguments, kind = _other(uri, scheme, options)
@@ -69,22 +69,22 @@ def _other(
 ) -> tuple[dict[str, object], Callable[[Any, str, str], Files]]:
     """The arguments of the store's client, and the class to call with it, the path and the shown address."""
     if scheme in _GOOGLE:
-        from core.storage.clouds.google import GoogleFiles
-        from core.storage.clouds.google_options import google_arguments
-        from core.storage.clouds.reach import require_google
+        from paimark.core.storage.clouds.google import GoogleFiles
+        from paimark.core.storage.clouds.google_options import google_arguments
+        from paimark.core.storage.clouds.reach import require_google
 
         arguments = google_arguments(options)
         require_google(without_secrets(uri), arguments)
         return arguments, GoogleFiles
     if scheme in _AZURE:
-        from core.storage.clouds.azure import AzureFiles
-        from core.storage.clouds.azure_account import account_of, azure_arguments
+        from paimark.core.storage.clouds.azure import AzureFiles
+        from paimark.core.storage.clouds.azure_account import account_of, azure_arguments
 
         return azure_arguments(account_of(uri, options)), AzureFiles
     if scheme == "oss":
-        from core.storage.clouds.alibaba import AlibabaFiles
-        from core.storage.clouds.alibaba_options import alibaba_arguments
-        from core.storage.clouds.reach import require_endpoint
+        from paimark.core.storage.clouds.alibaba import AlibabaFiles
+        from paimark.core.storage.clouds.alibaba_options import alibaba_arguments
+        from paimark.core.storage.clouds.reach import require_endpoint
 
         arguments = alibaba_arguments(options)
         require_endpoint(without_secrets(uri), arguments)

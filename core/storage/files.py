@@ -1,7 +1,7 @@
 """The interface of a store. Two classes implement it: `local.LocalFiles` and `remote.RemoteFiles`.
 
 Every path is POSIX, relative to the warehouse (`shop.db/orders/snapshot/snapshot-7`), never absolute
-and never with `..`. Only `core.storage` touches a file system.
+and never with `..`. Only `paimark.core.storage` touches a file system.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
-from core.errors import FileMissing, Unavailable
+from paimark.core.errors import FileMissing, Unavailable
 
 
 class Denied(Unavailable):

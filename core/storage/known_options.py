@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.errors import UsageError
+from paimark.core.errors import UsageError
 
 S3_PREFIXES = ("fs.s3a.", "fs.s3.", "s3a.", "s3.")
 S3_CREDENTIALS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.errors import Corrupt
+from paimark.core.errors import Corrupt
 
 # The largest metadata files are manifests, of some megabytes.
 MOST_BYTES = 256 << 20

@@ -9,11 +9,11 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
-from core.errors import FileMissing, Refused, Unavailable
-from core.storage.files import Denied, DirectoryEntry, delete_if_own
-from core.storage.limits import NotMetadata, require_small
-from core.storage.no_follow import parent_directory
-from core.storage.paths import checked, checked_directory, is_plain, no_warehouse
+from paimark.core.errors import FileMissing, Refused, Unavailable
+from paimark.core.storage.files import Denied, DirectoryEntry, delete_if_own
+from paimark.core.storage.limits import NotMetadata, require_small
+from paimark.core.storage.no_follow import parent_directory
+from paimark.core.storage.paths import checked, checked_directory, is_plain, no_warehouse
 
 _READ_BYTES = 1 << 16
 # Opening must not block on a named pipe in a file's place, nor acquire a terminal.

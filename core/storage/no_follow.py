@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from core.errors import Refused
+from paimark.core.errors import Refused
 
 # A warehouse's owner may put a database or a table on another disk by a link. Users of a table can write
 # links into it, and need not be allowed to change files outside it.

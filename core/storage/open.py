@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.errors import UsageError
-from core.redaction import keep_secrets
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.storage.option_values import require_options
+from paimark.core.errors import UsageError
+from paimark.core.redaction import keep_secrets
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.storage.option_values import require_options
 
 # S3-like stores accept a request whose time differs by up to 15 minutes from theirs. One minute more is the
 # longest time between a process's last sign of life and its last request. Google documents no such limit.
@@ -33,7 +33,7 @@ def open_files(uri: str, options: Mapping[str, str] = _NO_OPTIONS) -> Files:
     if "://" not in uri:
         return LocalFiles(uri)
     # fsspec costs start-up time that a local warehouse must not pay.
-    from core.storage.connect import open_remote
+    from paimark.core.storage.connect import open_remote
 
     return open_remote(uri, options)
 
@@ -49,7 +49,7 @@ def lateness(uri: str) -> float:
 def require_conditions(files: Files) -> None:
     """Before large writes for a commit: raises `Refused` if no commit is safe on this store."""
     if "://" in files.uri:
-        from core.storage.remote import RemoteFiles
+        from paimark.core.storage.remote import RemoteFiles
 
         if isinstance(files, RemoteFiles):
             files.require_conditions()
@@ -62,6 +62,6 @@ def options_for_others(files: Files, options: Mapping[str, str]) -> dict[str, st
     """
     if "://" not in files.uri:
         return dict(options)
-    from core.storage.remote import RemoteFiles
+    from paimark.core.storage.remote import RemoteFiles
 
     return files.options_for_others(options) if isinstance(files, RemoteFiles) else dict(options)

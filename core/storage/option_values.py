@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from core.durations import parse_duration
-from core.errors import UsageError
-from core.storage.known_options import (
+from paimark.core.durations import parse_duration
+from paimark.core.errors import UsageError
+from paimark.core.storage.known_options import (
     LOCK_ENABLED,
     METASTORE,
     RECOVER_WAIT_OPTION,

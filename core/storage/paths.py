@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from core.errors import NotFound, Refused
-from core.text import has_halves
+from paimark.core.errors import NotFound, Refused
+from paimark.core.text import has_halves
 
 # A part that is `..`, `.` or empty, an absolute path, a backslash, or a control character.
 _HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\]")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from core.errors import FileMissing
-from core.storage.files import DirectoryEntry, Files
+from paimark.core.errors import FileMissing
+from paimark.core.storage.files import DirectoryEntry, Files
 
 
 class PlannedFiles:

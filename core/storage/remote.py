@@ -14,12 +14,12 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, NoReturn
 
-from core.errors import FileMissing, PaimarkError
-from core.storage.conditions import PROOFS, QUICK, Conditions, Race, raced
-from core.storage.files import DirectoryEntry, Unanswered, delete_if_own
-from core.storage.limits import NotMetadata
-from core.storage.paths import checked, checked_directory, no_warehouse
-from core.storage.remote_errors import is_missing, is_passing, is_refusal, unavailable
+from paimark.core.errors import FileMissing, PaimarkError
+from paimark.core.storage.conditions import PROOFS, QUICK, Conditions, Race, raced
+from paimark.core.storage.files import DirectoryEntry, Unanswered, delete_if_own
+from paimark.core.storage.limits import NotMetadata
+from paimark.core.storage.paths import checked, checked_directory, no_warehouse
+from paimark.core.storage.remote_errors import is_missing, is_passing, is_refusal, unavailable
 
 IN_FLIGHT = 32
 INTERRUPTED = "Interrupted before the store had answered"

@@ -11,9 +11,9 @@ from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
 
-from core.errors import Unavailable
-from core.figures import duration
-from core.storage.files import Denied
+from paimark.core.errors import Unavailable
+from paimark.core.figures import duration
+from paimark.core.storage.files import Denied
 
 _LONGEST_REASON = 200
 # The errors of aiohttp and botocore for a truncated body. The clients repeat requests, but not bodies.

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from core.errors import NotFound, UsageError
-from core.storage.files import Denied, Files, read_if_there
-from core.storage.parallel import each_of
-from core.table.layout import DATABASE_SUFFIX, TablePath
-from core.table.lineage.main_branch import branch_names
-from core.table.names import alone, is_safe_name, near_names, parse_table_name
+from paimark.core.errors import NotFound, UsageError
+from paimark.core.storage.files import Denied, Files, read_if_there
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import DATABASE_SUFFIX, TablePath
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.names import alone, is_safe_name, near_names, parse_table_name
 
 __all__ = [
     "database_directory",

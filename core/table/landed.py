@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from core.storage.files import Files
-from core.table.layout import CHANGELOG_PREFIX, Root
-from core.table.lineage.lineage import Lineage, numbered
-from core.table.lineage.main_branch import all_roots
-from core.table.manifests.chain import breaks
-from core.table.records import Snapshot
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import CHANGELOG_PREFIX, Root
+from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.manifests.chain import breaks
+from paimark.core.table.records import Snapshot
 
 
 class Landed(Enum):

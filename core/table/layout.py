@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.quoting import quoted
+from paimark.core.quoting import quoted
 
 DATABASE_SUFFIX = ".db"
 SNAPSHOT_PREFIX = "snapshot-"

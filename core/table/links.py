@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from core.storage.files import Files
-from core.storage.no_follow import link_in_the_way
-from core.table.layout import BRANCH_PREFIX, TablePath
+from paimark.core.storage.files import Files
+from paimark.core.storage.no_follow import link_in_the_way
+from paimark.core.table.layout import BRANCH_PREFIX, TablePath
 
 _PARTS = {"snapshot", "schema", "tag", "changelog", "consumer"}
 _OWN = _PARTS | {"branch", "manifest", "savepoint", "statistics", "index"}

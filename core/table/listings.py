@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, branch_root
-from core.table.reading import read_records
-from core.table.records import Snapshot
-from core.table.system_tables import Row, Unreadable, system_table
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, branch_root
+from paimark.core.table.reading import read_records
+from paimark.core.table.records import Snapshot
+from paimark.core.table.system_tables import Row, Unreadable, system_table
 
 
 def newest_snapshots(

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from core.errors import NotFound, UsageError
-from core.table.layout import MAIN, TablePath
-from core.text import has_halves
+from paimark.core.errors import NotFound, UsageError
+from paimark.core.table.layout import MAIN, TablePath
+from paimark.core.text import has_halves
 
 _HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\]")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")

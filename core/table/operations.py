@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from core.errors import Corrupt
-from core.storage.files import Files, read_if_there
-from core.table.layout import OPERATION_PREFIX, TablePath
-from core.table.records import Point, Record
+from paimark.core.errors import Corrupt
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import OPERATION_PREFIX, TablePath
+from paimark.core.table.records import Point, Record
 
 REPLACEMENT = "replace-main-branch"
 RETIREMENT = "delete-branch"

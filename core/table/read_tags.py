@@ -10,10 +10,10 @@ import re
 import socket
 from typing import NamedTuple
 
-from core.processes import lives, machine, start_of
-from core.table.definition.automatic_tags import has_automatic_name
-from core.table.records import Tag
-from core.table.tag_times import created_ms
+from paimark.core.processes import lives, machine, start_of
+from paimark.core.table.definition.automatic_tags import has_automatic_name
+from paimark.core.table.records import Tag
+from paimark.core.table.tag_times import created_ms
 
 READ_TAG_PREFIX = "paimark.read."
 # Stock Spark's `batch-read-<snapshot>-<uuid>`: it has no time to live, and is deleted when the read ends.

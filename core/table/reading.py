@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from core.errors import Corrupt
-from core.storage.files import Files
-from core.table.layout import number_in
-from core.table.records import R
+from paimark.core.errors import Corrupt
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import number_in
+from paimark.core.table.records import R
 
 
 def numbered(names: Iterable[str], prefix: str) -> list[int]:

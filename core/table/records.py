@@ -14,9 +14,9 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
 import msgspec
 
-from core.errors import Corrupt
-from core.storage.files import Files
-from core.table.layout import (
+from paimark.core.errors import Corrupt
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import (
     CHANGELOG_PREFIX,
     SAVEPOINT_PREFIX,
     SCHEMA_PREFIX,
@@ -184,7 +184,7 @@ class Snapshot(Record, frozen=True, kw_only=True):
     writer_version: str | None = None
 
 
-# A property of tags: see `core.table.manifests.apart`.
+# A property of tags: see `paimark.core.table.manifests.apart`.
 APART = "paimark.apart"
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from core.errors import FileMissing, NotFound
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.catalog import table_exists
-from core.table.definition.definitions import schemas_digest
-from core.table.layout import (
+from paimark.core.errors import FileMissing, NotFound
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.catalog import table_exists
+from paimark.core.table.definition.definitions import schemas_digest
+from paimark.core.table.layout import (
     SAVEPOINT_PREFIX,
     SAVEPOINT_TAG_PREFIX,
     TAG_PREFIX,
@@ -21,13 +21,13 @@ from core.table.layout import (
     TablePath,
     savepoint_tag,
 )
-from core.table.lineage.main_branch import all_roots
-from core.table.names import table_missing
-from core.table.reading import numbered, read_records
-from core.table.records import Savepoint
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.names import table_missing
+from paimark.core.table.reading import numbered, read_records
+from paimark.core.table.records import Savepoint
 
 if TYPE_CHECKING:
-    from core.table.manifests.manifests import ManifestMeta
+    from paimark.core.table.manifests.manifests import ManifestMeta
 
 
 def tagged_savepoints(files: Files, root: Root) -> set[int]:
@@ -80,7 +80,7 @@ class SavepointManager:
     def data_manifests(self, savepoint_id: int) -> list[ManifestMeta]:
         """The manifests of the saved state, from its full list. Raises `NotFound` and `Corrupt`."""
         # Imported late: looking around needs no Avro.
-        from core.table.manifests.manifests import read_manifest_list
+        from paimark.core.table.manifests.manifests import read_manifest_list
 
         full_list = self.savepoint(savepoint_id).full_manifest_list
         return read_manifest_list(self.files, self.table.savepoint_file(full_list))

@@ -13,16 +13,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from core.errors import NotFound
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.branches import branch_rows
-from core.table.lineage.lineage import Lineage
-from core.table.names import BRANCH_PART, near_names
-from core.table.operations import Operation, read_operations
-from core.table.records import Snapshot
-from core.table.savepoints import SavepointManager
-from core.table.tag_times import created_ms, retained_text
+from paimark.core.errors import NotFound
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.branches import branch_rows
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.names import BRANCH_PART, near_names
+from paimark.core.table.operations import Operation, read_operations
+from paimark.core.table.records import Snapshot
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.table.tag_times import created_ms, retained_text
 
 Row = tuple[Any, ...]
 # Path to a sentence, for each half-written file that had to be left out.
@@ -151,7 +151,7 @@ def _files(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
 
 def _files_of(files: Files, root: Root, snapshot: Snapshot) -> Iterable[Row]:
     # Only this table reads manifests; the others need not load Avro.
-    from core.table.manifests.file_rows import file_rows
+    from paimark.core.table.manifests.file_rows import file_rows
 
     return file_rows(files, root, snapshot)
 

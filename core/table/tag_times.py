@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from core.table.records import Tag
+from paimark.core.table.records import Tag
 
 # About 30,000 years. A longer time is damage, or a joke.
 _LONGEST_SECONDS = 1e12

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.errors import UsageError
-from core.storage.files import Files
-from core.table.catalog import find_table
-from core.table.layout import MAIN, TablePath
-from core.table.lineage.main_branch import branch_root
-from core.table.names import checked_name, named_table, split_name
-from core.travel.version import Resolved, resolve_version
+from paimark.core.errors import UsageError
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import find_table
+from paimark.core.table.layout import MAIN, TablePath
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.names import checked_name, named_table, split_name
+from paimark.core.travel.version import Resolved, resolve_version
 
 _PART = r"(?:`(?:[^`]|``)+`|[^`/:@.]+)"
 _PLACE = re.compile(rf"(?P<table>{_PART}\.{_PART})(?::(?P<branch>[^@/]+))?(?:@(?P<version>[^/]+))?")

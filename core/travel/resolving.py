@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from itertools import islice
 
-from core.errors import NotFound, failing_at
-from core.quoting import quoted_if_needed
-from core.storage.files import Files
-from core.table.catalog import databases, find_table, require_database, table_exists
-from core.table.layout import TablePath
-from core.table.lineage.main_branch import branch_root
-from core.table.names import SystemName, is_safe_name, split_system_name
-from core.travel.parse.uses import Statement, TableUse
-from core.travel.version import resolve_version
+from paimark.core.errors import NotFound, failing_at
+from paimark.core.quoting import quoted_if_needed
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import databases, find_table, require_database, table_exists
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.names import SystemName, is_safe_name, split_system_name
+from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.version import resolve_version
 
 # Each database takes a request, and three names are enough for a hint.
 _MOST_NAMED = 3

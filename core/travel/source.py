@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Protocol
 
-from core.storage.files import Files
-from core.table.layout import Root
-from core.travel.parse.tokens import Span
-from core.travel.parse.uses import TableUse
-from core.travel.times.times import NeedsSpark, fold_time
-from core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.travel.parse.tokens import Span
+from paimark.core.travel.parse.uses import TableUse
+from paimark.core.travel.times.times import NeedsSpark, fold_time
+from paimark.core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 
 
 class TimeFolder(Protocol):

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from core.errors import NotFound
-from core.storage.files import Files
-from core.table.layout import Root, savepoint_tag
-from core.table.lineage.lineage import Lineage
-from core.table.read_tags import is_read_tag
-from core.table.records import Snapshot, commit_key, is_apart
-from core.table.savepoints import SavepointManager
+from paimark.core.errors import NotFound
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, savepoint_tag
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.read_tags import is_read_tag
+from paimark.core.table.records import Snapshot, commit_key, is_apart
+from paimark.core.table.savepoints import SavepointManager
 
 StateKind = Literal["snapshot", "savepoint", "tag"]
 
@@ -139,7 +139,7 @@ class States:
         if above is None:
             return None
         # Imported here: it loads fastavro, and only an expired state needs it.
-        from core.table.manifests.chain import comes_from
+        from paimark.core.table.manifests.chain import comes_from
 
         return comes_from(self.files, self.root.table, above.snapshot, state.snapshot)
 

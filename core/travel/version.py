@@ -13,17 +13,17 @@ from typing import Protocol
 
 import msgspec
 
-from core.errors import Corrupt, NotFound
-from core.figures import counted, duration
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import MAIN, Root, savepoint_tag
-from core.table.lineage.main_branch import all_roots, branch_names
-from core.table.names import is_safe_name, near_names
-from core.table.records import Savepoint, Snapshot
-from core.table.savepoints import has_schemas_of
-from core.travel.states import State, StateKind, States
-from core.travel.times.zones import shown_time
+from paimark.core.errors import Corrupt, NotFound
+from paimark.core.figures import counted, duration
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import MAIN, Root, savepoint_tag
+from paimark.core.table.lineage.main_branch import all_roots, branch_names
+from paimark.core.table.names import is_safe_name, near_names
+from paimark.core.table.records import Savepoint, Snapshot
+from paimark.core.table.savepoints import has_schemas_of
+from paimark.core.travel.states import State, StateKind, States
+from paimark.core.travel.times.zones import shown_time
 
 _SNAPSHOT = re.compile(r"snapshot\.([0-9]{1,18})")
 _SAVEPOINT = re.compile(r"savepoint\.([0-9]{1,18})")

@@ -3,7 +3,7 @@
 Begin at `verify.verify`, which returns a `VerifyReport`. It only reads, and can run beside writers.
 """
 
-from core.verify.report import Orphan, Problem, VerifyReport
-from core.verify.verify import verify
+from paimark.core.verify.report import Orphan, Problem, VerifyReport
+from paimark.core.verify.verify import verify
 
 __all__ = ["Orphan", "Problem", "VerifyReport", "verify"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.actions.roots.barrier import has_barrier
-from core.actions.roots.stray_commits import stray_commits
-from core.storage.files import Files
-from core.table.layout import BARRIER_ID, TablePath
-from core.table.lineage.main_branch import main_root
-from core.verify.report import ProblemCause
+from paimark.core.actions.roots.barrier import has_barrier
+from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import BARRIER_ID, TablePath
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.verify.report import ProblemCause
 
 
 def barrier_problems(files: Files, table: TablePath) -> Iterator[tuple[ProblemCause, str, str]]:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from core import figures
-from core.actions.garbage.estimate import with_progress
-from core.errors import FileMissing
-from core.storage.files import Files
-from core.storage.limits import AT_ONCE_BYTES, MOST_BYTES, TooLarge
-from core.table.layout import Root
-from core.table.records import TableSchema
-from core.verify.located import SampleFile
-from core.verify.reading_process import FORMATS, ReadingProcess
+from paimark.core import figures
+from paimark.core.actions.garbage.estimate import with_progress
+from paimark.core.errors import FileMissing
+from paimark.core.storage.files import Files
+from paimark.core.storage.limits import AT_ONCE_BYTES, MOST_BYTES, TooLarge
+from paimark.core.table.layout import Root
+from paimark.core.table.records import TableSchema
+from paimark.core.verify.located import SampleFile
+from paimark.core.verify.reading_process import FORMATS, ReadingProcess
 
 _POSTPONED = "/bucket-postpone/"
 _CHANGELOG_PREFIX = "changelog-"

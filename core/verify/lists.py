@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.manifests.files import manifest_list_paths
-from core.verify.versions import StoredVersion, versions
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.manifests.files import manifest_list_paths
+from paimark.core.verify.versions import StoredVersion, versions
 
 
 def missing_lists(files: Files, table: TablePath) -> Iterator[tuple[str, list[str]]]:

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from core.errors import Corrupt, NotFound, Refused
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.manifests.files import FileLocations, StoredFile
-from core.table.manifests.fold import Fold, FoldedFile
-from core.table.manifests.manifests import FileKey
-from core.table.manifests.runs import Runs, members, union
-from core.verify.needs import NeededState, TableNeeds
+from paimark.core.errors import Corrupt, NotFound, Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.manifests.files import FileLocations, StoredFile
+from paimark.core.table.manifests.fold import Fold, FoldedFile
+from paimark.core.table.manifests.manifests import FileKey
+from paimark.core.table.manifests.runs import Runs, members, union
+from paimark.core.verify.needs import NeededState, TableNeeds
 
 
 class NeededFile(NamedTuple):

@@ -8,14 +8,14 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import TablePath
-from core.table.manifests.chain import Break, break_between
-from core.table.manifests.files import manifest_list_paths
-from core.table.records import Snapshot, commit_key
-from core.verify.needs import TableNeeds
-from core.verify.versions import StoredVersion, Versions
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import TablePath
+from paimark.core.table.manifests.chain import Break, break_between
+from paimark.core.table.manifests.files import manifest_list_paths
+from paimark.core.table.records import Snapshot, commit_key
+from paimark.core.verify.needs import TableNeeds
+from paimark.core.verify.versions import StoredVersion, Versions
 
 
 class LostCommit(NamedTuple):

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from core.actions.roots.root_files import PARTS
-from core.actions.temp_files import meant_for
-from core.storage.files import DirectoryEntry, Files
-from core.storage.parallel import each_of
-from core.table.layout import (
+from paimark.core.actions.roots.root_files import PARTS
+from paimark.core.actions.temp_files import meant_for
+from paimark.core.storage.files import DirectoryEntry, Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import (
     BARRIER,
     BARRIER_ID,
     CHANGELOG_PREFIX,
@@ -28,8 +28,8 @@ from core.table.layout import (
     Root,
     TablePath,
 )
-from core.table.reading import numbered
-from core.verify.report import Orphan
+from paimark.core.table.reading import numbered
+from paimark.core.verify.report import Orphan
 
 # The most that a report lists; it counts the others.
 _LISTED = 5_000

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import Root
-from core.table.manifests.runs import Runs, add, both, meet, members, minus
-from core.verify.located import Located, NeededFile
-from core.verify.needs import TableNeeds
-from core.verify.report import Problem, ProblemCause
-from core.verify.versions import StoredVersion
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import Root
+from paimark.core.table.manifests.runs import Runs, add, both, meet, members, minus
+from paimark.core.verify.located import Located, NeededFile
+from paimark.core.verify.needs import TableNeeds
+from paimark.core.verify.report import Problem, ProblemCause
+from paimark.core.verify.versions import StoredVersion
 
 # The most that a report lists; it counts the others.
 _LISTED = 5_000

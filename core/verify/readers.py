@@ -2,7 +2,7 @@
 
 A file is unpacked in pieces: blocks of Avro, as many rows of Parquet as the footer's widths allow, a column
 of a stripe of ORC. The size of a piece of ORC is not known before, and a footer of Parquet may lie: so this
-runs in a process of its own, whose memory is bounded (`core.verify.reading_process`).
+runs in a process of its own, whose memory is bounded (`paimark.core.verify.reading_process`).
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from core import figures
-from core.storage.limits import TooLarge
-from core.table.manifests.avro import read_avro
+from paimark.core import figures
+from paimark.core.storage.limits import TooLarge
+from paimark.core.table.manifests.avro import read_avro
 
 # The number of rows, and whether they are in the order of the keys.
 RowFacts = tuple[int, bool]

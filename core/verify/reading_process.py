@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any, BinaryIO, Self
 
-from core import figures
-from core.errors import PaimarkError
-from core.storage.limits import TooLarge
+from paimark.core import figures
+from paimark.core.errors import PaimarkError
+from paimark.core.storage.limits import TooLarge
 
 FORMATS = frozenset({"parquet", "orc", "avro"})
 # In addition to the memory that the process has before it reads anything; includes the bytes of the file.
@@ -95,7 +95,7 @@ def _serve(requests: BinaryIO, answers: BinaryIO, most_memory: int) -> None:
 
 
 def _answer(header: dict[str, Any], data: bytes) -> dict[str, Any]:
-    from core.verify.readers import READERS
+    from paimark.core.verify.readers import READERS
 
     try:
         rows, ordered = READERS[header["kind"]](data, header["keys"], header["at_once"])

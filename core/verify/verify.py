@@ -6,21 +6,28 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from core.actions.branches.create_branch import root_being_made
-from core.actions.context import Context
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.lineage.lost_newest import lost_newest
-from core.table.manifests import apart
-from core.table.records import is_apart
-from core.verify.barrier import barrier_problems
-from core.verify.located import Located, SampleFile, locate
-from core.verify.lost import lost_commits
-from core.verify.needs import needs_of
-from core.verify.orphans import Orphans, control_directories, data_directories, is_known, left_over, owner_of
-from core.verify.problems import Problems
-from core.verify.report import VerifyReport
-from core.verify.versions import Versions, versions
+from paimark.core.actions.branches.create_branch import root_being_made
+from paimark.core.actions.context import Context
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lost_newest import lost_newest
+from paimark.core.table.manifests import apart
+from paimark.core.table.records import is_apart
+from paimark.core.verify.barrier import barrier_problems
+from paimark.core.verify.located import Located, SampleFile, locate
+from paimark.core.verify.lost import lost_commits
+from paimark.core.verify.needs import needs_of
+from paimark.core.verify.orphans import (
+    Orphans,
+    control_directories,
+    data_directories,
+    is_known,
+    left_over,
+    owner_of,
+)
+from paimark.core.verify.problems import Problems
+from paimark.core.verify.report import VerifyReport
+from paimark.core.verify.versions import Versions, versions
 
 DAY_MS = 24 * 3600 * 1000
 
@@ -140,7 +147,7 @@ def _read(
     files: Files, sample: Sequence[SampleFile], problems: Problems, progress: Callable[[str], None]
 ) -> int:
     """Read the sample, and return how many files would have taken too much memory."""
-    from core.verify.data import file_faults
+    from paimark.core.verify.data import file_faults
 
     unread: list[str] = []
     for each, sentence in file_faults(files, sample, progress, unread):

@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from core.actions.garbage.references import roots_and_guards
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import CHANGELOG_PREFIX, Root, TablePath, savepoint_tag
-from core.table.lineage.lineage import Lineage, numbered
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.reading import read_records
-from core.table.records import Savepoint, Snapshot, Tag, commit_key
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.garbage.references import roots_and_guards
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import CHANGELOG_PREFIX, Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.reading import read_records
+from paimark.core.table.records import Savepoint, Snapshot, Tag, commit_key
+from paimark.core.table.savepoints import SavepointManager
 
 
 class StoredVersion(NamedTuple):

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from core.actions.change import operations
-from core.actions.change.operations import Undoable
-from core.actions.context import Context
-from core.actions.plan import Outcome, Plan
-from core.actions.registry import action
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
+from paimark.core.actions.change import operations
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.registry import action
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
 from paimark.results import result_of
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit

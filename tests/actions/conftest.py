@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.spark.client.client import Engine
+from paimark.core.actions.context import Context
+from paimark.core.spark.client.client import Engine
 from tests.actions.acting import context_on
 
 

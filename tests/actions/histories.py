@@ -14,15 +14,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import each_needed_file
-from core.table.manifests.manifests import read_facts, read_manifest_list
-from core.table.records import Snapshot
-from core.table.savepoints import SavepointManager
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.manifests.files import each_needed_file
+from paimark.core.table.manifests.manifests import read_facts, read_manifest_list
+from paimark.core.table.records import Snapshot
+from paimark.core.table.savepoints import SavepointManager
 from tests.table.avro_files import MANIFEST, avro, manifest_record, record
 
 TABLE = TablePath("shop", "t")

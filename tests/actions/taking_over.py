@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from core.actions.context import Context
-from core.actions.roots.barrier import put_barrier, remove_barrier
-from core.table.layout import Root
-from core.table.lineage.main_branch import main_branch_name, main_root
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots.barrier import put_barrier, remove_barrier
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.main_branch import main_branch_name, main_root
 from tests.actions.acting import ORDERS, done
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, open_table, read_rows

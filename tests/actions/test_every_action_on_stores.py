@@ -13,12 +13,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.registry import ACTIONS
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.storage.open import open_files
-from core.table.operations import read_operations
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import ACTIONS
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.storage.open import open_files
+from paimark.core.table.operations import read_operations
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
 from tests.actions.apart_from_chance import apart_from_chance, difference
 from tests.actions.taking_over import branched

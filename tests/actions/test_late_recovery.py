@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.merge import history as merge_history
-from core.actions.merge.record import record_merge
-from core.actions.merge.survey import survey_merge
-from core.actions.roots.pin_snapshot import require_held
-from core.actions.roots.savepoint_claim import forget_savepoint
-from core.errors import Corrupt, Refused
-from core.storage.local import LocalFiles
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_names, main_root
-from core.table.records import Point, point_of
-from core.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.merge.record import record_merge
+from paimark.core.actions.merge.survey import survey_merge
+from paimark.core.actions.roots.pin_snapshot import require_held
+from paimark.core.actions.roots.savepoint_claim import forget_savepoint
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, branch_names, main_root
+from paimark.core.table.records import Point, point_of
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death, DiesAfter
@@ -363,7 +363,7 @@ def test_what_is_kept_of_mains_past_is_kept_though_main_comes_back_meanwhile(
             applied(context, undo)
         require_held(*arguments)
 
-    monkeypatch.setattr("core.actions.roots.shared_snapshots.require_held", beside_an_undo)
+    monkeypatch.setattr("paimark.core.actions.roots.shared_snapshots.require_held", beside_an_undo)
     done(context, name, ORDERS, snapshot=1, **asked)
     assert main_root(context.files, ORDERS) == ORDERS.root()
     held = dict(Lineage(context.files, ORDERS.root()).tags())
@@ -380,7 +380,7 @@ def test_a_tag_that_somebody_deletes_while_it_is_made_leaves_no_pin(
         (orders / "branch/branch-fix/tag/tag-old").unlink(missing_ok=True)
         require_held(*arguments)
 
-    monkeypatch.setattr("core.actions.roots.shared_snapshots.require_held", beside_a_deletion)
+    monkeypatch.setattr("paimark.core.actions.roots.shared_snapshots.require_held", beside_a_deletion)
     with pytest.raises(Refused, match="Somebody deleted tag old"):
         done(context, "create-tag", name="old", branch="fix", snapshot=2)
     assert Lineage(context.files, ORDERS.root()).tag_names() == ["v2"]

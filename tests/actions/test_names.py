@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.actions.names import name_refusal
-from core.durations import parse_duration
-from core.errors import UsageError
-from core.storage.paths import checked
+from paimark.core.actions.names import name_refusal
+from paimark.core.durations import parse_duration
+from paimark.core.errors import UsageError
+from paimark.core.storage.paths import checked
 
 
 @pytest.mark.parametrize(

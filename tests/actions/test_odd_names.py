@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.actions.context import Context
-from core.table.catalog import parse_table_name
-from core.table.layout import TablePath
+from paimark.core.actions.context import Context
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import done, planned
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.roots.root_files import root_files
-from core.storage.files import Files
-from core.storage.open import open_files
-from core.table.layout import BARRIER
-from core.table.lineage.main_branch import branch_names, main_root
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.roots.root_files import root_files
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
+from paimark.core.table.layout import BARRIER
+from paimark.core.table.lineage.main_branch import branch_names, main_root
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles
 from tests.storage.stores import BUCKET

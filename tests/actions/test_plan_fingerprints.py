@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.plan import Plan
-from core.errors import Refused
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan
+from paimark.core.errors import Refused
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import branched
 

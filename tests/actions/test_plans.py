@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.actions.context import Context, open_context
-from core.actions.plan import Plan
-from core.actions.registry import ACTIONS, action
-from core.errors import NotFound, Refused, UsageError
+from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.plan import Plan
+from paimark.core.actions.registry import ACTIONS, action
+from paimark.core.errors import NotFound, Refused, UsageError
 from tests.actions.acting import ORDERS, NoWrites, applied, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles
 
@@ -143,9 +143,9 @@ def test_an_unknown_action_is_told_with_near_ones() -> None:
 
 
 def test_listing_the_actions_imports_none_of_them() -> None:
-    heavy = "'fastavro', 'fsspec', 'core.actions.savepoints.create_savepoint'"
+    heavy = "'fastavro', 'fsspec', 'paimark.core.actions.savepoints.create_savepoint'"
     code = (
-        "import sys, core.actions.registry, core.actions.context\n"
+        "import sys, paimark.core.actions.registry, paimark.core.actions.context\n"
         f"print([name for name in ({heavy}) if name in sys.modules])"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"

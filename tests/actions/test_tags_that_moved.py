@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.roots import guard_tags
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names
-from core.table.manifests.files import manifest_list_paths
-from core.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots import guard_tags
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.manifests.files import manifest_list_paths
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, done, replace_rows
 from tests.actions.taking_over import add, branched
 from tests.actions.test_late_recovery import died

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import paimark
-from core.actions.registry import ACTIONS
-from core.regular_files import is_in_the_way, open_regular
+from paimark.core.actions.registry import ACTIONS
+from paimark.core.regular_files import is_in_the_way, open_regular
 
 # Of any type; each is wrong everywhere, or does what it says.
 STRANGE: list[Any] = [

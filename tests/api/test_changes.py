@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import paimark
-from core.storage.known_options import VERIFY_WAIT_OPTION
+from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
 from tests.actions.acting import contents
 from tests.paimon import open_table, read_rows
 

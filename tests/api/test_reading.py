@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import paimark
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.system_tables import system_table
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.system_tables import system_table
 from tests.conftest import ORDERS as SCHEMA
 from tests.interop.ours import act
 from tests.paimon import commit, create_table, read_rows

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from core.cli.main import run
+from paimark.core.cli.main import run
 
 PROGRAM = Path(sys.executable).with_name("paimark")
 
@@ -99,7 +99,7 @@ def loaded_modules(words: Sequence[str]) -> set[str]:
     """The top-level modules that one command leaves imported, in a process of its own."""
     script = (
         "import sys\n"
-        "from core.cli.main import run\n"
+        "from paimark.core.cli.main import run\n"
         "code = run(sys.argv[1:])\n"
         "assert code == 0, code\n"
         "print(*{name.partition('.')[0] for name in sys.modules}, file=sys.stderr)\n"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.spark.protocol import Event, Task
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Event, Task
 
 
 class Shared:
@@ -41,5 +41,5 @@ def share(engine: Engine, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> N
         assert settings.warehouse == str(warehouse)
         return Shared(engine)
 
-    monkeypatch.setattr("core.cli.query.answering.Engine", shared)
+    monkeypatch.setattr("paimark.core.cli.query.answering.Engine", shared)
     monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Flags, load_settings, read_only_environment
-from core.errors import UsageError
+from paimark.core.config import Flags, load_settings, read_only_environment
+from paimark.core.errors import UsageError
 
 CONFIG = """
 default_context = "lab"
@@ -145,7 +145,8 @@ def test_the_audit_log_lies_with_the_other_logs(tmp_path: Path, system: str, var
     """On every system, with and without the variable."""
     program = (
         f"import sys; sys.platform = {system!r}\n"
-        "from core.config import state_directory; from core.actions.context import open_context\n"
+        "from paimark.core.config import state_directory\n"
+        "from paimark.core.actions.context import open_context\n"
         "print(state_directory(), open_context('/lake', {}, True).audit_path, sep='\\n')"
     )
     environment = {"HOME": str(tmp_path), "XDG_STATE_HOME": variable, "PATH": os.environ["PATH"]}

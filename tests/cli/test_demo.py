@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.demo import STORY
+from paimark.core.cli.demo import STORY
 from tests.cli.command import Paimark, program
 
 

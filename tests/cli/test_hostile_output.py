@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.export.json_rows import json_text
-from core.text import clean_text, unseen_in
+from paimark.core.export.json_rows import json_text
+from paimark.core.text import clean_text, unseen_in
 from tests.cli.command import Paimark
 
 # A filler is a letter to Unicode, and shows nothing.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.query.answering import ended_by_signals
+from paimark.core.cli.query.answering import ended_by_signals
 from tests.cli.command import PROGRAM, Paimark, bare_environment
 from tests.eventually import eventually
 
@@ -24,11 +24,11 @@ from importlib.abc import MetaPathFinder
 
 class Impatient(MetaPathFinder):
     def find_spec(self, name, path, target=None):
-        if name == "core.errors":
+        if name == "paimark.core.errors":
             raise KeyboardInterrupt
 
 sys.meta_path.insert(0, Impatient())
-from core.cli.main import main
+from paimark.core.cli.main import main
 main()
 """
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.places import Meaning, go_to, meaning_of
-from core.config import Flags, load_settings
-from core.errors import UsageError
-from core.table.layout import TablePath
-from core.travel.place import Place, parse_place
+from paimark.core.cli.places import Meaning, go_to, meaning_of
+from paimark.core.config import Flags, load_settings
+from paimark.core.errors import UsageError
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.place import Place, parse_place
 from tests.cli.command import Paimark
 
 CONFIG = """

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.arrow_values import cell_value
-from core.cells import width_of
-from core.cli.table_rows import TableRows, fit
-from core.export.json_rows import JsonRows
-from core.text import distinct
+from paimark.core.arrow_values import cell_value
+from paimark.core.cells import width_of
+from paimark.core.cli.table_rows import TableRows, fit
+from paimark.core.export.json_rows import JsonRows
+from paimark.core.text import distinct
 
 
 def as_json(names: Sequence[str], rows: Sequence[Sequence[object]]) -> Any:

@@ -14,12 +14,12 @@ import msgspec
 import pytest
 from rich.console import Console
 
-import core
-import tui
-from core.actions.context import open_context
-from core.config import Flags, load_settings
-from core.errors import PaimarkError
-from core.storage.open import open_files
+import paimark.core
+import paimark.tui
+from paimark.core.actions.context import open_context
+from paimark.core.config import Flags, load_settings
+from paimark.core.errors import PaimarkError
+from paimark.core.storage.open import open_files
 from tests.cli.command import Paimark, program
 
 SECRET = "s3cr3tW0rd"
@@ -168,9 +168,9 @@ def test_a_change_leaves_no_secret_in_its_records(paimark: Paimark, tmp_path: Pa
 
 async def test_what_a_console_that_fails_leaves_on_the_terminal_holds_no_secret() -> None:
     """Textual's own traceback shows the locals of every call."""
-    from tui.console import Console as Program
-    from tui.opening import Opening
-    from tui.session import Session
+    from paimark.tui.console import Console as Program
+    from paimark.tui.opening import Opening
+    from paimark.tui.session import Session
 
     def fail(address: str, options: dict[str, str]) -> None:
         settings = load_settings(Flags(warehouse=address, options=options))
@@ -194,7 +194,7 @@ async def test_what_a_console_that_fails_leaves_on_the_terminal_holds_no_secret(
 def _kinds() -> list[type[Any]]:
     """Every record of the program that has options."""
     kinds = {}
-    for package in (core, tui):
+    for package in (paimark.core, paimark.tui):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             for each in vars(importlib.import_module(module.name)).values():
                 if isinstance(each, type) and each.__module__ == module.name:

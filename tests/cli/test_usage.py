@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 import pytest
 
-from core.cli.root import root
-from core.errors import UsageError
-from core.storage.known_options import require_known
 from paimark import open as open_warehouse
+from paimark.core.cli.root import root
+from paimark.core.errors import UsageError
+from paimark.core.storage.known_options import require_known
 from tests.cli.command import PROGRAM, Paimark, bare_environment, loaded_modules, on_terminal, program
 
 HEAVY = {"pyarrow", "pandas", "numpy", "polars", "pypaimon", "pyspark", "textual", "fsspec", "sqlglot"}
@@ -225,7 +225,7 @@ def test_a_fault_of_our_own_is_a_sentence_and_debug_shows_where(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("by\x1b[31m zero")
 
-    monkeypatch.setattr("core.cli.browse.open_files", broken)
+    monkeypatch.setattr("paimark.core.cli.browse.open_files", broken)
     ran = paimark("tables", "--warehouse", warehouse)
     assert ran.code == 1
     assert "ZeroDivisionError" in ran.err

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from core.demo.build import DAYS, FAULTY, MONTH_END, SAVED, build_demo
-from core.demo.directory import MARKER
-from core.errors import Refused
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import each_needed_file
-from core.table.savepoints import SavepointManager
-from core.travel.version import resolve_time
+from paimark.core.demo.build import DAYS, FAULTY, MONTH_END, SAVED, build_demo
+from paimark.core.demo.directory import MARKER
+from paimark.core.errors import Refused
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import each_needed_file
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.travel.version import resolve_time
 from tests.paimon import read_rows
 
 NOW = int(datetime(2026, 5, 20, 15, 40, tzinfo=UTC).timestamp() * 1000)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cells import width_of
-from core.travel.diff.compared import compared
+from paimark.core.cells import width_of
+from paimark.core.travel.diff.compared import compared
 
 
 @pytest.mark.parametrize(

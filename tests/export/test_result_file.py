@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from core.errors import Refused, Unavailable
-from core.export.result_file import ResultFile
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.export.result_file import ResultFile
 from tests.full_disk import no_file_over
 
 ROWS = pa.table(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from core.storage.files import Files
+from paimark.core.storage.files import Files
 from tests.faults.trees import Tree, TreeOnDisk
 from tests.storage.wrapped import Wrapped
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from core.actions.context import Context
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
+from paimark.core.actions.context import Context
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import ORDERS, applied, context_on, done, planned
 from tests.faults.fault_files import Film
 from tests.faults.trees import TreeOnDisk

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.actions.context import Context
-from core.storage.files import Files
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_root
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.storage.files import Files
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, contents, done
 from tests.faults.scene import KilledScene
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from core.actions.registry import ACTIONS
+from paimark.core.actions.registry import ACTIONS
 from tests.faults import (
     takeovers,
     test_crash_points,

@@ -14,17 +14,17 @@ import fastavro
 import msgspec
 import pytest
 
-from core.actions.change import operations
-from core.actions.context import Context
-from core.actions.registry import action
-from core.errors import Refused
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, main_root, root_exists
-from core.table.manifests.files import each_needed_file, missing_files
-from core.table.operations import read_operations
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.change import operations
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, main_root, root_exists
+from paimark.core.table.manifests.files import each_needed_file, missing_files
+from paimark.core.table.operations import read_operations
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, done, replace_rows
 from tests.faults.fault_files import some_of
 from tests.faults.scene import KilledScene

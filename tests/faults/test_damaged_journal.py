@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import Context
-from core.errors import PaimarkError
-from core.spark.client.client import Engine
-from core.table.layout import STEP_PREFIX
+from paimark.core.actions.context import Context
+from paimark.core.errors import PaimarkError
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.layout import STEP_PREFIX
 from tests.actions.acting import contents, context_on, done
 from tests.faults.fault_files import Death
 from tests.faults.trees import TreeOnDisk

@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.registry import ACTIONS
-from core.cli.checks import doctor
-from core.cli.options import GlobalOptions
-from core.errors import PaimarkError
-from core.table.catalog import databases, tables
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, main_root
-from core.table.manifests.file_rows import file_rows
-from core.table.system_tables import SYSTEM_TABLES
-from core.travel.version import resolve_time, resolve_version
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import ACTIONS
+from paimark.core.cli.checks import doctor
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.errors import PaimarkError
+from paimark.core.table.catalog import databases, tables
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, main_root
+from paimark.core.table.manifests.file_rows import file_rows
+from paimark.core.table.system_tables import SYSTEM_TABLES
+from paimark.core.travel.version import resolve_time, resolve_version
 from tests.actions.acting import ORDERS, contents, context_on, done
 from tests.actions.taking_over import branched
 from tests.faults import damage

@@ -12,14 +12,14 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_names
-from core.table.manifests.files import each_needed_file, missing_files
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, branch_names
+from paimark.core.table.manifests.files import each_needed_file, missing_files
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import EVENTS, ORDERS, contents, context_on, done, planned, replace_rows
 from tests.actions.histories import TABLE, History
 from tests.conftest import EVENTS as EVENTS_SCHEMA

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.checks import doctor
-from core.cli.options import GlobalOptions
-from core.space.space import space
-from core.table.layout import BARRIER
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.system_tables import SYSTEM_TABLES
-from core.table.timeline.scene import read_scene
-from core.verify.verify import verify
+from paimark.core.cli.checks import doctor
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.space.space import space
+from paimark.core.table.layout import BARRIER
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.system_tables import SYSTEM_TABLES
+from paimark.core.table.timeline.scene import read_scene
+from paimark.core.verify.verify import verify
 from tests.actions.acting import ORDERS, context_on
 from tests.faults.takeovers import Case, Scene
 from tests.faults.test_replace_main import CASES

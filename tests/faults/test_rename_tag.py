@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.roots import guard_tags
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_root
-from core.table.records import Tag
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots import guard_tags
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.records import Tag
 from tests.actions.acting import ORDERS, contents, done
 from tests.faults.scene import KilledScene
 from tests.simulation.actors import ours

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.table.definition.retention import RETENTION_OFF
+from paimark.core.actions.context import Context
+from paimark.core.table.definition.retention import RETENTION_OFF
 from tests.actions.acting import done
 from tests.actions.taking_over import left_stray
 from tests.conftest import ORDERS as ORDERS_SCHEMA

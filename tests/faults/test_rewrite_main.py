@@ -17,20 +17,20 @@ import pyarrow as pa
 import pytest
 from msgspec import Raw
 
-from core.actions.context import Context
-from core.actions.merge.conflict_file import encoded, header_of
-from core.actions.merge.history import events
-from core.actions.merge.resolution import EndLine, KeyLine
-from core.actions.merge.survey import survey_merge
-from core.actions.registry import action
-from core.actions.temp_files import meant_for
-from core.errors import Refused, Unavailable
-from core.spark.client.client import Engine
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge.conflict_file import encoded, header_of
+from paimark.core.actions.merge.history import events
+from paimark.core.actions.merge.resolution import EndLine, KeyLine
+from paimark.core.actions.merge.survey import survey_merge
+from paimark.core.actions.registry import action
+from paimark.core.actions.temp_files import meant_for
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.spark.client.client import Engine
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import applied, contents, context_on, done, planned, undoable
 from tests.conftest import ORDERS
 from tests.faults.fault_files import Death, Film, WatchedWrites

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from core.actions.context import Context
-from core.actions.plan import Outcome
-from core.actions.registry import action
-from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import WarehouseAccess, make_scan
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_root
-from core.table.records import Snapshot
-from core.table.savepoints import SavepointManager
-from core.verify.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Outcome
+from paimark.core.actions.registry import action
+from paimark.core.spark.datasource.paimon import plan_splits, read_splits
+from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.records import Snapshot
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.verify.verify import verify
 from tests.actions.acting import contents
 from tests.interop.chain_kinds import K, Kind, P, Row
 from tests.interop.judge import Judge, JudgeError

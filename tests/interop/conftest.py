@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.demo.build import build_demo
-from core.spark.client.client import Engine
+from paimark.core.actions.context import Context
+from paimark.core.demo.build import build_demo
+from paimark.core.spark.client.client import Engine
 from tests.actions.acting import context_on
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from core.actions.context import open_context
-from core.actions.plan import Outcome
-from core.actions.registry import action
-from core.storage.known_options import VERIFY_WAIT_OPTION
-from core.table.catalog import parse_table_name
+from paimark.core.actions.context import open_context
+from paimark.core.actions.plan import Outcome
+from paimark.core.actions.registry import action
+from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
+from paimark.core.table.catalog import parse_table_name
 
 
 def act(warehouse: Path, name: str, table: str, /, **arguments: object) -> Outcome:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.open import open_files
-from core.table.catalog import parse_table_name
-from core.table.lineage.main_branch import main_root
-from core.table.savepoints import SavepointManager
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.savepoints import SavepointManager
 from tests.interop.judge import Judge, comparable
 from tests.paimon import read_rows
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 from pypaimon import CatalogFactory, Schema
 from pypaimon.schema.data_types import AtomicType, DataField, PyarrowFieldParser
 
-from core.spark.writing.row_files import commit_rows, write_rows
-from core.spark.writing.write import find_target
+from paimark.core.spark.writing.row_files import commit_rows, write_rows
+from paimark.core.spark.writing.write import find_target
 
 _EPOCH = datetime(1970, 1, 1)
 

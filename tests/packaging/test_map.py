@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from core import errors
+from paimark.core import errors
 
 CHECKOUT = Path(__file__).parents[2]
-PRODUCT = [name for name in ("core", "tui", "paimark") if (CHECKOUT / name).is_dir()]
+PRODUCT = ["core", "tui", "paimark"]
 TOPS = [*PRODUCT, "tests", "benchmarks"]
 ARCHITECTURE = CHECKOUT / "docs/architecture.md"
 GLOSSARY = CHECKOUT / "docs/glossary.md"
@@ -71,6 +71,8 @@ def is_there(dotted: str) -> bool:
     for length in range(len(parts), 0, -1):
         place, rest = CHECKOUT.joinpath(*parts[:length]), parts[length:]
         source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        if place == CHECKOUT / "paimark":
+            source = place / "api.py"
         if source.exists():
             return names_of(tree(source)).issuperset(rest) if rest else True
     return False
@@ -105,6 +107,13 @@ def test_what_the_source_names_is_there() -> None:
         if not is_there(name)
     ]
     assert stale == []
+
+
+def test_the_source_names_modules_as_they_are_imported() -> None:
+    """Only pages leave out `paimark.`."""
+    named = re.compile(r"(?<![\w./$-])(?:core|tui)\.[a-z_]+\.[a-z_]")
+    found = [str(path.relative_to(CHECKOUT)) for path in sources() if named.search(path.read_text())]
+    assert found == []
 
 
 def test_each_term_of_the_glossary_names_its_module() -> None:

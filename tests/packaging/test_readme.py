@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from core.cli.main import run
-from core.demo.build import build_demo
-from core.storage.known_options import VERIFY_WAIT_OPTION
+from paimark.core.cli.main import run
+from paimark.core.demo.build import build_demo
+from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
 
 CHECKOUT = Path(__file__).parents[2]
 README, GUIDE, PYTHON = (
@@ -51,7 +51,7 @@ def test_every_command_on_tables_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_programs_import_only_what_is_public() -> None:
     assert len(PROGRAMS) == 3
     assert [
-        line for each in PROGRAMS for line in each.splitlines() if re.match(r"(from|import) (core|tui)", line)
+        line for each in PROGRAMS for line in each.splitlines() if re.match(r"(from|import) paimark\.", line)
     ] == []
 
 

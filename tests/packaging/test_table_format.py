@@ -13,32 +13,41 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.actions.change import journal, landing
-from core.actions.change.change import Change
-from core.actions.change.owner import Owner
-from core.actions.change.registry import CHANGES, change_named
-from core.actions.context import Context
-from core.actions.garbage import sweep
-from core.actions.merge.history import MergeEvent
-from core.actions.plan import Plan, Refusal, Step
-from core.actions.replace import replace_main_branch
-from core.actions.rewrite import rewrite_main
-from core.actions.roots.barrier import notice
-from core.actions.roots.savepoint_claim import Claim
-from core.actions.tags import rename_tag
-from core.actions.undo import replacement as undo_replacement
-from core.actions.undo import truncation as undo_truncation
-from core.demo.directory import MARKER
-from core.spark.streaming.commit_attempts import Attempt
-from core.spark.streaming.consumers import StreamConsumer
-from core.spark.streaming.offsets import StreamPosition
-from core.storage.conditions import SCRATCH
-from core.storage.local import LocalFiles
-from core.table import layout
-from core.table.definition.retention import RETENTION_OFF
-from core.table.operations import Group, Operation, Undoable
-from core.table.read_tags import READ_TAG_PREFIX
-from core.table.records import Consumer, Point, Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
+from paimark.core.actions.change import journal, landing
+from paimark.core.actions.change.change import Change
+from paimark.core.actions.change.owner import Owner
+from paimark.core.actions.change.registry import CHANGES, change_named
+from paimark.core.actions.context import Context
+from paimark.core.actions.garbage import sweep
+from paimark.core.actions.merge.history import MergeEvent
+from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.replace import replace_main_branch
+from paimark.core.actions.rewrite import rewrite_main
+from paimark.core.actions.roots.barrier import notice
+from paimark.core.actions.roots.savepoint_claim import Claim
+from paimark.core.actions.tags import rename_tag
+from paimark.core.actions.undo import replacement as undo_replacement
+from paimark.core.actions.undo import truncation as undo_truncation
+from paimark.core.demo.directory import MARKER
+from paimark.core.spark.streaming.commit_attempts import Attempt
+from paimark.core.spark.streaming.consumers import StreamConsumer
+from paimark.core.spark.streaming.offsets import StreamPosition
+from paimark.core.storage.conditions import SCRATCH
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table import layout
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.operations import Group, Operation, Undoable
+from paimark.core.table.read_tags import READ_TAG_PREFIX
+from paimark.core.table.records import (
+    Consumer,
+    Point,
+    Record,
+    Savepoint,
+    SchemaField,
+    Snapshot,
+    TableSchema,
+    Tag,
+)
 from tests.actions.acting import ORDERS, context_on, done
 from tests.storage.wrapped import Wrapped
 

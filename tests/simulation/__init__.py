@@ -1,6 +1,6 @@
 """Simulate Paimark's actions beside stock engines, with crashes at any storage operation, and judge them.
 
-`core.storage` is the only code that touches a table's files, so schedules are made there:
+`paimark.core.storage` is the only code that touches a table's files, so schedules are made there:
 `actors.actor_files` gives the turn to one of a few actors at each operation, and can let an actor die at any
 of them. Begin with `schedules.seeds` (the schedule of a seed), `judging.judge` and `judging.watch` (the
 invariants) and `stock` (models of stock Paimon, from its documentation and tests with the real library).

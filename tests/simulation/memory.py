@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Literal
 
-from core.storage.files import DirectoryEntry
+from paimark.core.storage.files import DirectoryEntry
 
 StoreKind = Literal["local", "hdfs", "s3"]
 

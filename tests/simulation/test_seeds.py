@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from core.actions.registry import ACTIONS
+from paimark.core.actions.registry import ACTIONS
 from tests.long import long_but
 from tests.simulation.schedules.cases import CASES
 

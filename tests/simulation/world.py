@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from random import Random
 
-from core.table.layout import Root, TablePath
+from paimark.core.table.layout import Root, TablePath
 from tests.simulation.actors.late_writes import LateWrites
 from tests.simulation.actors.scheduler import Actor, Scheduler
 from tests.simulation.actors.server import Server

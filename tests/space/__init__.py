@@ -1,1 +1,1 @@
-"""Tests of `core.space`: who holds a table's bytes."""
+"""Tests of `paimark.core.space`: who holds a table's bytes."""

@@ -10,12 +10,12 @@ from random import Random
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.actions.context import Context
-from core.actions.plan import Plan
-from core.actions.registry import action
-from core.space.report import SpaceReport, SpaceRow, sentences
-from core.space.space import space
-from core.table.layout import TablePath
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan
+from paimark.core.actions.registry import action
+from paimark.core.space.report import SpaceReport, SpaceRow, sentences
+from paimark.core.space.space import space
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import ORDERS, context_on, done
 from tests.actions.garbage.test_unreferenced import random_history
 from tests.actions.histories import TABLE

@@ -16,8 +16,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from core.spark.source import PaimarkSource
-from core.spark.streaming import batch_commit
+from paimark.core.spark.source import PaimarkSource
+from paimark.core.spark.streaming import batch_commit
 
 ROWS = 2
 COLUMNS = StructType([StructField("id", LongType()), StructField("said", StringType())])

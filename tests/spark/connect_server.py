@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.spark.launch.home import find_spark
-from core.spark.launch.java import find_java
-from core.spark.launch.jvm import FLAGS
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.java import find_java
+from paimark.core.spark.launch.jvm import FLAGS
 from tests.spark.standalone import SPARING, wait_for_log
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from core.spark.streaming import batch_commit, commit_attempts
-from core.storage.local import LocalFiles
+from paimark.core.spark.streaming import batch_commit, commit_attempts
+from paimark.core.storage.local import LocalFiles
 
 POINTS = ("before the attempt", "before the snapshot", "before the mark", "before the checkpoint")
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from core.config import Settings
-from core.spark.arrow import read_batch
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import SCAN
-from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading
+from paimark.core.config import Settings
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import SCAN
+from paimark.core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading
 
 # Survives only if properties are escaped as Java reads them.
 ODD_SETTING = "a=b:c#d!  é \\ \N{GRINNING FACE}"

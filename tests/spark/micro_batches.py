@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import CaseInsensitiveDict
 
-from core.spark.source import PaimarkSource
-from core.storage.local import LocalFiles
-from core.table.catalog import parse_table_name
-from core.table.lineage.lineage import Lineage
+from paimark.core.spark.source import PaimarkSource
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.lineage.lineage import Lineage
 
 
 class Query:

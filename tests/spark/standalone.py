@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
-from core.spark.launch.home import find_spark
-from core.spark.launch.java import find_java
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.java import find_java
 
 _MASTER_AT = r"Starting Spark master at (spark://\S+)"
 _PATIENCE_SECONDS = 120
@@ -40,7 +40,7 @@ class Standalone:
 
     def kill_executors(self, number: int) -> None:
         """Those of one worker, which starts others."""
-        from core.spark.launch.workers import kill_descendants
+        from paimark.core.spark.launch.workers import kill_descendants
 
         kill_descendants(self.workers[number].pid)
 

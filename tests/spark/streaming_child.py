@@ -20,11 +20,11 @@ from pyspark.sql.datasource import WriterCommitMessage
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 from pyspark.sql.types import StructType
 
-from core.spark.launch.session import start_spark
-from core.spark.protocol import Start
-from core.spark.source import PaimarkSource
-from core.spark.streaming.writer import PaimarkStreamWriter
-from core.spark.writing.target import WriteTarget
+from paimark.core.spark.launch.session import start_spark
+from paimark.core.spark.protocol import Start
+from paimark.core.spark.source import PaimarkSource
+from paimark.core.spark.streaming.writer import PaimarkStreamWriter
+from paimark.core.spark.writing.target import WriteTarget
 from tests.spark.dying import die_at
 
 # The compiler that starts fast: these queries are short.

@@ -16,13 +16,13 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import LOCAL_BYTES, SCAN, TASK_ROWS
-from core.spark.protocol import Failed
-from core.storage.local import LocalFiles
-from core.table.catalog import find_table
-from core.travel.diff.diff import make_difference
-from core.travel.requested_version import RequestedVersion
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import LOCAL_BYTES, SCAN, TASK_ROWS
+from paimark.core.spark.protocol import Failed
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import find_table
+from paimark.core.travel.diff.diff import make_difference
+from paimark.core.travel.requested_version import RequestedVersion
 from tests.interop.judge import Judge
 from tests.paimon import open_table
 from tests.spark.engine_fixture import Answer, ask

@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.errors import Refused
-from core.spark.arrow import read_batch
-from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Failed
-from core.statements.run import CallMode, run_statement
-from core.storage.open import open_files
-from core.table.layout import TablePath
+from paimark.core.actions.context import Context
+from paimark.core.errors import Refused
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Batch, Failed
+from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.storage.open import open_files
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import rows

@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
-from core.spark.client.client import Engine
-from core.spark.protocol import Failed, Finished, StageProgress, TaskResult, Version, Write
-from core.storage.local import LocalFiles
-from core.table.catalog import parse_table_name
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Failed, Finished, StageProgress, TaskResult, Version, Write
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
 
 
 def root_of(name: str, branch: str | None = None) -> Root:

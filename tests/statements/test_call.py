@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions.registry import ACTIONS, Argument
-from core.errors import StatementFailed
-from core.statements.call import ActionCall, action_of_call
-from core.table.layout import TablePath
-from core.travel.parse.sql import read_statement
+from paimark.core.actions.registry import ACTIONS, Argument
+from paimark.core.errors import StatementFailed
+from paimark.core.statements.call import ActionCall, action_of_call
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.parse.sql import read_statement
 
 # One value of each kind, as SQL and as the action gets it.
 GIVEN: dict[str, tuple[str, object]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.statements.dialects import IN_PYTHON, IN_SQL
+from paimark.core.statements.dialects import IN_PYTHON, IN_SQL
 
 
 @pytest.mark.parametrize(

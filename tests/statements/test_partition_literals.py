@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.errors import Refused
-from core.statements.insert import action_of_insert
-from core.statements.partition_literals import printed
-from core.table.definition.column_types import ColumnType
-from core.table.layout import TablePath
-from core.travel.parse.sql import read_statement
-from core.travel.statements.inserts import read_insert
+from paimark.core.errors import Refused
+from paimark.core.statements.insert import action_of_insert
+from paimark.core.statements.partition_literals import printed
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.statements.inserts import read_insert
 from tests.actions.acting import context_on
 from tests.paimon import commit, create_table
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.spark.protocol import Failed
-from core.statements.run import run_statement
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Failed
+from paimark.core.statements.run import run_statement
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.files import Files
-from core.storage.open import open_files
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
 from tests.storage.stores import BUCKET
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import UsageError
-from core.storage.connect import require_address
-from core.storage.open import open_files
+from paimark.core.errors import UsageError
+from paimark.core.storage.connect import require_address
+from paimark.core.storage.open import open_files
 
 BUCKETS = ("s3", "s3a", "gs", "gcs", "oss", "abfs", "abfss", "az")
 HOSTS = ("hdfs", "http", "webhdfs", "ftp")

@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from core.errors import Refused, Unavailable
-from core.storage.conditions import THOROUGH
-from core.storage.open import open_files
-from core.storage.remote import RemoteFiles
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.storage.conditions import THOROUGH
+from paimark.core.storage.open import open_files
+from paimark.core.storage.remote import RemoteFiles
 from tests.storage.pretending import PRETENDING, Mode, PretendingServer
 from tests.storage.stores import BUCKET, S3Server
 
@@ -106,7 +106,7 @@ def test_what_became_of_a_conflict_is_looked_up(server: PretendingServer, winner
 def test_a_conflict_that_does_not_end_is_no_answer(
     server: PretendingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.storage.s3.s3_files._CONFLICT_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr("paimark.core.storage.s3.s3_files._CONFLICT_SECONDS", (0.01, 0.01))
     files = open_files(address(), server.options())
     assert isinstance(files, RemoteFiles)
     server.conflicts = 100

@@ -11,8 +11,8 @@ from threading import Barrier
 
 import pytest
 
-from core.errors import FileMissing, NotFound, Refused
-from core.storage.files import DirectoryEntry, Files
+from paimark.core.errors import FileMissing, NotFound, Refused
+from paimark.core.storage.files import DirectoryEntry, Files
 
 HOSTILE = ["", "/etc/passwd", "..", "a/../../b", "a//b", "a/", "./a", "a\\b", "a\nb", "a\x1b[31m", "a\x00b"]
 
@@ -68,7 +68,7 @@ def test_files_tell_when_they_were_written(store: Files) -> None:
 def test_a_library_that_is_not_installed_is_named(library: str, address: str, extra: str) -> None:
     program = (
         f"import sys; sys.modules[{library!r}] = None\n"
-        "from core.errors import Unavailable; from core.storage.open import open_files\n"
+        "from paimark.core.errors import Unavailable; from paimark.core.storage.open import open_files\n"
         f"try: open_files({address!r})\n"
         "except Unavailable as error: print(error.message, '|', error.hint)"
     )

@@ -12,9 +12,9 @@ from threading import Event
 
 import pytest
 
-from core.errors import Unavailable, UsageError
-from core.storage.open import open_files
-from core.storage.remote_errors import unavailable
+from paimark.core.errors import Unavailable, UsageError
+from paimark.core.storage.open import open_files
+from paimark.core.storage.remote_errors import unavailable
 from tests.storage.hadoop.namenode_proxy import namenode_proxy
 
 POINTER = "shop.db/orders/branch/MAIN-BRANCH"
@@ -22,7 +22,7 @@ POINTER = "shop.db/orders/branch/MAIN-BRANCH"
 WRITER = """
 import os, sys
 import hdfs_native
-from core.storage.open import open_files
+from paimark.core.storage.open import open_files
 from tests.storage.hadoop.namenode_proxy import namenode_proxy
 address, verb, path, text, number = sys.argv[1:]
 left = [int(number)]

@@ -9,12 +9,12 @@ from pathlib import Path
 HEAVY = ["pypaimon", "pandas", "polars", "numpy", "pyarrow", "pyspark", "fastavro"]
 PROGRAM = """
 import sys
-from core.storage.open import open_files
-from core.table.catalog import databases, find_table, tables
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_root
-from core.table.savepoints import SavepointManager
-from core.table.system_tables import SYSTEM_TABLES, system_table
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import databases, find_table, tables
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.table.system_tables import SYSTEM_TABLES, system_table
 files = open_files(sys.argv[1])
 for database in databases(files):
     for table in tables(files, database):
@@ -36,7 +36,7 @@ def test_reading_local_tables_loads_nothing_heavy(warehouse: Path) -> None:
 
 
 def test_reading_remote_tables_loads_nothing_heavy() -> None:
-    program = "import sys; from core.storage.open import open_files; open_files('s3://lake/x')\n"
+    program = "import sys; from paimark.core.storage.open import open_files; open_files('s3://lake/x')\n"
     command = [sys.executable, "-c", program + "print(*sys.modules)"]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert "s3fs" in loaded

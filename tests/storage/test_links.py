@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Refused
-from core.storage.files import Files
-from core.storage.local import LocalFiles
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
 
 TABLE = "shop.db/orders"
 

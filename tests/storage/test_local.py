@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import FileMissing, Unavailable, UsageError
-from core.storage.local import LocalFiles
-from core.storage.open import open_files
+from paimark.core.errors import FileMissing, Unavailable, UsageError
+from paimark.core.storage.local import LocalFiles
+from paimark.core.storage.open import open_files
 
 CREATORS = 10
 SIZE = 1 << 20
 CREATOR = """
 import sys, time
 from pathlib import Path
-from core.storage.local import LocalFiles
+from paimark.core.storage.local import LocalFiles
 root, letter = sys.argv[1:]
 files = LocalFiles(root)
 print("ready", flush=True)
@@ -59,7 +59,7 @@ def test_of_ten_processes_one_creates_and_no_reader_sees_a_part(tmp_path: Path) 
 
 def test_a_reader_sees_the_old_or_the_new_bytes_while_a_file_is_replaced(tmp_path: Path) -> None:
     program = (
-        "import sys; from core.storage.local import LocalFiles; files = LocalFiles(sys.argv[1])\n"
+        "import sys; from paimark.core.storage.local import LocalFiles; files = LocalFiles(sys.argv[1])\n"
         "for number in range(60): files.replace('t/LATEST', str(number % 10).encode() * (1 << 18))"
     )
     files = LocalFiles(str(tmp_path))
@@ -76,7 +76,7 @@ def test_a_reader_sees_the_old_or_the_new_bytes_while_a_file_is_replaced(tmp_pat
 
 def test_a_file_being_written_has_a_name_that_no_engine_takes_for_metadata(tmp_path: Path) -> None:
     program = (
-        "import os, sys; from core.storage.local import LocalFiles\n"
+        "import os, sys; from paimark.core.storage.local import LocalFiles\n"
         "os.link = lambda *_, **__: os._exit(9)\n"
         "LocalFiles(sys.argv[1]).create('t/tag/tag-x', b'{}')"
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import UsageError
-from core.storage.option_values import require_options
+from paimark.core.errors import UsageError
+from paimark.core.storage.option_values import require_options
 
 KEYS = {"s3.access-key": "k", "s3.secret-key": "s"}
 

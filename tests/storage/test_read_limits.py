@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Corrupt
-from core.storage.limits import MOST_BYTES
-from core.storage.local import LocalFiles
+from paimark.core.errors import Corrupt
+from paimark.core.storage.limits import MOST_BYTES
+from paimark.core.storage.local import LocalFiles
 
 TAG = "shop.db/t/tag/tag-x"
 

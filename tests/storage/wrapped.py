@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from core.storage.files import DirectoryEntry, Files, delete_if_own
+from paimark.core.storage.files import DirectoryEntry, Files, delete_if_own
 
 
 class Wrapped:

@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from core.storage.files import DirectoryEntry, Files
-from core.storage.local import LocalFiles
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.storage.files import DirectoryEntry, Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.storage.wrapped import Wrapped
 
 TABLE = TablePath("shop", "t")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.errors import NotFound, UsageError
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.catalog import databases, find_table, table_exists, tables
-from core.table.layout import TablePath
+from paimark.core.errors import NotFound, UsageError
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import databases, find_table, table_exists, tables
+from paimark.core.table.layout import TablePath
 from tests.paimon import create_table
 from tests.table.lineages import CountingFiles
 

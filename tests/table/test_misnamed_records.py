@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.roots.savepoint_claim import Claim
-from core.errors import Corrupt
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.records import Record, Savepoint, Snapshot, TableSchema, Tag
-from core.travel.version import resolve_time
+from paimark.core.actions.roots.savepoint_claim import Claim
+from paimark.core.errors import Corrupt
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Record, Savepoint, Snapshot, TableSchema, Tag
+from paimark.core.travel.version import resolve_time
 from tests.table.lineages import SCHEMA, snapshot_json
 
 ORDERS = TablePath("shop", "orders")

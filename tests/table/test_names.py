@@ -6,9 +6,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from core.errors import UsageError
-from core.table.layout import TablePath
-from core.table.names import is_safe_name, near_names, parse_table_name, split_name, split_system_name
+from paimark.core.errors import UsageError
+from paimark.core.table.layout import TablePath
+from paimark.core.table.names import is_safe_name, near_names, parse_table_name, split_name, split_system_name
 
 plain = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="`.$/\\"), min_size=1)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.merge.history import MergeEvent
-from core.errors import Corrupt
-from core.spark.streaming.commit_attempts import Attempt
-from core.table.operations import Operation, Undoable
-from core.table.records import Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
+from paimark.core.actions.merge.history import MergeEvent
+from paimark.core.errors import Corrupt
+from paimark.core.spark.streaming.commit_attempts import Attempt
+from paimark.core.table.operations import Operation, Undoable
+from paimark.core.table.records import Record, Savepoint, SchemaField, Snapshot, TableSchema, Tag
 from tests.table.lineages import SCHEMA, snapshot_json
 
 

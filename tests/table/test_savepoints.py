@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Corrupt, NotFound
-from core.storage.local import LocalFiles
-from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import data_manifests
-from core.table.records import Savepoint
-from core.table.savepoints import SavepointManager
-from core.table.system_tables import SYSTEM_TABLES, system_table
+from paimark.core.errors import Corrupt, NotFound
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import data_manifests
+from paimark.core.table.records import Savepoint
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.table.system_tables import SYSTEM_TABLES, system_table
 from tests.interop.ours import act
 from tests.paimon import open_table
 from tests.table.branches import create_branch

@@ -1,4 +1,4 @@
-"""Spark's own parser and calendar, without a session: the judge of what `core.travel` says of statements."""
+"""Spark's own parser and calendar, without a session: judges of what `paimark.core.travel` says."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pyspark
 import pytest
 from py4j.java_gateway import GatewayParameters, JavaGateway, launch_gateway
 
-from core.spark.launch.java import find_java
+from paimark.core.spark.launch.java import find_java
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.storage.files import Files
-from core.storage.open import open_files
-from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.records import Savepoint, Snapshot
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
+from paimark.core.table.layout import Root, TablePath, savepoint_tag
+from paimark.core.table.records import Savepoint, Snapshot
 
 TABLE = TablePath("shop", "orders")
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.sql import read_statement
-from core.travel.statements.alters import SchemaChange, changes_text, read_alter, read_changes
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.statements.alters import SchemaChange, changes_text, read_alter, read_changes
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 

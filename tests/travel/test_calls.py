@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import UsageError
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.sql import read_statement
-from core.travel.statements.calls import ArgumentValue, ProcedureCall, read_call
+from paimark.core.errors import UsageError
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.statements.calls import ArgumentValue, ProcedureCall, read_call
 
 
 def call_of(sql: str) -> ProcedureCall:

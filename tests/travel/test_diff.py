@@ -7,15 +7,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.errors import NotFound, PaimarkError, Refused, UsageError
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.records import SchemaField, TableSchema
-from core.travel.diff.columns import pair_columns
-from core.travel.diff.diff import make_difference
-from core.travel.diff.versions import find_version, parse_version, shared_field_id
-from core.travel.parse.sql import read_statement
-from core.travel.requested_version import RequestedVersion
+from paimark.core.errors import NotFound, PaimarkError, Refused, UsageError
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.records import SchemaField, TableSchema
+from paimark.core.travel.diff.columns import pair_columns
+from paimark.core.travel.diff.diff import make_difference
+from paimark.core.travel.diff.versions import find_version, parse_version, shared_field_id
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.requested_version import RequestedVersion
 from tests.paimon import open_table
 from tests.table.branches import create_branch
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from core.errors import StatementFailed
-from core.travel.parse.splice import splice
-from core.travel.parse.sql import read_statement
-from core.travel.parse.uses import Statement
-from core.travel.statements.alters import read_alter
-from core.travel.statements.calls import read_call
-from core.travel.statements.inserts import read_insert
+from paimark.core.errors import StatementFailed
+from paimark.core.travel.parse.splice import splice
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.alters import read_alter
+from paimark.core.travel.statements.calls import read_call
+from paimark.core.travel.statements.inserts import read_insert
 
 # CPU time. Each takes a tenth of it on a slow machine, and several times as much where something is squared.
 SECONDS = 5.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from core.travel.parse.pointing import pointed
+from paimark.core.travel.parse.pointing import pointed
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.splice import Spliced, splice
-from core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.splice import Spliced, splice
+from paimark.core.travel.parse.sql import read_statement
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import Script, scripts, unhurried
 

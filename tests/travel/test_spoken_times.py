@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.errors import UsageError
-from core.travel.times.spoken import read_spoken_time
+from paimark.core.errors import UsageError
+from paimark.core.travel.times.spoken import read_spoken_time
 
 pytestmark = pytest.mark.usefixtures("in_berlin")
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import UsageError
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.splice import splice
-from core.travel.parse.sql import read_statement
+from paimark.core.errors import UsageError
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.splice import splice
+from paimark.core.travel.parse.sql import read_statement
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import unhurried
 

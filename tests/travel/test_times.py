@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import StatementFailed
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.sql import read_statement
-from core.travel.times.literals import read_timestamp
-from core.travel.times.times import NeedsSpark, fold_time
-from core.travel.times.zones import instant, shifted, zone_of
+from paimark.core.errors import StatementFailed
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.times.literals import read_timestamp
+from paimark.core.travel.times.times import NeedsSpark, fold_time
+from paimark.core.travel.times.zones import instant, shifted, zone_of
 from tests.travel.conftest import SparkJudge
 from tests.travel.generated import unhurried
 

@@ -11,13 +11,13 @@ from random import Random
 
 import pytest
 
-from core.errors import Corrupt, NotFound
-from core.storage.open import open_files
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.travel.parse.sql import read_statement
-from core.travel.source import TravelSource
-from core.travel.version import SupportsTimeTravel, resolve_latest, resolve_time, resolve_version
+from paimark.core.errors import Corrupt, NotFound
+from paimark.core.storage.open import open_files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.source import TravelSource
+from paimark.core.travel.version import SupportsTimeTravel, resolve_latest, resolve_time, resolve_version
 from tests.actions.histories import TABLE as HISTORY
 from tests.actions.histories import History
 from tests.paimon import open_table
@@ -335,7 +335,7 @@ def test_a_source_takes_versions_and_times_as_a_statement_writes_them(warehouse:
 
 def test_the_light_side_stays_light() -> None:
     heavy = "{'sqlglot', 'pypaimon', 'pyarrow', 'pandas', 'numpy', 'pyspark', 'fsspec'}"
-    modules = "core.travel.version, core.travel.parse.sql, core.travel.source"
+    modules = "paimark.core.travel.version, paimark.core.travel.parse.sql, paimark.core.travel.source"
     code = f"import sys, {modules}\nprint({heavy} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "set()"

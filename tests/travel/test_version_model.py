@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import NotFound
-from core.table.records import Snapshot
-from core.travel.version import resolve_time, resolve_version
+from paimark.core.errors import NotFound
+from paimark.core.table.records import Snapshot
+from paimark.core.travel.version import resolve_time, resolve_version
 from tests.travel.generated import unhurried
 from tests.travel.roots import Layout, snapshot
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from textual._context import active_app
 
-from core.actions.context import open_context
-from core.actions.registry import action
-from core.storage.known_options import VERIFY_WAIT_OPTION
-from core.table.layout import TablePath
+from paimark.core.actions.context import open_context
+from paimark.core.actions.registry import action
+from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
+from paimark.core.table.layout import TablePath
 from tests.tui.settling import settled
 
 

@@ -12,14 +12,14 @@ from textual import events
 from textual.keys import key_to_character
 from textual.pilot import Pilot
 
-from core.config import Settings
-from core.spark.client.client import Engine
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.tui.console import Console
+from paimark.tui.opening import Opening
+from paimark.tui.panes.query import QueryPane
+from paimark.tui.session import Session
+from paimark.tui.work.engine_room import EngineRoom
 from tests.tui.settling import settled
-from tui.console import Console
-from tui.opening import Opening
-from tui.panes.query import QueryPane
-from tui.session import Session
-from tui.work.engine_room import EngineRoom
 
 # A statement of a freshly started Spark on a busy machine takes its time.
 PATIENCE = 60.0

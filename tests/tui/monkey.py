@@ -26,9 +26,9 @@ import pyarrow as pa
 
 from benchmarks.console import environment
 from benchmarks.terminal_keys import COLUMNS, LINES, Terminal, paimark
-from core.actions.registry import ACTIONS
-from core.demo.build import build_demo
-from core.demo.rows import EVENTS, ORDERS
+from paimark.core.actions.registry import ACTIONS
+from paimark.core.demo.build import build_demo
+from paimark.core.demo.rows import EVENTS, ORDERS
 from tests.paimon import commit
 
 _KEYS = [*"jjjkkkhlgGoO/:?@spyiYrzL[]12345678tTbmRBuUxPDVJCMcwvfe{}<>+-*. "]

@@ -20,18 +20,18 @@ os.environ["TEXTUAL_COLOR_SYSTEM"] = "truecolor"
 os.environ["TEXTUAL_ANIMATIONS"] = "none"
 os.environ.pop("NO_COLOR", None)
 
-from core.actions.context import open_context
-from core.actions.registry import action
-from core.config import Settings
-from core.demo.build import build_demo
-from core.table.layout import TablePath
-from core.table.lineage.main_branch import branch_names
+from paimark.core.actions.context import open_context
+from paimark.core.actions.registry import action
+from paimark.core.config import Settings
+from paimark.core.demo.build import build_demo
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.tui.session import Session
+from paimark.tui.theme import DARK, LIGHT, SIXTEEN
+from paimark.tui.work.engine_room import EngineRoom
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting
 from tests.tui.first_screens import LARGE, PICTURES, first_screens
-from tui.session import Session
-from tui.theme import DARK, LIGHT, SIXTEEN
-from tui.work.engine_room import EngineRoom
 
 ORDERS = TablePath("shop", "orders")
 INTERVAL = "'savepoint.create-interval' = '1 d'"

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 
-from core.spark.client.client import Engine
-from core.table.layout import TablePath
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.layout import TablePath
+from paimark.tui.panes.log import LogPane
+from paimark.tui.panes.query import QueryPane
+from paimark.tui.screens.key_sections import key_sections
+from paimark.tui.session import Target
+from paimark.tui.tabs import Tab
+from paimark.tui.widgets.sql_editor import SqlEditor
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, querying, run, with_engine
-from tui.panes.log import LogPane
-from tui.panes.query import QueryPane
-from tui.screens.key_sections import key_sections
-from tui.session import Target
-from tui.tabs import Tab
-from tui.widgets.sql_editor import SqlEditor
 
 ORDERS = TablePath("shop", "orders")
 # They leave the program or the result, or stop it, or show the same again; each has a test of its own.

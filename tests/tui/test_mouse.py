@@ -6,8 +6,8 @@ from pathlib import Path
 
 from textual.events import MouseDown, MouseUp
 
+from paimark.tui.widgets.grid.record_grid import RecordGrid
 from tests.tui.driving import Sitting, at_events
-from tui.widgets.grid.record_grid import RecordGrid
 
 
 def place_of(console: Sitting, words: str) -> tuple[int, int]:

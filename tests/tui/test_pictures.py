@@ -8,10 +8,10 @@ from html import unescape
 from pathlib import Path
 
 from benchmarks.screen import Screen
-from core.demo.build import build_demo
+from paimark.core.demo.build import build_demo
+from paimark.tui.tour.steps import STEPS
 from tests.tui.driving import sitting
 from tests.tui.first_screens import LARGE, PICTURES, first_screens
-from tui.tour.steps import STEPS
 
 # Words that no commit, time or place has in it.
 _WORD = re.compile(r"(?<![\w-])[A-Za-z]{4,}(?![\w-])")

@@ -10,27 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.cells import cut, fit, width_of, wrap
-from core.export.difference_rows import value_text
-from core.export.json_rows import as_text
-from core.quoting import quoted_if_needed
-from core.spark.protocol import CANCELLED, Finished, StageProgress
-from core.table.layout import TablePath
-from tui.dialogs.plan_text import by_keys
-from tui.formats import LONGEST, format_value, whole_text
-from tui.query.history import QueryExecution, add_to_history, read_history
-from tui.query.query_result import QueryResult
-from tui.query.statements import select_all
-from tui.records.row_actions import arguments_from
-from tui.session import RowVersion, Target
-from tui.tabs import Tab
-from tui.terminal.clipboard import MOST_BYTES, copy_sequence
-from tui.widgets.breadcrumb import Breadcrumb, Location
-from tui.widgets.detail_strip import flow
-from tui.widgets.grid.scroll_lines import wrap_line
-from tui.widgets.lines import line_width
-from tui.widgets.sql_editor import highlights, statement_at
-from tui.widgets.tab_bar import TabBar
+from paimark.core.cells import cut, fit, width_of, wrap
+from paimark.core.export.difference_rows import value_text
+from paimark.core.export.json_rows import as_text
+from paimark.core.quoting import quoted_if_needed
+from paimark.core.spark.protocol import CANCELLED, Finished, StageProgress
+from paimark.core.table.layout import TablePath
+from paimark.tui.dialogs.plan_text import by_keys
+from paimark.tui.formats import LONGEST, format_value, whole_text
+from paimark.tui.query.history import QueryExecution, add_to_history, read_history
+from paimark.tui.query.query_result import QueryResult
+from paimark.tui.query.statements import select_all
+from paimark.tui.records.row_actions import arguments_from
+from paimark.tui.session import RowVersion, Target
+from paimark.tui.tabs import Tab
+from paimark.tui.terminal.clipboard import MOST_BYTES, copy_sequence
+from paimark.tui.widgets.breadcrumb import Breadcrumb, Location
+from paimark.tui.widgets.detail_strip import flow
+from paimark.tui.widgets.grid.scroll_lines import wrap_line
+from paimark.tui.widgets.lines import line_width
+from paimark.tui.widgets.sql_editor import highlights, statement_at
+from paimark.tui.widgets.tab_bar import TabBar
 
 ORDERS = Target(TablePath("shop", "orders"))
 

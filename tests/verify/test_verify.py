@@ -14,14 +14,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.actions.context import Context
-from core.storage.files import DirectoryEntry
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.verify import Problem, VerifyReport, problems, verify
-from core.verify.located import locate
-from core.verify.needs import needs_of
-from core.verify.versions import StoredVersion, versions
+from paimark.core.actions.context import Context
+from paimark.core.storage.files import DirectoryEntry
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.verify import Problem, VerifyReport, problems, verify
+from paimark.core.verify.located import locate
+from paimark.core.verify.needs import needs_of
+from paimark.core.verify.versions import StoredVersion, versions
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, context_on, done
 from tests.actions.garbage.test_counting_cost import with_a_large_manifest
 from tests.actions.garbage.test_unreferenced import random_history

@@ -15,13 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
-from core.actions.context import Context
-from core.errors import Corrupt
-from core.storage.limits import MOST_BYTES, TooLarge
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.verify import Problem, data, verify
-from core.verify.reading_process import ReadingProcess
+from paimark.core.actions.context import Context
+from paimark.core.errors import Corrupt
+from paimark.core.storage.limits import MOST_BYTES, TooLarge
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.verify import Problem, data, verify
+from paimark.core.verify.reading_process import ReadingProcess
 from tests.actions.acting import EVENTS, ORDERS, context_on
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table
@@ -123,9 +123,9 @@ def test_bytes_that_are_no_data_are_told(context: Context, orders: Path) -> None
 def test_nothing_heavy_is_loaded_unless_data_is_read(warehouse: Path) -> None:
     code = (
         "import sys\n"
-        "from core.actions.context import open_context\n"
-        "from core.table.layout import TablePath\n"
-        "from core.verify import verify\n"
+        "from paimark.core.actions.context import open_context\n"
+        "from paimark.core.table.layout import TablePath\n"
+        "from paimark.core.verify import verify\n"
         f"context = open_context({str(warehouse)!r}, {{}}, read_only=True)\n"
         "assert verify(context, TablePath('shop', 'orders')).is_whole\n"
         "print({'pyarrow', 'pandas', 'pypaimon', 'numpy', 'polars'} & sys.modules.keys())"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.storage.open import open_files
-from core.table.layout import BARRIER_ID
-from core.verify import VerifyReport, verify
+from paimark.core.actions.context import Context
+from paimark.core.storage.open import open_files
+from paimark.core.table.layout import BARRIER_ID
+from paimark.core.verify import VerifyReport, verify
 from tests.actions.acting import ORDERS, contents, context_on, done
 from tests.actions.taking_over import branched
 from tests.cli.command import Paimark

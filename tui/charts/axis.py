@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from core.figures import size
-from tui.charts.chart import AxisKind, clock_moment
+from paimark.core.figures import size
+from paimark.tui.charts.chart import AxisKind, clock_moment
 
 _DAY = 86_400.0
 # In seconds: marks of a longer span show the day only, those of a shorter one milliseconds.

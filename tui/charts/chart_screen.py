@@ -9,19 +9,19 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from core.cells import cut
-from core.errors import PaimarkError
-from core.text import clean_text
-from tui.charts.chart import Chart
-from tui.charts.plotting import DRAWN, draw, knows_braille
-from tui.dialogs.dialog import Dialog
-from tui.keymap import hidden
-from tui.theme import Line
-from tui.widgets.grid.scroll_lines import wrap_line
-from tui.widgets.key_bar import KeyBar
-from tui.widgets.lines import Lines
-from tui.widgets.query_status import problem
-from tui.work.background import Slot
+from paimark.core.cells import cut
+from paimark.core.errors import PaimarkError
+from paimark.core.text import clean_text
+from paimark.tui.charts.chart import Chart
+from paimark.tui.charts.plotting import DRAWN, draw, knows_braille
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.keymap import hidden
+from paimark.tui.theme import Line
+from paimark.tui.widgets.grid.scroll_lines import wrap_line
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.widgets.lines import Lines
+from paimark.tui.widgets.query_status import problem
+from paimark.tui.work.background import Slot
 
 # In cells and lines: the least size for marks and a picture.
 _NARROWEST, _LOWEST = 30, 6

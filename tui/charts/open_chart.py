@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from tui.messages import Say
-from tui.named_keys import run_key
-from tui.session import Session, Target
+from paimark.tui.messages import Say
+from paimark.tui.named_keys import run_key
+from paimark.tui.session import Session, Target
 
 if TYPE_CHECKING:
-    from tui.charts.chart import Chart
-    from tui.panes.pane import Pane
-    from tui.query.query_result import QueryResult
+    from paimark.tui.charts.chart import Chart
+    from paimark.tui.panes.pane import Pane
+    from paimark.tui.query.query_result import QueryResult
 
 
 async def open_chart(app: App[Any], session: Session, target: Target, pane: Pane, say: Say) -> None:
     """Open histograms of the result in the query pane; on other panes charts of the branch over time."""
-    from tui.panes.query import QueryPane
+    from paimark.tui.panes.query import QueryPane
 
     if not isinstance(pane, QueryPane):
         await _open_over_time(app, session, target)
@@ -32,9 +32,9 @@ async def open_chart(app: App[Any], session: Session, target: Target, pane: Pane
 
 
 async def _open_over_time(app: App[Any], session: Session, target: Target) -> None:
-    from core.space.over_time import over_time
-    from tui.charts.chart_screen import ChartScreen
-    from tui.charts.over_time import charts_over_time
+    from paimark.core.space.over_time import over_time
+    from paimark.tui.charts.chart_screen import ChartScreen
+    from paimark.tui.charts.over_time import charts_over_time
 
     branch = f" {target.branch}" if target.branch else ""
     title = f"{target.table.full_name}{branch}"
@@ -47,8 +47,8 @@ async def _open_over_time(app: App[Any], session: Session, target: Target) -> No
 
 
 async def _open_histogram(app: App[Any], result: QueryResult, column: int | None, say: Say) -> None:
-    from tui.charts.chart_screen import ChartScreen
-    from tui.charts.histogram import histograms, kind_of
+    from paimark.tui.charts.chart_screen import ChartScreen
+    from paimark.tui.charts.histogram import histograms, kind_of
 
     kinds = [kind_of(each) for each in result.types]
     if not any(kinds):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from core.figures import counted, size
-from core.space.over_time import OverTime, State
-from tui.charts.chart import AxisKind, Chart, clock_seconds
-from tui.named_keys import key
+from paimark.core.figures import counted, size
+from paimark.core.space.over_time import OverTime, State
+from paimark.tui.charts.chart import AxisKind, Chart, clock_seconds
+from paimark.tui.named_keys import key
 
 # The least and the most of the picture that the last value takes, as a share of what is before it.
 _LEAST_END, _MOST_END = 1 / 16, 1 / 4

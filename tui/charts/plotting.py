@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from math import isqrt
 
-from core.cells import width_of
-from tui.charts.axis import between, rising
-from tui.charts.chart import Chart
+from paimark.core.cells import width_of
+from paimark.tui.charts.axis import between, rising
+from paimark.tui.charts.chart import Chart
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 # The lines for each mark at the left, and the cells for each mark below.

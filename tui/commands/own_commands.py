@@ -15,15 +15,15 @@ from itertools import pairwise
 
 from textual.binding import Binding
 
-from core.config import OwnCommand, Settings
-from core.errors import NotFound, Refused, UsageError
-from core.redaction import redacted, without_secrets
-from core.table.layout import MAIN
-from core.table.names import near_names
-from tui.keys.bindings import Scope
-from tui.keys.rebinding import keymap_of
-from tui.session import RowVersion, Target
-from tui.tabs import Tab
+from paimark.core.config import OwnCommand, Settings
+from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.redaction import redacted, without_secrets
+from paimark.core.table.layout import MAIN
+from paimark.core.table.names import near_names
+from paimark.tui.keys.bindings import Scope
+from paimark.tui.keys.rebinding import keymap_of
+from paimark.tui.session import RowVersion, Target
+from paimark.tui.tabs import Tab
 
 PLACEHOLDERS = ("warehouse", "database", "table", "branch", "version", "snapshot_id", "tag", "name")
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")

@@ -9,15 +9,15 @@ from typing import Any
 
 from textual.app import App, SuspendNotSupported
 
-from core.errors import NotFound, PaimarkError
-from core.shell import shell_line
-from core.text import clean_text
-from tui.commands.own_commands import ReadyCommand, filled, values_of
-from tui.dialogs.confirm import ConfirmScreen
-from tui.messages import Say
-from tui.screens.open_tabs import OpenTabs
-from tui.session import Session
-from tui.terminal.lending import Suspended, how_it_ended, lent
+from paimark.core.errors import NotFound, PaimarkError
+from paimark.core.shell import shell_line
+from paimark.core.text import clean_text
+from paimark.tui.commands.own_commands import ReadyCommand, filled, values_of
+from paimark.tui.dialogs.confirm import ConfirmScreen
+from paimark.tui.messages import Say
+from paimark.tui.screens.open_tabs import OpenTabs
+from paimark.tui.session import Session
+from paimark.tui.terminal.lending import Suspended, how_it_ended, lent
 
 
 class OwnCommands:

@@ -10,11 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
-from core.actions.registry import Action, Argument
-from core.config import FALSE_WORDS, TRUE_WORDS
-from core.text import clean_text
-from tui.keymap import hidden
-from tui.widgets.clean_input import CleanInput
+from paimark.core.actions.registry import Action, Argument
+from paimark.core.config import FALSE_WORDS, TRUE_WORDS
+from paimark.core.text import clean_text
+from paimark.tui.keymap import hidden
+from paimark.tui.widgets.clean_input import CleanInput
 
 _FLAGS = dict.fromkeys((*TRUE_WORDS, "y"), True) | dict.fromkeys((*FALSE_WORDS, "n"), False)
 

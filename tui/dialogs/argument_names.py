@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from core.actions.change.operations import stacks_of
-from core.storage.files import Files
-from core.table.layout import PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, TablePath, number_in
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, branch_root, main_root
-from core.table.operations import read_operations
-from core.table.savepoints import SavepointManager
-from core.text import clean_text
-from tui.theme import Line
+from paimark.core.actions.change.operations import stacks_of
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import PIN_PREFIXES, SAVEPOINT_TAG_PREFIX, TablePath, number_in
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, branch_root, main_root
+from paimark.core.table.operations import read_operations
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.text import clean_text
+from paimark.tui.theme import Line
 
 # The names on a line; a table may have thousands.
 _MOST = 12

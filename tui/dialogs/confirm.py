@@ -7,13 +7,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from core.text import clean_text
-from tui.dialogs.dialog import Dialog
-from tui.keymap import steps
-from tui.named_keys import key
-from tui.widgets.choices import Choices
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.key_bar import KeyBar
+from paimark.core.text import clean_text
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.keymap import steps
+from paimark.tui.named_keys import key
+from paimark.tui.widgets.choices import Choices
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar
 
 _CANCEL = "Cancel"
 

@@ -12,11 +12,11 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
-from core.text import clean_text
-from tui.keymap import ANYWHERE, hidden
-from tui.theme import Line
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.core.text import clean_text
+from paimark.tui.keymap import ANYWHERE, hidden
+from paimark.tui.theme import Line
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
 
 # One line of the screen above and one below; with the frame's own two lines.
 _OUTSIDE = 2

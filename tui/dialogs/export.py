@@ -9,13 +9,13 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from core.export import FORMATS
-from core.text import clean_text
-from tui.dialogs.dialog import Dialog
-from tui.theme import Line
-from tui.widgets.clean_input import CleanInput
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.key_bar import KeyBar
+from paimark.core.export import FORMATS
+from paimark.core.text import clean_text
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.theme import Line
+from paimark.tui.widgets.clean_input import CleanInput
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar
 
 
 class NameInput(CleanInput):

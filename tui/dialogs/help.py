@@ -8,11 +8,11 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from tui.dialogs.dialog import Dialog
-from tui.keymap import hidden
-from tui.theme import Line
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.key_bar import KeyBar, written
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.keymap import hidden
+from paimark.tui.theme import Line
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar, written
 
 _KEYS_WIDTH = 20
 _END: list[Line] = [

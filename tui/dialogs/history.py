@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from textual.widgets import Input
 
-from tui.dialogs.pick import PickDialog
-from tui.query.history import QueryExecution
-from tui.records.sources import GridColumn, Records
+from paimark.tui.dialogs.pick import PickDialog
+from paimark.tui.query.history import QueryExecution
+from paimark.tui.records.sources import GridColumn, Records
 
 _COLUMNS = (
     GridColumn("when", "age", "quiet"),

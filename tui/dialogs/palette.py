@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tui.dialogs.pick import PickDialog
-from tui.records.sources import GridColumn, Records
+from paimark.tui.dialogs.pick import PickDialog
+from paimark.tui.records.sources import GridColumn, Records
 
 _LOOK_AGAIN_SECONDS = 0.3
 _TITLE = "Go to, or do"

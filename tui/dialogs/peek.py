@@ -7,21 +7,21 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from core.errors import PaimarkError
-from core.figures import counted
-from core.travel.diff.versions import DiffVersion
-from tui.dialogs.dialog import Dialog
-from tui.formats import whole_text
-from tui.keymap import hidden
-from tui.messages import Copied
-from tui.query.arrow_rows import ArrowRows, arrow_columns
-from tui.query.peeking import PEEKED, Peeking
-from tui.terminal.key_order import ROWS
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.columns import ColumnLayout
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.key_bar import KeyBar
-from tui.work.background import Slot
+from paimark.core.errors import PaimarkError
+from paimark.core.figures import counted
+from paimark.core.travel.diff.versions import DiffVersion
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.formats import whole_text
+from paimark.tui.keymap import hidden
+from paimark.tui.messages import Copied
+from paimark.tui.query.arrow_rows import ArrowRows, arrow_columns
+from paimark.tui.query.peeking import PEEKED, Peeking
+from paimark.tui.terminal.key_order import ROWS
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.columns import ColumnLayout
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.work.background import Slot
 
 # The number of key columns that stay visible.
 _MOST_PINNED = 3
@@ -101,13 +101,13 @@ class PeekScreen(Dialog[None]):
             self.app.post_message(Copied("\t".join(value for _, value in row)))
 
     async def action_record(self) -> None:
-        from tui.dialogs.record import RecordScreen
+        from paimark.tui.dialogs.record import RecordScreen
 
         if (index := self._grid.index) is not None:
             await self.app.push_screen(RecordScreen(self._detail(index)))
 
     async def action_cell(self) -> None:
-        from tui.dialogs.record import cell_of
+        from paimark.tui.dialogs.record import cell_of
 
         if (cell := cell_of(self._grid)) is not None:
             await self.app.push_screen(cell)

@@ -9,11 +9,11 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
 
-from tui.dialogs.dialog import Dialog
-from tui.keymap import steps
-from tui.records.sources import GridColumn, Records
-from tui.widgets.clean_input import CleanInput
-from tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.keymap import steps
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.widgets.clean_input import CleanInput
+from paimark.tui.widgets.grid.record_grid import RecordGrid
 
 Picked = TypeVar("Picked")
 

@@ -12,27 +12,27 @@ from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widgets import Input
 
-from core.actions.plan import Outcome, Plan
-from core.actions.registry import Action
-from core.cancelling import Cancellation, cancellable
-from core.errors import PaimarkError
-from core.table.layout import TablePath
-from core.text import clean_text
-from tui.dialogs.argument_fields import ArgumentFields, FieldRows
-from tui.dialogs.argument_names import known_lines
-from tui.dialogs.dialog import Dialog
-from tui.dialogs.plan_keys import PLAN_KEYS
-from tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
-from tui.messages import StatusShown
-from tui.named_keys import key
-from tui.session import Session
-from tui.theme import Line
-from tui.widgets.choices import Choices
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.key_bar import KeyBar
-from tui.work.background import Slot, ThreadReport
-from tui.work.jobs import NO_RETURN
-from tui.work.running_change import RunningChange
+from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.registry import Action
+from paimark.core.cancelling import Cancellation, cancellable
+from paimark.core.errors import PaimarkError
+from paimark.core.table.layout import TablePath
+from paimark.core.text import clean_text
+from paimark.tui.dialogs.argument_fields import ArgumentFields, FieldRows
+from paimark.tui.dialogs.argument_names import known_lines
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.dialogs.plan_keys import PLAN_KEYS
+from paimark.tui.dialogs.plan_text import error_lines, outcome_lines, plan_lines
+from paimark.tui.messages import StatusShown
+from paimark.tui.named_keys import key
+from paimark.tui.session import Session
+from paimark.tui.theme import Line
+from paimark.tui.widgets.choices import Choices
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.work.background import Slot, ThreadReport
+from paimark.tui.work.jobs import NO_RETURN
+from paimark.tui.work.running_change import RunningChange
 
 DialogState = Literal["asking", "planning", "planned", "applying", "done", "failed"]
 CANCEL, APPLY, CLOSE = "Cancel", "Apply", "Close"
@@ -355,7 +355,7 @@ class PlanDialog(Dialog[Outcome | None]):
 
     async def action_conflicts(self) -> None:
         if (branch := self._compared) is not None:
-            from tui.dialogs.conflicts.screen import ConflictsScreen
+            from paimark.tui.dialogs.conflicts.screen import ConflictsScreen
 
             file = str(self._fields.values.get(_RESOLVE, ""))
             screen = ConflictsScreen(self._session, self._table, branch, file)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.binding import Binding, BindingType
 
-from tui.keymap import hidden
+from paimark.tui.keymap import hidden
 
 PLAN_KEYS: list[BindingType] = [
     Binding("escape", "close", "cancel", key_display="esc", id="dialog.close"),

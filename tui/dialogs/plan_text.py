@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from core.actions.plan import Outcome, Plan, Step
-from core.actions.registry import ACTIONS
-from core.errors import Cancelled, PaimarkError
-from core.figures import counted, size
-from core.text import clean_text
-from tui.named_keys import key, palette_key
-from tui.theme import Line
+from paimark.core.actions.plan import Outcome, Plan, Step
+from paimark.core.actions.registry import ACTIONS
+from paimark.core.errors import Cancelled, PaimarkError
+from paimark.core.figures import counted, size
+from paimark.core.text import clean_text
+from paimark.tui.named_keys import key, palette_key
+from paimark.tui.theme import Line
 
 _LABEL = 9
 # A command with no argument but the table, as in hints.

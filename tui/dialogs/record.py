@@ -7,18 +7,18 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from core.figures import counted
-from core.text import distinct
-from tui.dialogs.data.fields import is_foldable, paragraphs
-from tui.dialogs.dialog import Dialog
-from tui.formats import whole_text
-from tui.keymap import hidden
-from tui.messages import Copied
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.filter_line import FilterLine
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.key_bar import KeyBar
+from paimark.core.figures import counted
+from paimark.core.text import distinct
+from paimark.tui.dialogs.data.fields import is_foldable, paragraphs
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.formats import whole_text
+from paimark.tui.keymap import hidden
+from paimark.tui.messages import Copied
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.filter_line import FilterLine
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar
 
 
 class RecordScreen(Dialog[None]):
@@ -92,7 +92,7 @@ class RecordScreen(Dialog[None]):
 
 def as_json(detail: Detail) -> str:
     """The fields as JSON. Of two columns with the same name the later one gets a number."""
-    from core.export.json_rows import json_text, plain
+    from paimark.core.export.json_rows import json_text, plain
 
     names = distinct([name for name, _ in detail.facts])
     values = detail.values or [value for _, value in detail.facts]

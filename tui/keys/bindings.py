@@ -13,7 +13,7 @@ from textual.binding import Binding
 from textual.dom import DOMNode
 from textual.screen import ModalScreen, Screen
 
-import tui
+import paimark.tui
 
 # Bindings that apply a plan, or agree to a deletion: their keys must never open a dialog as well.
 CONSENTS = ("dialog.apply", "dialog.confirm", "confirm.agree")
@@ -47,7 +47,7 @@ def scopes(app: type[App[Any]], main: type[Screen[Any]]) -> list[Scope]:
 
 
 def _parts() -> Iterator[type[DOMNode]]:
-    for module in pkgutil.walk_packages(tui.__path__, "tui."):
+    for module in pkgutil.walk_packages(paimark.tui.__path__, "tui."):
         importlib.import_module(module.name)
     parts = sorted(set(_below(DOMNode)), key=lambda part: (part.__module__, part.__name__))
     return (part for part in parts if part.__module__.startswith("tui.") and "BINDINGS" in vars(part))
@@ -68,7 +68,7 @@ def _bindings_of(part: type[DOMNode]) -> list[Binding]:
 
 def _is_widget(part: type[DOMNode]) -> bool:
     """Whether it is used in panes and in dialogs."""
-    return part.__module__.startswith("tui.widgets")
+    return part.__module__.startswith("paimark.tui.widgets")
 
 
 def _title(part: type[DOMNode]) -> str:

@@ -10,7 +10,7 @@ import time
 from textual.events import Key
 from textual.screen import Screen
 
-from tui.keys.early_keys import Typed, awaited
+from paimark.tui.keys.early_keys import Typed, awaited
 
 # The longest time between two presses of which the second is a mistake.
 _SECONDS = 0.5

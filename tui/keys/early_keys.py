@@ -5,10 +5,10 @@ from __future__ import annotations
 from textual.events import Key, Paste
 from textual.screen import Screen
 
-from core.figures import counted
-from tui.terminal.key_order import ROWS, WaitingScreen, binding_of
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.key_bar import KeyBar
+from paimark.core.figures import counted
+from paimark.tui.terminal.key_order import ROWS, WaitingScreen, binding_of
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.key_bar import KeyBar
 
 Typed = Key | Paste
 

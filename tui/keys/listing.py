@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tui.keys.bindings import Scope
-from tui.keys.rebinding import Keymap, keymap_of, keys_of
-from tui.widgets.key_bar import written
+from paimark.tui.keys.bindings import Scope
+from paimark.tui.keys.rebinding import Keymap, keymap_of, keys_of
+from paimark.tui.widgets.key_bar import written
 
 
 def key_rows(configured: Keymap, all_scopes: Sequence[Scope]) -> Iterator[tuple[str, str, str]]:

@@ -14,9 +14,9 @@ from difflib import get_close_matches
 from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key, key_to_character
 
-from core.errors import UsageError
-from tui.keys.bindings import Scope
-from tui.widgets.key_bar import written
+from paimark.core.errors import UsageError
+from paimark.tui.keys.bindings import Scope
+from paimark.tui.widgets.key_bar import written
 
 Keymap = Mapping[str, str]
 _MODIFIERS = ("ctrl", "alt", "shift", "super")

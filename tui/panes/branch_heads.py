@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import Root
-from core.table.lineage.main_branch import branch_names
-from tui.session import Opened
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.tui.session import Opened
 
 ReadHeads = Callable[[Files, Opened], Hashable]
 

@@ -9,26 +9,26 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from core.errors import PaimarkError
-from core.figures import counted
-from core.table.definition.retention import retention_options
-from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage import branches
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.unheld_forks import Unheld
-from core.table.records import Snapshot
-from tui.named_keys import key
-from tui.panes.branch_heads import BranchHeads
-from tui.panes.pane import Desk
-from tui.panes.pane_rows import PaneRows
-from tui.panes.record_pane import RecordPane
-from tui.panes.snapshots import snapshot_facts, snapshot_values
-from tui.records.record_key import RecordKey
-from tui.records.row_actions import PROTECTING, RowAction, RowActions
-from tui.records.sources import GridColumn, Records
-from tui.session import RowVersion, Session, Target
-from tui.widgets.detail_strip import Detail, with_values
-from tui.work.background import ThreadReport
+from paimark.core.errors import PaimarkError
+from paimark.core.figures import counted
+from paimark.core.table.definition.retention import retention_options
+from paimark.core.table.layout import MAIN, Root, TablePath
+from paimark.core.table.lineage import branches
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.unheld_forks import Unheld
+from paimark.core.table.records import Snapshot
+from paimark.tui.named_keys import key
+from paimark.tui.panes.branch_heads import BranchHeads
+from paimark.tui.panes.pane import Desk
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values
+from paimark.tui.records.record_key import RecordKey
+from paimark.tui.records.row_actions import PROTECTING, RowAction, RowActions
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.work.background import ThreadReport
 
 
 def _health(known: branches.BranchRow) -> str:

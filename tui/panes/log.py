@@ -9,8 +9,8 @@ import msgspec
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from tui.records.sources import GridColumn, Records
-from tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.widgets.grid.record_grid import RecordGrid
 
 KEPT = 2000
 # How often the visible pane checks for new lines.

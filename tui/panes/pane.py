@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from core.table.layout import TablePath
-from tui.session import RowVersion, Target
-from tui.tabs import Tab
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.record_grid import RecordGrid
+from paimark.core.table.layout import TablePath
+from paimark.tui.session import RowVersion, Target
+from paimark.tui.tabs import Tab
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.record_grid import RecordGrid
 
 if TYPE_CHECKING:
-    from core.statements.call import ActionCall
-    from tui.records.marks import Mark
+    from paimark.core.statements.call import ActionCall
+    from paimark.tui.records.marks import Mark
 
 PANE_CLASSES: Mapping[Tab, str] = {
-    Tab.SNAPSHOTS: "tui.panes.snapshots:SnapshotsPane",
-    Tab.SAVEPOINTS: "tui.panes.savepoints:SavepointsPane",
-    Tab.BRANCHES: "tui.panes.branches:BranchesPane",
-    Tab.TAGS: "tui.panes.tags:TagsPane",
-    Tab.SCHEMA: "tui.panes.schema:SchemaPane",
-    Tab.QUERY: "tui.panes.query:QueryPane",
-    Tab.TIMELINE: "tui.panes.timeline.timeline_pane:TimelinePane",
-    Tab.SPACE: "tui.panes.space.space_pane:SpacePane",
+    Tab.SNAPSHOTS: "paimark.tui.panes.snapshots:SnapshotsPane",
+    Tab.SAVEPOINTS: "paimark.tui.panes.savepoints:SavepointsPane",
+    Tab.BRANCHES: "paimark.tui.panes.branches:BranchesPane",
+    Tab.TAGS: "paimark.tui.panes.tags:TagsPane",
+    Tab.SCHEMA: "paimark.tui.panes.schema:SchemaPane",
+    Tab.QUERY: "paimark.tui.panes.query:QueryPane",
+    Tab.TIMELINE: "paimark.tui.panes.timeline.timeline_pane:TimelinePane",
+    Tab.SPACE: "paimark.tui.panes.space.space_pane:SpacePane",
 }
 
 

@@ -7,10 +7,10 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from core.errors import NotFound
-from tui.records.sources import RowSource
-from tui.session import Opened, Session, Target
-from tui.work.background import ThreadReport
+from paimark.core.errors import NotFound
+from paimark.tui.records.sources import RowSource
+from paimark.tui.session import Opened, Session, Target
+from paimark.tui.work.background import ThreadReport
 
 S = TypeVar("S", bound=RowSource)
 

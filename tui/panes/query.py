@@ -9,23 +9,23 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.message import Message
 
-from core.text import clean_text
-from tui.keymap import hidden
-from tui.messages import StatusShown
-from tui.named_keys import cancel_key, key
-from tui.panes.pane import Desk
-from tui.panes.sheets.files import SheetFiles
-from tui.panes.sheets.sheet import QuerySheet
-from tui.panes.sheets.sheet_bar import SheetBar
-from tui.panes.sheets.sheet_job import SheetWanted
-from tui.query.query_result import QueryResult
-from tui.query.sql_files import SqlFile
-from tui.session import Session, Target
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.painted import Column
-from tui.widgets.query_status import QueryStatus
-from tui.widgets.sql_editor import SqlEditor
+from paimark.core.text import clean_text
+from paimark.tui.keymap import hidden
+from paimark.tui.messages import StatusShown
+from paimark.tui.named_keys import cancel_key, key
+from paimark.tui.panes.pane import Desk
+from paimark.tui.panes.sheets.files import SheetFiles
+from paimark.tui.panes.sheets.sheet import QuerySheet
+from paimark.tui.panes.sheets.sheet_bar import SheetBar
+from paimark.tui.panes.sheets.sheet_job import SheetWanted
+from paimark.tui.query.query_result import QueryResult
+from paimark.tui.query.sql_files import SqlFile
+from paimark.tui.session import Session, Target
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.query_status import QueryStatus
+from paimark.tui.widgets.sql_editor import SqlEditor
 
 _ALREADY = "It is open here already"
 
@@ -158,7 +158,7 @@ class QueryPane(Column):
         elif not sheet.has_unsaved:
             await self._shut(sheet)
         else:
-            from tui.dialogs.confirm import ConfirmScreen
+            from paimark.tui.dialogs.confirm import ConfirmScreen
 
             question = ConfirmScreen(
                 sheet.draft.loss, sheet.editor.text, title="Close the query", agree="Close it"

@@ -11,25 +11,25 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from core.errors import PaimarkError
-from core.figures import counted
-from tui.messages import LogLineAdded, StatusShown
-from tui.named_keys import key
-from tui.panes.pane import Desk
-from tui.panes.pane_rows import PaneRows, ReportIfThere
-from tui.records.marks import Mark, mark_of
-from tui.records.record_key import RecordKey
-from tui.records.row_actions import RowActions
-from tui.records.sources import GridColumn, RowSource, tuples
-from tui.remembered.state import GridLook
-from tui.session import RowVersion, Session, Target
-from tui.terminal.key_order import ROWS
-from tui.widgets.abstract import AbstractWidget
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.look import look_of, put_look
-from tui.widgets.grid.record_grid import Edge, RecordGrid
-from tui.widgets.painted import Column
-from tui.work.background import Slot, ThreadReport
+from paimark.core.errors import PaimarkError
+from paimark.core.figures import counted
+from paimark.tui.messages import LogLineAdded, StatusShown
+from paimark.tui.named_keys import key
+from paimark.tui.panes.pane import Desk
+from paimark.tui.panes.pane_rows import PaneRows, ReportIfThere
+from paimark.tui.records.marks import Mark, mark_of
+from paimark.tui.records.record_key import RecordKey
+from paimark.tui.records.row_actions import RowActions
+from paimark.tui.records.sources import GridColumn, RowSource, tuples
+from paimark.tui.remembered.state import GridLook
+from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.terminal.key_order import ROWS
+from paimark.tui.widgets.abstract import AbstractWidget
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.look import look_of, put_look
+from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
+from paimark.tui.widgets.painted import Column
+from paimark.tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)
 

@@ -7,23 +7,23 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.errors import PaimarkError
-from core.figures import age, duration, exact_moment, exact_time
-from core.storage.files import Files
-from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
-from core.table.lineage.branches import branch_rows
-from core.table.lineage.lineage import Lineage, numbered
-from core.table.records import Savepoint, Tag
-from core.table.savepoints import SavepointManager
-from tui.formats import format_value
-from tui.named_keys import key
-from tui.panes.pane_rows import PaneRows
-from tui.panes.record_pane import RecordPane
-from tui.records.record_key import RecordKey, commit_of
-from tui.records.sources import GridColumn, Records
-from tui.session import RowVersion, Target
-from tui.widgets.detail_strip import Detail, with_values
-from tui.work.background import ThreadReport
+from paimark.core.errors import PaimarkError
+from paimark.core.figures import age, duration, exact_moment, exact_time
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, savepoint_tag
+from paimark.core.table.lineage.branches import branch_rows
+from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.records import Savepoint, Tag
+from paimark.core.table.savepoints import SavepointManager
+from paimark.tui.formats import format_value
+from paimark.tui.named_keys import key
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.records.record_key import RecordKey, commit_of
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.session import RowVersion, Target
+from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.work.background import ThreadReport
 
 _OK, _FOREIGN, _UNFINISHED = "ok", "foreign tag", "unfinished"
 _PROTECTED_BY = {
@@ -185,7 +185,7 @@ def _lines(files: Files, manager: SavepointManager, root: Root) -> list[Savepoin
 
 def _automatic(files: Files, root: Root) -> str:
     """`auto-savepoint every 1 h, next due in 12 min`."""
-    from core.actions.savepoints.auto_savepoint import schedule
+    from paimark.core.actions.savepoints.auto_savepoint import schedule
 
     now = int(time.time() * 1000)
     try:

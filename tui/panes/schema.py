@@ -9,19 +9,19 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from core.figures import exact_time
-from core.table.definition.column_types import type_text
-from core.table.layout import Root
-from core.table.records import TableSchema
-from tui.messages import StatusShown
-from tui.panes.pane import Desk
-from tui.panes.pane_rows import PaneRows
-from tui.panes.record_pane import RecordPane
-from tui.records.record_key import RecordKey
-from tui.records.sources import GridColumn, Records
-from tui.session import Opened, RowVersion, Session, Target
-from tui.widgets.detail_strip import Detail, with_values
-from tui.work.background import ThreadReport
+from paimark.core.figures import exact_time
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.layout import Root
+from paimark.core.table.records import TableSchema
+from paimark.tui.messages import StatusShown
+from paimark.tui.panes.pane import Desk
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.records.record_key import RecordKey
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.session import Opened, RowVersion, Session, Target
+from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.work.background import ThreadReport
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,24 +11,31 @@ import msgspec
 from textual import events
 from textual.timer import Timer
 
-from core.errors import PaimarkError
-from core.figures import exact_moment, exact_time
-from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, in_order_of_makers, number_in
-from core.table.lineage.lineage import Lineage
-from core.table.records import Snapshot
-from core.table.rows import SnapshotRow
-from tui.formats import format_value
-from tui.messages import LogLineAdded
-from tui.named_keys import key
-from tui.opening import PAGE, Newest
-from tui.panes.pane import Desk
-from tui.panes.pane_rows import PaneRows
-from tui.panes.record_pane import RecordPane
-from tui.records.record_key import CommitKey, RecordKey, commit_of, commit_of_row, has_moved, snapshot_key
-from tui.records.sources import GridColumn, Records
-from tui.session import Opened, RowVersion, Session, Target
-from tui.widgets.detail_strip import Detail, with_values
-from tui.work.background import Slot, ThreadReport
+from paimark.core.errors import PaimarkError
+from paimark.core.figures import exact_moment, exact_time
+from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, in_order_of_makers, number_in
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Snapshot
+from paimark.core.table.rows import SnapshotRow
+from paimark.tui.formats import format_value
+from paimark.tui.messages import LogLineAdded
+from paimark.tui.named_keys import key
+from paimark.tui.opening import PAGE, Newest
+from paimark.tui.panes.pane import Desk
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.records.record_key import (
+    CommitKey,
+    RecordKey,
+    commit_of,
+    commit_of_row,
+    has_moved,
+    snapshot_key,
+)
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.session import Opened, RowVersion, Session, Target
+from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.work.background import Slot, ThreadReport
 
 # Rows read at a time when all are read: small enough to show progress, and to stop soon if unwanted.
 _CHUNK = 20_000

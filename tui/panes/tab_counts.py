@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 import msgspec
 
-from core.errors import Corrupt
-from core.storage.files import read_if_there
-from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX
-from core.table.lineage.lineage import numbered
-from core.table.lineage.main_branch import branch_names
-from core.table.read_tags import is_read_tag
-from tui.named_keys import palette_key
-from tui.session import Opened, Session, Target
-from tui.tabs import Tab
+from paimark.core.errors import Corrupt
+from paimark.core.storage.files import read_if_there
+from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX
+from paimark.core.table.lineage.lineage import numbered
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.read_tags import is_read_tag
+from paimark.tui.named_keys import palette_key
+from paimark.tui.session import Opened, Session, Target
+from paimark.tui.tabs import Tab
 
 
 class TabCounts(msgspec.Struct, frozen=True):
@@ -47,9 +47,9 @@ def _interrupted(session: Session, target: Target) -> str:
     if journal is None and not claims:
         return ""
     # These modules are slow to import, and few tables have a journal or a claim.
-    from core.actions.change.journal import current
-    from core.actions.change.owner import standing
-    from core.actions.roots.savepoint_claim import read_claim
+    from paimark.core.actions.change.journal import current
+    from paimark.core.actions.change.owner import standing
+    from paimark.core.actions.roots.savepoint_claim import read_claim
 
     context = session.context
     try:

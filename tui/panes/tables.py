@@ -11,16 +11,16 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.timer import Timer
 
-from core.errors import PaimarkError, Unavailable
-from core.storage.files import Denied, Files
-from core.table.catalog import address_hint, database_directory, databases, tables
-from core.table.layout import TablePath
-from tui.messages import LogLineAdded
-from tui.panes.pane import Desk
-from tui.records.sources import GridColumn, Records
-from tui.session import Session, Target
-from tui.widgets.grid.record_grid import Edge, RecordGrid
-from tui.work.background import Slot
+from paimark.core.errors import PaimarkError, Unavailable
+from paimark.core.storage.files import Denied, Files
+from paimark.core.table.catalog import address_hint, database_directory, databases, tables
+from paimark.core.table.layout import TablePath
+from paimark.tui.messages import LogLineAdded
+from paimark.tui.panes.pane import Desk
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.session import Session, Target
+from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
+from paimark.tui.work.background import Slot
 
 # The tables of a database, or the reason why they can't be listed.
 TableListing = list[TablePath] | PaimarkError

@@ -7,20 +7,20 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import ClassVar
 
-from core.figures import counted, exact_moment, exact_time
-from core.table.layout import Root
-from core.table.read_tags import is_of_read, is_read_tag
-from core.table.records import Tag
-from core.table.tag_times import kept_until_ms
-from tui.named_keys import key
-from tui.panes.pane_rows import PaneRows
-from tui.panes.record_pane import RecordPane
-from tui.panes.snapshots import snapshot_facts, snapshot_values, tags_fingerprint
-from tui.records.record_key import RecordKey, commit_of
-from tui.records.sources import GridColumn, Records
-from tui.session import RowVersion, Target
-from tui.widgets.detail_strip import Detail, with_values
-from tui.work.background import ThreadReport
+from paimark.core.figures import counted, exact_moment, exact_time
+from paimark.core.table.layout import Root
+from paimark.core.table.read_tags import is_of_read, is_read_tag
+from paimark.core.table.records import Tag
+from paimark.core.table.tag_times import kept_until_ms
+from paimark.tui.named_keys import key
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values, tags_fingerprint
+from paimark.tui.records.record_key import RecordKey, commit_of
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.session import RowVersion, Target
+from paimark.tui.widgets.detail_strip import Detail, with_values
+from paimark.tui.work.background import ThreadReport
 
 NamedTag = tuple[str, Tag]
 

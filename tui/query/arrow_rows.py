@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Hashable, Sequence
 from typing import Any, overload
 
-from core.arrow_values import cell_value
-from tui.records.sources import GridColumn
+from paimark.core.arrow_values import cell_value
+from paimark.tui.records.sources import GridColumn
 
 _ARROW_NUMBERS = ("int", "uint", "halffloat", "float", "double", "decimal")
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")

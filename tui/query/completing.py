@@ -7,16 +7,16 @@ from typing import Any
 
 from textual.app import App
 
-from core.cells import cut
-from core.errors import PaimarkError
-from core.text import clean_text
-from tui.named_keys import key
-from tui.query.completion import Completion, Known, complete
-from tui.query.completion_names import read_known
-from tui.session import Session
-from tui.theme import Line
-from tui.widgets.sql_editor import SqlEditor
-from tui.work.background import Slot
+from paimark.core.cells import cut
+from paimark.core.errors import PaimarkError
+from paimark.core.text import clean_text
+from paimark.tui.named_keys import key
+from paimark.tui.query.completion import Completion, Known, complete
+from paimark.tui.query.completion_names import read_known
+from paimark.tui.session import Session
+from paimark.tui.theme import Line
+from paimark.tui.widgets.sql_editor import SqlEditor
+from paimark.tui.work.background import Slot
 
 _MOST_SHOWN = 12
 _WIDEST = 28

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.quoting import literal, quoted_if_needed
-from core.travel.parse.tokens import Token, keywords, tokenize
+from paimark.core.quoting import literal, quoted_if_needed
+from paimark.core.travel.parse.tokens import Token, keywords, tokenize
 
 _BEFORE_TABLE = keywords("FROM JOIN INTO TABLE UPDATE DESCRIBE OVERWRITE")
 _ENDS_ALIAS = keywords(

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.errors import PaimarkError, Unavailable
-from core.storage.files import Denied, Files
-from core.table.catalog import databases, tables
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, branch_root
-from core.table.names import parse_table_name, split_system_name
-from core.table.system_tables import SYSTEM_TABLES
-from tui.query.completion import Known, TableNames, tables_named
-from tui.widgets.sql_editor import WORDS
+from paimark.core.errors import PaimarkError, Unavailable
+from paimark.core.storage.files import Denied, Files
+from paimark.core.table.catalog import databases, tables
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, branch_root
+from paimark.core.table.names import parse_table_name, split_system_name
+from paimark.core.table.system_tables import SYSTEM_TABLES
+from paimark.tui.query.completion import Known, TableNames, tables_named
+from paimark.tui.widgets.sql_editor import WORDS
 
 # The number of newest snapshots to offer: an older one is faster to type than to find in a list.
 _NEWEST = 30

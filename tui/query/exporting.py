@@ -11,17 +11,17 @@ from typing import Any
 
 from textual.app import App
 
-from core.errors import Cancelled, PaimarkError
-from core.figures import counted, whole_seconds
-from core.spark.arrow import read_batch
-from core.spark.protocol import Batch, Event, Failed, Finished
-from core.text import clean_text
-from tui.named_keys import cancel_key
-from tui.query.query_result import QueryResult
-from tui.theme import Line
-from tui.work.background import Slot, ThreadReport
-from tui.work.cancelling import SparkCaller
-from tui.work.engine_room import EngineRoom
+from paimark.core.errors import Cancelled, PaimarkError
+from paimark.core.figures import counted, whole_seconds
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.protocol import Batch, Event, Failed, Finished
+from paimark.core.text import clean_text
+from paimark.tui.named_keys import cancel_key
+from paimark.tui.query.query_result import QueryResult
+from paimark.tui.theme import Line
+from paimark.tui.work.background import Slot, ThreadReport
+from paimark.tui.work.cancelling import SparkCaller
+from paimark.tui.work.engine_room import EngineRoom
 
 
 class Export(SparkCaller):
@@ -93,8 +93,8 @@ def write_file(path: Path, batches: Iterable[Any], names: Sequence[str], types: 
     """
     import pyarrow as pa
 
-    from core.export.empty_rows import empty_rows
-    from core.export.result_file import ResultFile
+    from paimark.core.export.empty_rows import empty_rows
+    from paimark.core.export.result_file import ResultFile
 
     out: ResultFile | None = None
     count = 0

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.config import state_directory
-from core.regular_files import open_regular, read_regular
+from paimark.core.config import state_directory
+from paimark.core.regular_files import open_regular, read_regular
 
 _KEPT = 500
 

@@ -6,14 +6,14 @@ import subprocess
 import sys
 from typing import Any
 
-from core.errors import Unavailable
-from core.spark.datasource.scan import WarehouseAccess, make_scan
-from core.text import clean_text
-from core.travel.diff.versions import DiffVersion, find_version
-from core.travel.requested_version import RequestedVersion
-from tui.named_keys import key
-from tui.session import Session, Target
-from tui.work.background import ThreadReport
+from paimark.core.errors import Unavailable
+from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
+from paimark.core.text import clean_text
+from paimark.core.travel.diff.versions import DiffVersion, find_version
+from paimark.core.travel.requested_version import RequestedVersion
+from paimark.tui.named_keys import key
+from paimark.tui.session import Session, Target
+from paimark.tui.work.background import ThreadReport
 
 PEEKED = 100
 
@@ -35,7 +35,7 @@ class Peeking:
         warehouse = WarehouseAccess(files, files.uri, self._session.settings.options)
         scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
         process = self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "core.cli.query.peek", str(PEEKED)],
+            [sys.executable, "-P", "-m", "paimark.core.cli.query.peek", str(PEEKED)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

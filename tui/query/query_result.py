@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.cells import cut
-from core.figures import counted, seconds
-from core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
-from core.text import clean_text
-from tui.named_keys import cancel_key
-from tui.query.arrow_rows import ArrowRows, result_columns
-from tui.records.sources import GridColumn, tuples
-from tui.theme import Line
-from tui.widgets.query_status import bar, problem, reading
-from tui.work.cancelling import SparkCaller
+from paimark.core.cells import cut
+from paimark.core.figures import counted, seconds
+from paimark.core.spark.protocol import Columns, Event, Explained, Failed, Finished, Reading, StageProgress
+from paimark.core.text import clean_text
+from paimark.tui.named_keys import cancel_key
+from paimark.tui.query.arrow_rows import ArrowRows, result_columns
+from paimark.tui.records.sources import GridColumn, tuples
+from paimark.tui.theme import Line
+from paimark.tui.widgets.query_status import bar, problem, reading
+from paimark.tui.work.cancelling import SparkCaller
 
 if TYPE_CHECKING:
-    from core.travel.parse.uses import Statement
+    from paimark.core.travel.parse.uses import Statement
 
 _IN_SHORT = 60
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tui.formats import whole_text
-from tui.query.query_result import QueryResult
-from tui.theme import Line
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.formats import whole_text
+from paimark.tui.query.query_result import QueryResult
+from paimark.tui.theme import Line
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.record_grid import RecordGrid
 
 
 def row_text(grid: RecordGrid) -> str | None:

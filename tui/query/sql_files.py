@@ -8,8 +8,8 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import NotFound, Refused, Unavailable
-from core.regular_files import open_regular
+from paimark.core.errors import NotFound, Refused, Unavailable
+from paimark.core.regular_files import open_regular
 
 # A larger file is hardly written by hand, and is slow in the editor.
 MOST_BYTES = 1_000_000

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.quoting import literal
-from core.table.layout import MAIN
-from tui.session import RowVersion, Target
+from paimark.core.quoting import literal
+from paimark.core.table.layout import MAIN
+from paimark.tui.session import RowVersion, Target
 
 
 def select_all(target: Target, version: RowVersion) -> str:

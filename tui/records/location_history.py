@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tui.remembered.memory import Memory
-from tui.remembered.state import Spot
-from tui.session import Target
-from tui.tabs import Tab
+from paimark.tui.remembered.memory import Memory
+from paimark.tui.remembered.state import Spot
+from paimark.tui.session import Target
+from paimark.tui.tabs import Tab
 
 Visit = tuple[Target, Tab]
 _KEPT = 100

@@ -7,9 +7,9 @@ from typing import Literal
 
 import msgspec
 
-from core.table.layout import Root
-from core.table.records import Snapshot
-from core.table.rows import SnapshotRow
+from paimark.core.table.layout import Root
+from paimark.core.table.records import Snapshot
+from paimark.core.table.rows import SnapshotRow
 
 RecordKind = Literal["snapshot", "savepoint", "branch", "tag", "column", "option", "run", "space"]
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from core.table.definition.retention import retention_off
-from core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
-from tui.named_keys import key
-from tui.session import RowVersion, Target
-from tui.tabs import Tab
+from paimark.core.table.definition.retention import retention_off
+from paimark.core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
+from paimark.tui.named_keys import key
+from paimark.tui.session import RowVersion, Target
+from paimark.tui.tabs import Tab
 
 # Stands for the action of `x` on panes with objects of several kinds: the pane chooses the action.
 DELETE = "delete"

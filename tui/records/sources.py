@@ -7,8 +7,8 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from tui.formats import CellKind
-from tui.records.record_key import has_moved
+from paimark.tui.formats import CellKind
+from paimark.tui.records.record_key import has_moved
 
 T = TypeVar("T")
 

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import msgspec
 
-from core.config import Settings, state_directory
-from core.regular_files import open_regular, read_regular
-from core.table.layout import TablePath
-from tui.remembered.state import (
+from paimark.core.config import Settings, state_directory
+from paimark.core.regular_files import open_regular, read_regular
+from paimark.core.table.layout import TablePath
+from paimark.tui.remembered.state import (
     VERSION,
     GridLook,
     Spot,

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from core.redaction import redacted, without_secrets
+from paimark.core.redaction import redacted, without_secrets
 
 VERSION = 1
 # Beyond these limits the least recently used entries are dropped.

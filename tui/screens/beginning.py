@@ -7,15 +7,15 @@ from typing import Any, Protocol
 
 from textual.message import Message
 
-from tui.messages import LogLineAdded
-from tui.opening import Arrived, Chosen, Databases, Newest, Problem, Stage, Stopped, Tables
-from tui.panes.pane import Pane
-from tui.panes.record_pane import RecordPane
-from tui.panes.snapshots import SnapshotsPane
-from tui.panes.tables import TablesPane
-from tui.screens.open_tabs import OpenTabs
-from tui.session import Target
-from tui.tabs import Tab
+from paimark.tui.messages import LogLineAdded
+from paimark.tui.opening import Arrived, Chosen, Databases, Newest, Problem, Stage, Stopped, Tables
+from paimark.tui.panes.pane import Pane
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.snapshots import SnapshotsPane
+from paimark.tui.panes.tables import TablesPane
+from paimark.tui.screens.open_tabs import OpenTabs
+from paimark.tui.session import Target
+from paimark.tui.tabs import Tab
 
 
 class Beginner(Protocol):

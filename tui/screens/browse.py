@@ -9,41 +9,48 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 
-from core.table.layout import TablePath
-from tui.messages import Copied, StatusShown
-from tui.opening import Opening
-from tui.panes.log import Log
-from tui.panes.pane import Pane
-from tui.panes.record_pane import RecordPane
-from tui.panes.snapshots import SnapshotsPane
-from tui.panes.tables import TablesPane
-from tui.query.statements import select_all
-from tui.records.location_history import LocationHistory, keep_place
-from tui.records.marks import Mark, marked_words
-from tui.records.row_actions import DELETING, tabs_of
-from tui.screens.beginning import Beginning
-from tui.screens.browse_keys import BROWSE, FIRST_ON, NEVER_WAIT, OF_A_TABLE, heard_elsewhere, is_for_rows
-from tui.screens.difference_lookup import DifferenceLookup
-from tui.screens.open_tabs import OpenTabs
-from tui.screens.row_dialogs import RowDialogs
-from tui.screens.selected_rows import SelectedRows
-from tui.screens.sidebar import Sidebar
-from tui.screens.table_summary import TableSummary
-from tui.session import RowVersion, Session, Target
-from tui.tabs import Tab
-from tui.terminal.key_order import ROWS
-from tui.widgets.breadcrumb import Breadcrumb, Location
-from tui.widgets.detail_strip import DetailStrip
-from tui.widgets.key_bar import KeyBar
-from tui.widgets.painted import Backdrop, Column, Row
-from tui.widgets.size_classes import follow_size
-from tui.widgets.tab_bar import TabBar
-from tui.work.background import post
+from paimark.core.table.layout import TablePath
+from paimark.tui.messages import Copied, StatusShown
+from paimark.tui.opening import Opening
+from paimark.tui.panes.log import Log
+from paimark.tui.panes.pane import Pane
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.snapshots import SnapshotsPane
+from paimark.tui.panes.tables import TablesPane
+from paimark.tui.query.statements import select_all
+from paimark.tui.records.location_history import LocationHistory, keep_place
+from paimark.tui.records.marks import Mark, marked_words
+from paimark.tui.records.row_actions import DELETING, tabs_of
+from paimark.tui.screens.beginning import Beginning
+from paimark.tui.screens.browse_keys import (
+    BROWSE,
+    FIRST_ON,
+    NEVER_WAIT,
+    OF_A_TABLE,
+    heard_elsewhere,
+    is_for_rows,
+)
+from paimark.tui.screens.difference_lookup import DifferenceLookup
+from paimark.tui.screens.open_tabs import OpenTabs
+from paimark.tui.screens.row_dialogs import RowDialogs
+from paimark.tui.screens.selected_rows import SelectedRows
+from paimark.tui.screens.sidebar import Sidebar
+from paimark.tui.screens.table_summary import TableSummary
+from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.tabs import Tab
+from paimark.tui.terminal.key_order import ROWS
+from paimark.tui.widgets.breadcrumb import Breadcrumb, Location
+from paimark.tui.widgets.detail_strip import DetailStrip
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.widgets.painted import Backdrop, Column, Row
+from paimark.tui.widgets.size_classes import follow_size
+from paimark.tui.widgets.tab_bar import TabBar
+from paimark.tui.work.background import post
 
 if TYPE_CHECKING:
-    from core.statements.call import ActionCall
-    from core.travel.diff.diff import Difference
-    from tui.panes.query import QueryPane
+    from paimark.core.statements.call import ActionCall
+    from paimark.core.travel.diff.diff import Difference
+    from paimark.tui.panes.query import QueryPane
 
 # How often the visible pane is checked for changes.
 FOLLOW_SECONDS = 3.0
@@ -250,7 +257,7 @@ class BrowseScreen(Backdrop):
         await self.dialogs.open_call(called, begun)
 
     async def _query_pane(self) -> QueryPane:
-        from tui.panes.query import QueryPane
+        from paimark.tui.panes.query import QueryPane
 
         pane = await self.open_tab(Tab.QUERY)
         assert isinstance(pane, QueryPane)
@@ -269,7 +276,7 @@ class BrowseScreen(Backdrop):
         pane = self.tabs.panes.get(Tab.QUERY)
         if pane is None:
             return False
-        from tui.panes.query import QueryPane
+        from paimark.tui.panes.query import QueryPane
 
         return isinstance(pane, QueryPane) and pane.cancel()
 
@@ -381,13 +388,13 @@ class BrowseScreen(Backdrop):
         await self.dialogs.open_protection()
 
     async def action_chart(self) -> None:
-        from tui.charts.open_chart import open_chart
+        from paimark.tui.charts.open_chart import open_chart
 
         if self.target is not None:
             await open_chart(self.app, self.session, self.target, self.pane, self.say)
 
     async def action_log(self) -> None:
-        from tui.panes.log import LogPane
+        from paimark.tui.panes.log import LogPane
 
         for pane in self.query(LogPane):
             if pane.has_focus_within:

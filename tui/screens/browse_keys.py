@@ -9,12 +9,12 @@ from textual.actions import parse
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from tui.keymap import hidden
-from tui.named_keys import key, tab_key
-from tui.records.row_actions import tabs_of
-from tui.tabs import Tab
-from tui.terminal.key_order import bindings_of
-from tui.widgets.key_bar import written
+from paimark.tui.keymap import hidden
+from paimark.tui.named_keys import key, tab_key
+from paimark.tui.records.row_actions import tabs_of
+from paimark.tui.tabs import Tab
+from paimark.tui.terminal.key_order import bindings_of
+from paimark.tui.widgets.key_bar import written
 
 # Prefixes of binding ids: the keys for a row, which wait until there are rows. `NOT_FOR_ROWS` has exceptions,
 # which go elsewhere, or also apply to rows that are not read yet.

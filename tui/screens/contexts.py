@@ -7,14 +7,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from core.config import Flags, Settings, config_path, load_settings, read_config
-from core.errors import NotFound, PaimarkError
-from core.storage.option_values import require_options
-from core.text import clean_text
-from tui.dialogs.palette import PaletteEntry
-from tui.messages import Say
-from tui.named_keys import cancel_key, key
-from tui.session import Session
+from paimark.core.config import Flags, Settings, config_path, load_settings, read_config
+from paimark.core.errors import NotFound, PaimarkError
+from paimark.core.storage.option_values import require_options
+from paimark.core.text import clean_text
+from paimark.tui.dialogs.palette import PaletteEntry
+from paimark.tui.messages import Say
+from paimark.tui.named_keys import cancel_key, key
+from paimark.tui.session import Session
 
 
 def context_entries(session: Session, say: Say, go: Callable[[Settings], None]) -> list[PaletteEntry]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from tui.messages import Say
-from tui.records.marks import (
+from paimark.tui.messages import Say
+from paimark.tui.records.marks import (
     Mark,
     moved_on,
     pair_of_change,
@@ -16,11 +16,11 @@ from tui.records.marks import (
     why_no_change,
     why_no_pair,
 )
-from tui.screens.selected_rows import SelectedRows
-from tui.session import Session, Target
+from paimark.tui.screens.selected_rows import SelectedRows
+from paimark.tui.session import Session, Target
 
 if TYPE_CHECKING:
-    from core.travel.diff.diff import Difference
+    from paimark.core.travel.diff.diff import Difference
 
 
 class DifferenceLookup:
@@ -63,8 +63,8 @@ class DifferenceLookup:
             await self._compare(target, *pair)
 
     async def _compare(self, target: Target, old: Mark, new: Mark) -> None:
-        from core.travel.diff.diff import make_difference
-        from tui.dialogs.difference.difference_screen import DifferenceScreen
+        from paimark.core.travel.diff.diff import make_difference
+        from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
 
         files = self._session.files
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 
-from core.figures import whole_seconds
-from core.text import clean_text
-from tui.dialogs.dialog import Dialog
-from tui.records.sources import GridColumn, Records
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.key_bar import KeyBar
-from tui.work.jobs import NO_RETURN, Job, Jobs
+from paimark.core.figures import whole_seconds
+from paimark.core.text import clean_text
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.work.jobs import NO_RETURN, Job, Jobs
 
 # The bell rings at the end of a job that took at least this long while nobody watched.
 BELL_SECONDS = 5.0

@@ -9,19 +9,19 @@ from typing import Any
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from tui.dialogs.dialog import Dialog
-from tui.dialogs.help import KeySection
-from tui.panes.branches import BranchesPane
-from tui.panes.query import QueryPane
-from tui.panes.record_pane import RecordPane
-from tui.panes.schema import SchemaPane
-from tui.panes.sheets.sheet import QuerySheet
-from tui.panes.tables import TablesPane
-from tui.panes.timeline.timeline_pane import TimelinePane
-from tui.screens.browse import BrowseScreen
-from tui.tabs import Tab
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.sql_editor import SqlEditor
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.dialogs.help import KeySection
+from paimark.tui.panes.branches import BranchesPane
+from paimark.tui.panes.query import QueryPane
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.schema import SchemaPane
+from paimark.tui.panes.sheets.sheet import QuerySheet
+from paimark.tui.panes.tables import TablesPane
+from paimark.tui.panes.timeline.timeline_pane import TimelinePane
+from paimark.tui.screens.browse import BrowseScreen
+from paimark.tui.tabs import Tab
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.sql_editor import SqlEditor
 
 # The section with the keys of one tab only.
 _OF_TABS = {

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from core.figures import counted
-from tui.named_keys import delete_key, key, mark_key, unmark_key
-from tui.panes.record_pane import RecordPane
-from tui.records.marks import Mark
-from tui.records.row_actions import DELETE, arguments_from
-from tui.session import RowVersion, Target
+from paimark.core.figures import counted
+from paimark.tui.named_keys import delete_key, key, mark_key, unmark_key
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.records.marks import Mark
+from paimark.tui.records.row_actions import DELETE, arguments_from
+from paimark.tui.session import RowVersion, Target
 
 # The actions on several rows, each with the argument that differs between the rows.
 _VARIED = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tui.panes.record_pane import RecordPane
-from tui.query.statements import select_all
-from tui.screens.open_tabs import OpenTabs
-from tui.session import RowVersion
-from tui.work.engine_room import EngineRoom
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.query.statements import select_all
+from paimark.tui.screens.open_tabs import OpenTabs
+from paimark.tui.session import RowVersion
+from paimark.tui.work.engine_room import EngineRoom
 
 # In characters: the search for the statement at the caret is slow in a longer text.
 _LONG = 4_000

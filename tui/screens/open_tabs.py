@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from tui.panes.pane import PANE_CLASSES, Desk, Pane
-from tui.panes.record_pane import RecordPane
-from tui.session import Session, Target
-from tui.tabs import Tab
-from tui.widgets.painted import Column
-from tui.widgets.tab_bar import TabBar
+from paimark.tui.panes.pane import PANE_CLASSES, Desk, Pane
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.session import Session, Target
+from paimark.tui.tabs import Tab
+from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.tab_bar import TabBar
 
 
 class OpenTabs:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from core.table.layout import MAIN
-from tui.messages import Say, StatusShown
-from tui.panes.record_pane import RecordPane
-from tui.records.row_actions import (
+from paimark.core.table.layout import MAIN
+from paimark.tui.messages import Say, StatusShown
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.records.row_actions import (
     DELETE,
     OF_THE_TABLE,
     PROTECTING,
@@ -20,18 +20,18 @@ from tui.records.row_actions import (
     untagged_hint,
     why_no_object,
 )
-from tui.screens.many_rows import several
-from tui.screens.open_tabs import OpenTabs
-from tui.screens.selected_rows import SelectedRows
-from tui.session import RowVersion, Session, Target
-from tui.widgets.detail_strip import Detail
+from paimark.tui.screens.many_rows import several
+from paimark.tui.screens.open_tabs import OpenTabs
+from paimark.tui.screens.selected_rows import SelectedRows
+from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.widgets.detail_strip import Detail
 
 if TYPE_CHECKING:
-    from core.actions.plan import Outcome
-    from core.statements.call import ActionCall
-    from tui.dialogs.plan_dialog import PlanDialog
-    from tui.dialogs.record import RecordScreen
-    from tui.work.running_change import RunningChange
+    from paimark.core.actions.plan import Outcome
+    from paimark.core.statements.call import ActionCall
+    from paimark.tui.dialogs.plan_dialog import PlanDialog
+    from paimark.tui.dialogs.record import RecordScreen
+    from paimark.tui.work.running_change import RunningChange
 
 
 class RowDialogs:
@@ -111,7 +111,7 @@ class RowDialogs:
         return True
 
     async def _choose(self, name: str, target: Target, choices: Sequence[RowAction]) -> None:
-        from tui.dialogs.pick import PickOne
+        from paimark.tui.dialogs.pick import PickOne
 
         async def chosen(choice: RowAction | None) -> None:
             if choice is not None:
@@ -124,21 +124,21 @@ class RowDialogs:
         """Open the dialog of an action that a CALL names. `begun` is called when it closes, with a word for
         the history, unless nothing was begun.
         """
-        from tui.dialogs.plan_dialog import PlanDialog
+        from paimark.tui.dialogs.plan_dialog import PlanDialog
 
         await self._push(PlanDialog(self._session, called.action, called.table, called.arguments), begun)
 
     async def open_running(self, change: RunningChange) -> None:
         """Open the dialog of a change that runs in the background."""
-        from core.table.catalog import parse_table_name
-        from tui.dialogs.plan_dialog import PlanDialog
+        from paimark.core.table.catalog import parse_table_name
+        from paimark.tui.dialogs.plan_dialog import PlanDialog
 
         table = parse_table_name(change.plan.table)
         await self._push(PlanDialog(self._session, change.action, table, change.plan.arguments, change))
 
     async def _plan(self, name: str, target: Target, arguments: dict[str, object]) -> None:
-        from core.actions.registry import action
-        from tui.dialogs.plan_dialog import PlanDialog
+        from paimark.core.actions.registry import action
+        from paimark.tui.dialogs.plan_dialog import PlanDialog
 
         hint = untagged_hint(name, target, self._version)
         await self._push(PlanDialog(self._session, action(name), target.table, arguments, hint=hint))
@@ -163,7 +163,7 @@ class RowDialogs:
 
     async def open_record(self) -> None:
         """Show the record under the cursor in full."""
-        from tui.dialogs.record import RecordScreen
+        from paimark.tui.dialogs.record import RecordScreen
 
         detail = self._tabs.pane.current_detail
         if detail.facts:
@@ -179,9 +179,9 @@ class RowDialogs:
 
     async def open_peek(self) -> None:
         """Show the first rows of the version under the cursor, or of the table, without Spark."""
-        from core.travel.requested_version import RequestedVersion
-        from tui.dialogs.peek import PeekScreen
-        from tui.query.peeking import Peeking
+        from paimark.core.travel.requested_version import RequestedVersion
+        from paimark.tui.dialogs.peek import PeekScreen
+        from paimark.tui.query.peeking import Peeking
 
         target = self._tabs.target
         if target is None or self._rows.says_no_row():

@@ -7,12 +7,12 @@ from typing import Any
 
 import msgspec
 
-from tui.messages import Say
-from tui.named_keys import key, unmark_key
-from tui.panes.record_pane import RecordPane
-from tui.records.marks import Mark, marked_words, toggled, why_not_one
-from tui.screens.browse_keys import COMPARING
-from tui.screens.open_tabs import OpenTabs
+from paimark.tui.messages import Say
+from paimark.tui.named_keys import key, unmark_key
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.records.marks import Mark, marked_words, toggled, why_not_one
+from paimark.tui.screens.browse_keys import COMPARING
+from paimark.tui.screens.open_tabs import OpenTabs
 
 # The actions refuse more rows, too.
 _LONGEST = 500
@@ -57,7 +57,7 @@ class SelectedRows:
 
     def record(self) -> str:
         """The whole record as JSON; if the cursor is on no row: empty, with a message."""
-        from tui.dialogs.record import as_json
+        from paimark.tui.dialogs.record import as_json
 
         detail = self._tabs.pane.current_detail
         if not detail.facts:

@@ -7,14 +7,14 @@ from typing import Any
 from msgspec.structs import replace
 from textual.app import App
 
-from core.errors import NotFound, PaimarkError
-from tui.messages import Say
-from tui.panes.tab_counts import TabCounts, count_tabs
-from tui.screens.next_query import NextQuery
-from tui.screens.open_tabs import OpenTabs
-from tui.session import Opened, Session
-from tui.widgets.breadcrumb import Breadcrumb
-from tui.work.background import Slot
+from paimark.core.errors import NotFound, PaimarkError
+from paimark.tui.messages import Say
+from paimark.tui.panes.tab_counts import TabCounts, count_tabs
+from paimark.tui.screens.next_query import NextQuery
+from paimark.tui.screens.open_tabs import OpenTabs
+from paimark.tui.session import Opened, Session
+from paimark.tui.widgets.breadcrumb import Breadcrumb
+from paimark.tui.work.background import Slot
 
 _ENGINE_WORDS = {
     "starting": "Spark starts",

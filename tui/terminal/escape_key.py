@@ -13,7 +13,7 @@ from textual.drivers import linux_driver
 from textual.events import Key
 from textual.screen import Screen
 
-from tui.terminal.key_order import is_bound
+from paimark.tui.terminal.key_order import is_bound
 
 ESC = "\x1b"
 _ALT = "alt+"

@@ -8,8 +8,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from core.errors import NotFound, Refused, Unavailable
-from tui.terminal.lending import Suspended, how_it_ended, lent
+from paimark.core.errors import NotFound, Refused, Unavailable
+from paimark.tui.terminal.lending import Suspended, how_it_ended, lent
 
 _UNCHANGED = "The statement is as it was."
 

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from tui.named_keys import suspend_key
+from paimark.tui.named_keys import suspend_key
 
 # Releases the terminal, and takes it back.
 Suspended = Callable[[], AbstractContextManager[object]]

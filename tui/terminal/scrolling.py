@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from tui.terminal.cells import Line
+from paimark.tui.terminal.cells import Line
 
 # Sending fewer lines takes no more bytes than moving them.
 _FEWEST = 6

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from core.demo.directory import DATABASE
-from core.table.layout import TablePath
-from tui.session import Target
-from tui.tabs import Tab
+from paimark.core.demo.directory import DATABASE
+from paimark.core.table.layout import TablePath
+from paimark.tui.session import Target
+from paimark.tui.tabs import Tab
 
 TABLE = TablePath(DATABASE, "orders")
 # The last good load of the demo, and the faulty one after it.

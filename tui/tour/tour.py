@@ -11,24 +11,24 @@ from textual.binding import BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
-from core.demo.directory import MARKER
-from core.errors import NotFound, PaimarkError
-from core.figures import moment
-from core.table.lineage.main_branch import branch_names
-from tui.messages import Say
-from tui.named_keys import key
-from tui.panes.record_pane import RecordPane
-from tui.remembered.state import TourState
-from tui.session import Session, Target
-from tui.tour.steps import FAULTY, GOOD, STEPS, TABLE, WRITTEN, Known, Seen, Step, repair_statement
-from tui.tour.tour_bar import TourBar
-from tui.widgets.key_bar import KeyBar
-from tui.work.background import Slot
+from paimark.core.demo.directory import MARKER
+from paimark.core.errors import NotFound, PaimarkError
+from paimark.core.figures import moment
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.tui.messages import Say
+from paimark.tui.named_keys import key
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.remembered.state import TourState
+from paimark.tui.session import Session, Target
+from paimark.tui.tour.steps import FAULTY, GOOD, STEPS, TABLE, WRITTEN, Known, Seen, Step, repair_statement
+from paimark.tui.tour.tour_bar import TourBar
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.work.background import Slot
 
 if TYPE_CHECKING:
-    from core.travel.diff.diff import Difference
-    from tui.screens.open_tabs import OpenTabs
-    from tui.work.running_change import RunningChange
+    from paimark.core.travel.diff.diff import Difference
+    from paimark.tui.screens.open_tabs import OpenTabs
+    from paimark.tui.work.running_change import RunningChange
 
 _LOOK_SECONDS = 0.4
 # A second press within this time is a mistake: nobody has read the step in between.
@@ -265,9 +265,9 @@ def make_tour(
     keymap: Mapping[str, str],
 ) -> Tour:
     """A tour with the present keys; `bindings` are the application's."""
-    from tui.dialogs.plan_dialog import PlanDialog
-    from tui.keys.rebinding import keys_by_id
-    from tui.screens.key_sections import key_sections
+    from paimark.tui.dialogs.plan_dialog import PlanDialog
+    from paimark.tui.keys.rebinding import keys_by_id
+    from paimark.tui.screens.key_sections import key_sections
 
     sections = [*key_sections(bindings), ("", PlanDialog.BINDINGS)]
     keys = keys_by_id([each for _, of_section in sections for each in of_section], keymap)

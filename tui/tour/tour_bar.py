@@ -10,8 +10,8 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.theme import Line
-from tui.widgets.lines import Lines, spread
+from paimark.tui.theme import Line
+from paimark.tui.widgets.lines import Lines, spread
 
 # The least width of a line.
 _LEAST = 20

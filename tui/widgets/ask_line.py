@@ -11,7 +11,7 @@ from textual.containers import Horizontal
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from tui.widgets.clean_input import CleanInput
+from paimark.tui.widgets.clean_input import CleanInput
 
 
 class LineBelow(Horizontal):

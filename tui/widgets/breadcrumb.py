@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.cells import cut_middle, width_of
-from core.figures import counted
-from core.text import clean_text
-from tui.named_keys import key
-from tui.theme import Line, Piece
-from tui.widgets.lines import Lines, line_width, spread
+from paimark.core.cells import cut_middle, width_of
+from paimark.core.figures import counted
+from paimark.core.text import clean_text
+from paimark.tui.named_keys import key
+from paimark.tui.theme import Line, Piece
+from paimark.tui.widgets.lines import Lines, line_width, spread
 
 _STEP = " › "
 _SHORT_MAIN = 16

@@ -9,10 +9,10 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
-from core.cells import width_of
-from tui.keymap import hidden
-from tui.theme import Line, Piece
-from tui.widgets.lines import Lines
+from paimark.core.cells import width_of
+from paimark.tui.keymap import hidden
+from paimark.tui.theme import Line, Piece
+from paimark.tui.widgets.lines import Lines
 
 
 class Choices(Lines, can_focus=True):

@@ -6,8 +6,8 @@ from rich.text import Text
 from textual.strip import Strip
 from textual.widgets import Input
 
-from core.cells import cut
-from core.text import clean_text
+from paimark.core.cells import cut
+from paimark.core.text import clean_text
 
 
 class CleanInput(Input):

@@ -10,11 +10,11 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
 
-from core.cells import cut, width_of, wrap
-from core.text import clean_text
-from tui.named_keys import key
-from tui.theme import Line, Piece
-from tui.widgets.lines import Lines, line_width
+from paimark.core.cells import cut, width_of, wrap
+from paimark.core.text import clean_text
+from paimark.tui.named_keys import key
+from paimark.tui.theme import Line, Piece
+from paimark.tui.widgets.lines import Lines, line_width
 
 _SIGNS = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "": ""}
 _SHOWN_FOR = 6.0

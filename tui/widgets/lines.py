@@ -10,10 +10,10 @@ from rich.style import Style
 from textual import events
 from textual.strip import Strip
 
-from core.cells import cut, width_of
-from tui.terminal.links import link_in
-from tui.theme import Line, Piece, inks_over
-from tui.widgets.painted import Painted
+from paimark.core.cells import cut, width_of
+from paimark.tui.terminal.links import link_in
+from paimark.tui.theme import Line, Piece, inks_over
+from paimark.tui.widgets.painted import Painted
 
 
 class Lines(Painted):

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from tui.widgets.abstract import AbstractWidget
+from paimark.tui.widgets.abstract import AbstractWidget
 
 
 class Painted(Widget, metaclass=AbstractWidget):

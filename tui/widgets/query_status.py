@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from textual import events
 
-from core.text import clean_text
-from core.travel.parse.pointing import pointed
-from tui.theme import Line
-from tui.widgets.grid.scroll_lines import wrap_line
-from tui.widgets.lines import Lines
+from paimark.core.text import clean_text
+from paimark.core.travel.parse.pointing import pointed
+from paimark.tui.theme import Line
+from paimark.tui.widgets.grid.scroll_lines import wrap_line
+from paimark.tui.widgets.lines import Lines
 
 # So wide that time, tasks and the cancel key fit on one line beside the list of tables on a small terminal.
 _BAR = 10

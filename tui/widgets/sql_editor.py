@@ -13,11 +13,11 @@ from textual.message import Message
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
-from core.text import clean_text
-from core.travel.parse.tokens import Token, keywords, tokenize
-from tui.keymap import hidden
-from tui.theme import inks
-from tui.widgets.sql_document import SqlDocument
+from paimark.core.text import clean_text
+from paimark.core.travel.parse.tokens import Token, keywords, tokenize
+from paimark.tui.keymap import hidden
+from paimark.tui.theme import inks
+from paimark.tui.widgets.sql_document import SqlDocument
 
 _CLAUSES = (
     ("FOR", "VERSION", "AS", "OF"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.cells import width_of
-from tui.theme import Line, Piece
-from tui.widgets.lines import Lines, line_width
+from paimark.core.cells import width_of
+from paimark.tui.theme import Line, Piece
+from paimark.tui.widgets.lines import Lines, line_width
 
 # The pieces of each tab: the gap before it, and its title in three pieces.
 _PIECES = 4

@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 from textual.app import App
 from textual.message import Message
 
-from core.errors import PaimarkError
-from tui.work.unexpected_errors import problem_of
+from paimark.core.errors import PaimarkError
+from paimark.tui.work.unexpected_errors import problem_of
 
 T = TypeVar("T")
 # Seconds.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from core.figures import whole_seconds
-from tui.named_keys import cancel_key
-from tui.theme import Line
-from tui.work.engine_room import EngineRoom
+from paimark.core.figures import whole_seconds
+from paimark.tui.named_keys import cancel_key
+from paimark.tui.theme import Line
+from paimark.tui.work.engine_room import EngineRoom
 
 # In seconds. Work that has not stopped by then may not stop at all.
 PATIENCE = 5.0

@@ -9,17 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.config import Settings, state_directory
-from core.errors import PaimarkError
-from core.once import once_for_all
-from tui.named_keys import run_key
-from tui.work.unfinished_files import UnfinishedFiles
+from paimark.core.config import Settings, state_directory
+from paimark.core.errors import PaimarkError
+from paimark.core.once import once_for_all
+from paimark.tui.named_keys import run_key
+from paimark.tui.work.unfinished_files import UnfinishedFiles
 
 if TYPE_CHECKING:
-    from core.spark.client.client import Engine
-    from core.spark.protocol import Event
-    from core.travel.parse.uses import Statement
-    from tui.theme import Line
+    from paimark.core.spark.client.client import Engine
+    from paimark.core.spark.protocol import Event
+    from paimark.core.travel.parse.uses import Statement
+    from paimark.tui.theme import Line
 
 
 class EngineRoom:
@@ -40,7 +40,7 @@ class EngineRoom:
     def engine(self) -> Engine:
         if self._given is not None:
             return self._given
-        from core.spark.client.client import Engine
+        from paimark.core.spark.client.client import Engine
 
         self._made = Engine(self._settings, self.log_path)
         return self._made
@@ -69,7 +69,7 @@ class EngineRoom:
 
     def run(self, asked: str | Statement, database: str | None, limit: int | None) -> Generator[Event]:
         """Run a statement; yield its events as the engine sends them. For a thread: it blocks."""
-        from core.statements.run import run_statement
+        from paimark.core.statements.run import run_statement
 
         return run_statement(self.engine, asked, database=database, limit=limit)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.actions.change.journal import TableGone, TakenOver
-from core.actions.context import Context
-from core.actions.many.applying import PartlyDone
-from core.actions.plan import Outcome
-from core.actions.recover import has_left
-from core.errors import Cancelled, PaimarkError
-from core.table.catalog import parse_table_name
+from paimark.core.actions.change.journal import TableGone, TakenOver
+from paimark.core.actions.context import Context
+from paimark.core.actions.many.applying import PartlyDone
+from paimark.core.actions.plan import Outcome
+from paimark.core.actions.recover import has_left
+from paimark.core.errors import Cancelled, PaimarkError
+from paimark.core.table.catalog import parse_table_name
 
 # Their own sentences say what was done, and what is left to others.
 _COMPLETE = (PartlyDone, TableGone, TakenOver)

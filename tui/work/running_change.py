@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App
 from textual.message import Message
 
-from core.actions.context import Context, Counting
-from core.actions.many.words import parts_done
-from core.actions.plan import Outcome, Plan
-from core.actions.registry import Action
-from core.cancelling import Cancellation, cancellable
-from core.errors import Cancelled, PaimarkError
-from core.figures import whole_seconds
-from core.text import clean_text
-from tui.messages import LogLineAdded
-from tui.theme import Line
-from tui.work.background import post
-from tui.work.farewell import End, farewell, with_rest
-from tui.work.jobs import Job, Jobs
-from tui.work.spark_work import SparkWork
-from tui.work.unexpected_errors import problem_of
+from paimark.core.actions.context import Context, Counting
+from paimark.core.actions.many.words import parts_done
+from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.registry import Action
+from paimark.core.cancelling import Cancellation, cancellable
+from paimark.core.errors import Cancelled, PaimarkError
+from paimark.core.figures import whole_seconds
+from paimark.core.text import clean_text
+from paimark.tui.messages import LogLineAdded
+from paimark.tui.theme import Line
+from paimark.tui.work.background import post
+from paimark.tui.work.farewell import End, farewell, with_rest
+from paimark.tui.work.jobs import Job, Jobs
+from paimark.tui.work.spark_work import SparkWork
+from paimark.tui.work.unexpected_errors import problem_of
 
 if TYPE_CHECKING:
-    from core.spark.client.client import Engine
-    from tui.work.engine_room import EngineRoom
+    from paimark.core.spark.client.client import Engine
+    from paimark.tui.work.engine_room import EngineRoom
 
 
 # In seconds: how long quitting waits for changes, after ctrl+c too, and how often it checks for ctrl+c.

@@ -6,15 +6,15 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from core.errors import Cancelled
-from core.figures import whole_seconds
-from tui.named_keys import cancel_key
-from tui.theme import Line
-from tui.work.cancelling import SparkCaller
-from tui.work.engine_room import EngineRoom
+from paimark.core.errors import Cancelled
+from paimark.core.figures import whole_seconds
+from paimark.tui.named_keys import cancel_key
+from paimark.tui.theme import Line
+from paimark.tui.work.cancelling import SparkCaller
+from paimark.tui.work.engine_room import EngineRoom
 
 if TYPE_CHECKING:
-    from core.spark.client.client import Engine
+    from paimark.core.spark.client.client import Engine
 
 
 class SparkWork(SparkCaller):

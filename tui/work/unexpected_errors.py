@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.errors import PaimarkError
-from core.redaction import redacted
+from paimark.core.errors import PaimarkError
+from paimark.core.redaction import redacted
 
 if TYPE_CHECKING:
     from rich.traceback import Traceback

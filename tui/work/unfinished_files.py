@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from core.cancelling import Cancellation, cancellable
+from paimark.core.cancelling import Cancellation, cancellable
 
 # How long the console's end waits for a thread to remove its temporary file, in seconds: a disk may be slow.
 _PATIENCE = 5.0

@@ -7,17 +7,17 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change import journal
-from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.operations import Undoable
-from core.actions.checks import require_unmoved, required_text
-from core.actions.context import Context, Remark
-from core.actions.garbage import release_pins
-from core.actions.names import name_refusal
-from core.actions.plan import Plan, Refusal, Step, raise_first
-from core.actions.roots import savepoint_claim
-from core.actions.roots.branch_files import (
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.checks import require_unmoved, required_text
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.garbage import release_pins
+from paimark.core.actions.names import name_refusal
+from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.roots.branch_files import (
     BranchSource,
     branch_source,
     clean_unfinished,
@@ -29,17 +29,17 @@ from core.actions.roots.branch_files import (
     take_back,
     write_branch,
 )
-from core.actions.roots.pause import wait_for_readers
-from core.actions.roots.root_state import own_state
-from core.errors import Corrupt, FileMissing, NotFound, Refused
-from core.figures import moment
-from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, merge_tag, number_in
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.manifests.files import missing_of
-from core.table.read_tags import is_permanent
-from core.table.records import Tag, is_same_commit
-from core.table.tag_times import kept_until_ms
+from paimark.core.actions.roots.pause import wait_for_readers
+from paimark.core.actions.roots.root_state import own_state
+from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
+from paimark.core.figures import moment
+from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, merge_tag, number_in
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.manifests.files import missing_of
+from paimark.core.table.read_tags import is_permanent
+from paimark.core.table.records import Tag, is_same_commit
+from paimark.core.table.tag_times import kept_until_ms
 
 ACTION = "create-branch"
 

@@ -13,33 +13,33 @@ from typing import Self
 
 import msgspec
 
-from core.actions.branches.going import mark, still_goes, unmarked
-from core.actions.change import operations
-from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import fingerprint, require_unmoved, required_text
-from core.actions.context import Context, Progress
-from core.actions.features import changelog_refusals, feature_refusals, read_along
-from core.actions.garbage import release_pins
-from core.actions.garbage.deletion import freed_steps, kept_by
-from core.actions.garbage.drop_root import drop_root, root_to_delete
-from core.actions.garbage.sweep import Removed
-from core.actions.garbage.unreferenced import FileCount, Freed
-from core.actions.names import retired_name
-from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
-from core.actions.replace.checks import claim_refusals
-from core.actions.replace.takeover import savepoints_held_alone
-from core.actions.roots.pause import cleanings_to_stop
-from core.actions.roots.root_files import root_files
-from core.actions.roots.root_state import RootState, held_by, state
-from core.actions.savepoints.unprotected import beyond_repair, protect_without
-from core.errors import NotFound, Refused
-from core.figures import counted, moment, size
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage.main_branch import all_roots, branch_root, has_schema, main_root, root_exists
-from core.table.names import checked_name
+from paimark.core.actions.branches.going import mark, still_goes, unmarked
+from paimark.core.actions.change import operations
+from paimark.core.actions.change.change import Change, Done, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.checks import fingerprint, require_unmoved, required_text
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.features import changelog_refusals, feature_refusals, read_along
+from paimark.core.actions.garbage import release_pins
+from paimark.core.actions.garbage.deletion import freed_steps, kept_by
+from paimark.core.actions.garbage.drop_root import drop_root, root_to_delete
+from paimark.core.actions.garbage.sweep import Removed
+from paimark.core.actions.garbage.unreferenced import FileCount, Freed
+from paimark.core.actions.names import retired_name
+from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.takeover import savepoints_held_alone
+from paimark.core.actions.roots.pause import cleanings_to_stop
+from paimark.core.actions.roots.root_files import root_files
+from paimark.core.actions.roots.root_state import RootState, held_by, state
+from paimark.core.actions.savepoints.unprotected import beyond_repair, protect_without
+from paimark.core.errors import NotFound, Refused
+from paimark.core.figures import counted, moment, size
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import MAIN, Root, TablePath
+from paimark.core.table.lineage.main_branch import all_roots, branch_root, has_schema, main_root, root_exists
+from paimark.core.table.names import checked_name
 
 ACTION = "delete-branch"
 

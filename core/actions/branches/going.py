@@ -6,13 +6,13 @@ has no mark, and stays.
 
 from __future__ import annotations
 
-from core.actions.change.journal import Hold
-from core.actions.context import Progress, Remark
-from core.actions.roots.barrier import is_marked, put_before_removal, unmark
-from core.actions.temp_files import delete_temporaries
-from core.storage.files import read_if_there
-from core.table.layout import BARRIER, Root
-from core.table.lineage.main_branch import root_exists
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.context import Progress, Remark
+from paimark.core.actions.roots.barrier import is_marked, put_before_removal, unmark
+from paimark.core.actions.temp_files import delete_temporaries
+from paimark.core.storage.files import read_if_there
+from paimark.core.table.layout import BARRIER, Root
+from paimark.core.table.lineage.main_branch import root_exists
 
 _MARKS = "marks the branch as one that goes"
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from core.actions.branches.going import mark, still_goes, unmarked
-from core.actions.change.change import Change
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.operations import Undoable
-from core.actions.context import Remark
-from core.actions.merge import history as merge_history
-from core.actions.plan import Step
-from core.actions.replace.pointer import drop_expired
-from core.actions.replace.takeover import moved
-from core.actions.roots.lost_tags import drop_lost_tags, is_lost
-from core.actions.roots.pause import wait_for_cleanings
-from core.actions.roots.root_files import (
+from paimark.core.actions.branches.going import mark, still_goes, unmarked
+from paimark.core.actions.change.change import Change
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.context import Remark
+from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.plan import Step
+from paimark.core.actions.replace.pointer import drop_expired
+from paimark.core.actions.replace.takeover import moved
+from paimark.core.actions.roots.lost_tags import drop_lost_tags, is_lost
+from paimark.core.actions.roots.pause import wait_for_cleanings
+from paimark.core.actions.roots.root_files import (
     PARTS,
     SNAPSHOTS,
     TAGS,
@@ -33,10 +33,10 @@ from core.actions.roots.root_files import (
     snapshot_ids,
     take_back_copy,
 )
-from core.actions.roots.root_state import state
-from core.errors import Refused
-from core.storage.files import Files, read_if_there
-from core.table.layout import BARRIER, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.actions.roots.root_state import state
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import BARRIER, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 
 # After this many rounds a job that commits faster than the copies is reported; nothing stops it.
 _ROUNDS = 20

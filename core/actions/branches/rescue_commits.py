@@ -11,17 +11,17 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change import operations
-from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import fingerprint, require_unmoved, required_text
-from core.actions.context import Context, Remark
-from core.actions.names import name_refusal
-from core.actions.plan import Plan, Refusal, Step, raise_first
-from core.actions.roots.barrier import put_barrier
-from core.actions.roots.branch_files import is_anothers
-from core.actions.roots.json_edit import with_options
-from core.actions.roots.root_files import (
+from paimark.core.actions.change import operations
+from paimark.core.actions.change.change import Change, Done, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.checks import fingerprint, require_unmoved, required_text
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.names import name_refusal
+from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.roots.barrier import put_barrier
+from paimark.core.actions.roots.branch_files import is_anothers
+from paimark.core.actions.roots.json_edit import with_options
+from paimark.core.actions.roots.root_files import (
     SNAPSHOTS,
     delete_files,
     part_of,
@@ -29,16 +29,16 @@ from core.actions.roots.root_files import (
     root_files,
     same_files,
 )
-from core.actions.roots.stray_commits import stray_commits
-from core.errors import Refused
-from core.figures import counted
-from core.storage.files import Files
-from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_branch_name, root_exists
-from core.table.reading import numbered
-from core.table.records import Snapshot, TableSchema
+from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.errors import Refused
+from paimark.core.figures import counted
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import Snapshot, TableSchema
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:

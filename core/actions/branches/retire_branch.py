@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import Self
 
-from core.actions.branches.delete_branch import ACTION, as_planned, branch_refusals
-from core.actions.branches.rename_root import RootMove
-from core.actions.change.change import Done, Work
-from core.actions.change.journal import Hold
-from core.actions.change.operations import Undoable
-from core.actions.plan import raise_first
-from core.actions.roots.json_edit import with_options
-from core.actions.roots.root_files import SCHEMAS, Swap
-from core.errors import Refused
-from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import SCHEMA_PREFIX, Root
+from paimark.core.actions.branches.delete_branch import ACTION, as_planned, branch_refusals
+from paimark.core.actions.branches.rename_root import RootMove
+from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.plan import raise_first
+from paimark.core.actions.roots.json_edit import with_options
+from paimark.core.actions.roots.root_files import SCHEMAS, Swap
+from paimark.core.errors import Refused
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import SCHEMA_PREFIX, Root
 
 
 class RetireBranch(RootMove):

@@ -13,15 +13,15 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 import msgspec
 
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.operations import Undoable
-from core.actions.context import Context, Progress
-from core.actions.plan import Plan, Step
-from core.errors import Corrupt
-from core.storage.files import Files
-from core.table.landed import Landed
-from core.table.layout import Root, TablePath
-from core.table.records import Point
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.plan import Plan, Step
+from paimark.core.errors import Corrupt
+from paimark.core.storage.files import Files
+from paimark.core.table.landed import Landed
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.records import Point
 
 
 @dataclass(frozen=True)

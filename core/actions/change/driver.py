@@ -10,29 +10,29 @@ from __future__ import annotations
 
 import msgspec
 
-from core.actions import audit
-from core.actions.change import journal
-from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold, TableGone, TakenOver
-from core.actions.change.late_requests import (
+from paimark.core.actions import audit
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import CHECKED, COMMITTED, NOT_COMMITTED, Hold, TableGone, TakenOver
+from paimark.core.actions.change.late_requests import (
     left_as_it_is,
     may_come_late,
     note_before_release,
     wait_for_change,
 )
-from core.actions.change.operations import Operation, append
-from core.actions.change.owner import running
-from core.actions.change.registry import change_named
-from core.actions.checks import not_undone, require_allowed
-from core.actions.context import Context, Progress, Remark
-from core.actions.moved_files import read_again_if_moved
-from core.actions.plan import Outcome, Plan, Step
-from core.actions.temp_files import delete_temporaries, meant_for
-from core.cancelling import pass_no_return, to_the_end
-from core.errors import PaimarkError, Refused, Unavailable
-from core.table.catalog import parse_table_name
-from core.table.layout import TablePath
-from core.table.lineage.commits import Overwritten
+from paimark.core.actions.change.operations import Operation, append
+from paimark.core.actions.change.owner import running
+from paimark.core.actions.change.registry import change_named
+from paimark.core.actions.checks import not_undone, require_allowed
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.moved_files import read_again_if_moved
+from paimark.core.actions.plan import Outcome, Plan, Step
+from paimark.core.actions.temp_files import delete_temporaries, meant_for
+from paimark.core.cancelling import pass_no_return, to_the_end
+from paimark.core.errors import PaimarkError, Refused, Unavailable
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.commits import Overwritten
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:

@@ -15,16 +15,16 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from core.actions.change.owner import Owner, Standing, standing, this_process
-from core.actions.context import Context
-from core.actions.plan import Plan, Refusal, raise_first
-from core.actions.temp_files import meant_for
-from core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable
-from core.storage.files import read_if_there
-from core.table.catalog import find_table
-from core.table.layout import HEARTBEAT_PREFIX, STEP_PREFIX, TablePath
-from core.table.reading import numbered
-from core.table.records import Record
+from paimark.core.actions.change.owner import Owner, Standing, standing, this_process
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan, Refusal, raise_first
+from paimark.core.actions.temp_files import meant_for
+from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable
+from paimark.core.storage.files import read_if_there
+from paimark.core.table.catalog import find_table
+from paimark.core.table.layout import HEARTBEAT_PREFIX, STEP_PREFIX, TablePath
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import Record
 
 VERSION = 2
 # Two steps that every change has: it may begin, and it can no longer be taken back.

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from core.actions.temp_files import delete_temporaries
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table import landed
-from core.table.landed import Landed
-from core.table.layout import CONSUMER_PREFIX, Root, TablePath
-from core.table.lineage.main_branch import all_roots
-from core.table.records import Snapshot
+from paimark.core.actions.temp_files import delete_temporaries
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table import landed
+from paimark.core.table.landed import Landed
+from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.records import Snapshot
 
 _READER = "paimark-"
 

@@ -11,14 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection
 
-from core.actions.change.journal import NOT_COMMITTED, Hold, JournaledChange, table_gone
-from core.actions.context import Context, Counting, Progress, Remark
-from core.cancelling import check_cancelled
-from core.errors import Cancelled, PaimarkError
-from core.figures import clock_time, duration
-from core.storage.files import Unanswered, written_at
-from core.storage.known_options import RECOVER_WAIT_OPTION
-from core.table.layout import TablePath
+from paimark.core.actions.change.journal import NOT_COMMITTED, Hold, JournaledChange, table_gone
+from paimark.core.actions.context import Context, Counting, Progress, Remark
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import Cancelled, PaimarkError
+from paimark.core.figures import clock_time, duration
+from paimark.core.storage.files import Unanswered, written_at
+from paimark.core.storage.known_options import RECOVER_WAIT_OPTION
+from paimark.core.table.layout import TablePath
 
 _LOOK_EVERY = 1.0
 _OVER = "no request of it can come any more"

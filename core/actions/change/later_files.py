@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from core.actions.change.journal import COMMITTED, Hold, JournaledChange
-from core.storage.files import Files, written_at
-from core.table.layout import TablePath
+from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
+from paimark.core.storage.files import Files, written_at
+from paimark.core.table.layout import TablePath
 
 
 def written_later(

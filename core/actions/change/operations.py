@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.actions.context import Context
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.operations import (
+from paimark.core.actions.context import Context
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.operations import (
     REPLACEMENT,
     Group,
     Operation,
@@ -22,7 +22,7 @@ from core.table.operations import (
     read_operations,
     undoable_before_the_log,
 )
-from core.table.records import Point
+from paimark.core.table.records import Point
 
 __all__ = [
     "REPLACEMENT",

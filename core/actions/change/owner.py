@@ -15,12 +15,12 @@ from typing import Literal
 
 import msgspec
 
-from core.actions.context import Context
-from core.errors import PaimarkError, Unavailable
-from core.figures import moment
-from core.processes import lives, machine, start_of
-from core.storage.files import read_if_there
-from core.table.layout import TablePath
+from paimark.core.actions.context import Context
+from paimark.core.errors import PaimarkError, Unavailable
+from paimark.core.figures import moment
+from paimark.core.processes import lives, machine, start_of
+from paimark.core.storage.files import read_if_there
+from paimark.core.table.layout import TablePath
 
 Standing = Literal["running", "gone", "unknown"]
 

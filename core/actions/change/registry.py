@@ -5,30 +5,30 @@ from __future__ import annotations
 import importlib
 from typing import Any, cast
 
-from core.actions.change.change import Change
-from core.errors import Refused
+from paimark.core.actions.change.change import Change
+from paimark.core.errors import Refused
 
 # The name in a journal, and the location of the class.
 CHANGES = {
-    "alter-branch-schema": "core.actions.schema.alter_branch_schema:AlterSchema",
-    "create-branch": "core.actions.branches.create_branch:CreateBranch",
-    "delete-branch": "core.actions.branches.delete_branch:DeleteBranch",
-    "delete-savepoint": "core.actions.savepoints.delete_savepoint:DeleteSavepoint",
-    "delete-tag": "core.actions.tags.delete_tag:DeleteTag",
-    "expire-snapshots": "core.actions.garbage.expire_snapshots:ExpireSnapshots",
-    "merge-branch": "core.actions.merge.merge_branch:MergeBranch",
-    "overwrite-main": "core.actions.replace.overwrite:OverwriteMain",
-    "replace-main-branch": "core.actions.replace.replace_main_branch:ReplaceMain",
-    "rename-tag": "core.actions.tags.rename_tag:RenameTag",
-    "rescue-commits": "core.actions.branches.rescue_commits:RescueCommits",
-    "restore-main": "core.actions.replace.restore_main:RestoreMain",
-    "retire-branch": "core.actions.branches.retire_branch:RetireBranch",
-    "rollback": "core.actions.rollback.rollback:Rollback",
-    "truncate": "core.actions.rollback.truncate:Truncate",
-    "undo-commit": "core.actions.undo.commit:UndoCommit",
-    "undo-replacement": "core.actions.undo.replacement:UndoReplacement",
-    "undo-retirement": "core.actions.undo.retirement:UndoRetirement",
-    "undo-truncation": "core.actions.undo.truncation:UndoTruncation",
+    "alter-branch-schema": "paimark.core.actions.schema.alter_branch_schema:AlterSchema",
+    "create-branch": "paimark.core.actions.branches.create_branch:CreateBranch",
+    "delete-branch": "paimark.core.actions.branches.delete_branch:DeleteBranch",
+    "delete-savepoint": "paimark.core.actions.savepoints.delete_savepoint:DeleteSavepoint",
+    "delete-tag": "paimark.core.actions.tags.delete_tag:DeleteTag",
+    "expire-snapshots": "paimark.core.actions.garbage.expire_snapshots:ExpireSnapshots",
+    "merge-branch": "paimark.core.actions.merge.merge_branch:MergeBranch",
+    "overwrite-main": "paimark.core.actions.replace.overwrite:OverwriteMain",
+    "replace-main-branch": "paimark.core.actions.replace.replace_main_branch:ReplaceMain",
+    "rename-tag": "paimark.core.actions.tags.rename_tag:RenameTag",
+    "rescue-commits": "paimark.core.actions.branches.rescue_commits:RescueCommits",
+    "restore-main": "paimark.core.actions.replace.restore_main:RestoreMain",
+    "retire-branch": "paimark.core.actions.branches.retire_branch:RetireBranch",
+    "rollback": "paimark.core.actions.rollback.rollback:Rollback",
+    "truncate": "paimark.core.actions.rollback.truncate:Truncate",
+    "undo-commit": "paimark.core.actions.undo.commit:UndoCommit",
+    "undo-replacement": "paimark.core.actions.undo.replacement:UndoReplacement",
+    "undo-retirement": "paimark.core.actions.undo.retirement:UndoRetirement",
+    "undo-truncation": "paimark.core.actions.undo.truncation:UndoTruncation",
 }
 
 

@@ -13,25 +13,25 @@ from typing import Any, Self
 
 import msgspec
 
-from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.later_files import others_since, written_later
-from core.actions.checks import fingerprint, require_unmoved
-from core.actions.context import Context, Progress, Remark
-from core.actions.features import feature_refusals
-from core.actions.garbage.dependents import dependents
-from core.actions.garbage.references import ToDelete
-from core.actions.garbage.sweep import Removed, remove, stranger
-from core.actions.garbage.unreferenced import FileCount, Freed
-from core.actions.plan import Plan, Refusal, Step, raise_first
-from core.actions.roots import guard_tags, savepoint_claim
-from core.errors import Refused
-from core.figures import counted, size
-from core.storage.files import Files, read_if_there
-from core.table.layout import Root, TablePath
-from core.table.lineage.main_branch import main_root
-from core.table.manifests.files import StoredFile
-from core.table.records import Savepoint, Tag, is_same_commit
+from paimark.core.actions.change.change import Change, Done, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.later_files import others_since, written_later
+from paimark.core.actions.checks import fingerprint, require_unmoved
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.features import feature_refusals
+from paimark.core.actions.garbage.dependents import dependents
+from paimark.core.actions.garbage.references import ToDelete
+from paimark.core.actions.garbage.sweep import Removed, remove, stranger
+from paimark.core.actions.garbage.unreferenced import FileCount, Freed
+from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.roots import guard_tags, savepoint_claim
+from paimark.core.errors import Refused
+from paimark.core.figures import counted, size
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.manifests.files import StoredFile
+from paimark.core.table.records import Savepoint, Tag, is_same_commit
 
 # A step of a deletion. Later it deletes no tag of this name: somebody made that one since.
 _TAGS_GONE = "its tags are gone"

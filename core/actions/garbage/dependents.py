@@ -11,16 +11,16 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from core.errors import FileMissing
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, TablePath, number_in
-from core.table.lineage.forks import Side, find_fork
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.manifests.files import snapshot_facts
-from core.table.read_tags import is_permanent
-from core.table.reading import numbered
-from core.table.records import Tag, is_same_commit
+from paimark.core.errors import FileMissing
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import CLAIM_PREFIX, SAVEPOINT_TAG_PREFIX, Root, TablePath, number_in
+from paimark.core.table.lineage.forks import Side, find_fork
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.manifests.files import snapshot_facts
+from paimark.core.table.read_tags import is_permanent
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import Tag, is_same_commit
 
 
 def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[str]:

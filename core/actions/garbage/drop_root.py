@@ -5,18 +5,18 @@ Its own snapshots and tags name the files, so they are deleted last: a recovery 
 
 from __future__ import annotations
 
-from core.actions.change.journal import Hold
-from core.actions.context import Context, Progress
-from core.actions.garbage.references import ToDelete
-from core.actions.garbage.sweep import LISTS_GONE, Removed, remove
-from core.actions.garbage.unreferenced import FileCount
-from core.actions.roots.root_files import remove_root
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import has_schema
-from core.table.records import Snapshot, commit_key
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.garbage.references import ToDelete
+from paimark.core.actions.garbage.sweep import LISTS_GONE, Removed, remove
+from paimark.core.actions.garbage.unreferenced import FileCount
+from paimark.core.actions.roots.root_files import remove_root
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import has_schema
+from paimark.core.table.records import Snapshot, commit_key
 
 
 def root_to_delete(files: Files, root: Root, kept: frozenset[str] = frozenset()) -> ToDelete:

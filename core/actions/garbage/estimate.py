@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from core.actions.context import Counting
-from core.cancelling import check_cancelled
-from core.figures import whole_seconds
+from paimark.core.actions.context import Counting
+from paimark.core.cancelling import check_cancelled
+from paimark.core.figures import whole_seconds
 
 T = TypeVar("T")
 

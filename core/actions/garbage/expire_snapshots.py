@@ -16,27 +16,27 @@ from typing import Any, Self
 
 import msgspec
 
-from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.later_files import others_since
-from core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
-from core.actions.context import Context, Remark
-from core.actions.features import changelog_refusals, feature_refusals, newest_options
-from core.actions.garbage.deletion import counted_before, freed_steps, kept_by, what_goes
-from core.actions.garbage.references import ToDelete
-from core.actions.garbage.sweep import LISTS_GONE, Removed, remove
-from core.actions.garbage.unreferenced import FileCount
-from core.actions.plan import Plan, Step
-from core.actions.roots import guard_tags
-from core.durations import parse_duration
-from core.errors import Corrupt, Refused, UsageError
-from core.figures import counted, moment, size
-from core.storage.files import Files, read_if_there
-from core.table.layout import CONSUMER_PREFIX, Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.table.records import Consumer, Point, Snapshot, point_of
-from core.text import whole_number
+from paimark.core.actions.change.change import Change, Done, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.later_files import others_since
+from paimark.core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.features import changelog_refusals, feature_refusals, newest_options
+from paimark.core.actions.garbage.deletion import counted_before, freed_steps, kept_by, what_goes
+from paimark.core.actions.garbage.references import ToDelete
+from paimark.core.actions.garbage.sweep import LISTS_GONE, Removed, remove
+from paimark.core.actions.garbage.unreferenced import FileCount
+from paimark.core.actions.plan import Plan, Step
+from paimark.core.actions.roots import guard_tags
+from paimark.core.durations import parse_duration
+from paimark.core.errors import Corrupt, Refused, UsageError
+from paimark.core.figures import counted, moment, size
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.records import Consumer, Point, Snapshot, point_of
+from paimark.core.text import whole_number
 
 _FOREVER = 2**31 - 1
 # Snapshots read at once to find their times.

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from core.actions.garbage.estimate import with_progress
-from core.actions.garbage.references import Reference, ToDelete
-from core.errors import FileMissing
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.manifests.files import StoredFile, manifest_list_paths
-from core.table.manifests.fold import Uses
-from core.table.manifests.manifests import ManifestMeta, manifest_facts
-from core.table.manifests.runs import Runs
-from core.table.records import Snapshot
+from paimark.core.actions.garbage.estimate import with_progress
+from paimark.core.actions.garbage.references import Reference, ToDelete
+from paimark.core.errors import FileMissing
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.manifests.files import StoredFile, manifest_list_paths
+from paimark.core.table.manifests.fold import Uses
+from paimark.core.table.manifests.manifests import ManifestMeta, manifest_facts
+from paimark.core.table.manifests.runs import Runs
+from paimark.core.table.records import Snapshot
 
 Progress = Callable[[str], None]
 

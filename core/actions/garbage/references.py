@@ -18,12 +18,12 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.actions.garbage.estimate import with_progress
-from core.actions.roots.savepoint_claim import Claim
-from core.errors import Corrupt, FileMissing
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import (
+from paimark.core.actions.garbage.estimate import with_progress
+from paimark.core.actions.roots.savepoint_claim import Claim
+from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import (
     CHANGELOG_PREFIX,
     CLAIM_PREFIX,
     SAVEPOINT_TAG_PREFIX,
@@ -32,10 +32,10 @@ from core.table.layout import (
     TablePath,
     savepoint_tag,
 )
-from core.table.lineage.lineage import Lineage, numbered
-from core.table.lineage.main_branch import all_roots, main_branch_name
-from core.table.records import Savepoint, Snapshot, Tag, commit_key, is_apart, is_same_commit
-from core.table.savepoints import SavepointManager
+from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.lineage.main_branch import all_roots, main_branch_name
+from paimark.core.table.records import Savepoint, Snapshot, Tag, commit_key, is_apart, is_same_commit
+from paimark.core.table.savepoints import SavepointManager
 
 
 @dataclass(frozen=True)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from core.actions.change.journal import Hold
-from core.actions.context import Context, Progress
-from core.actions.garbage.dependents import is_held
-from core.actions.garbage.references import ToDelete
-from core.actions.garbage.sweep import Removed, remove
-from core.actions.garbage.unreferenced import FileCount
-from core.actions.names import first_name
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.forks import Side, find_forks
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.records import Tag, commit_key
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.garbage.dependents import is_held
+from paimark.core.actions.garbage.references import ToDelete
+from paimark.core.actions.garbage.sweep import Removed, remove
+from paimark.core.actions.garbage.unreferenced import FileCount
+from paimark.core.actions.names import first_name
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.forks import Side, find_forks
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.records import Tag, commit_key
 
 
 def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:

@@ -13,18 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
-from core.actions.change.journal import Hold, TakenOver
-from core.actions.context import Context, Progress, Remark
-from core.actions.garbage.estimate import Estimate
-from core.actions.garbage.references import ToDelete
-from core.actions.garbage.unreferenced import FileCount, Freed
-from core.actions.garbage.watch import Watch
-from core.errors import Refused
-from core.figures import counted, size
-from core.storage.files import Files
-from core.storage.parallel import IN_FLIGHT
-from core.table.layout import TablePath
-from core.table.manifests.files import StoredFile
+from paimark.core.actions.change.journal import Hold, TakenOver
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.garbage.estimate import Estimate
+from paimark.core.actions.garbage.references import ToDelete
+from paimark.core.actions.garbage.unreferenced import FileCount, Freed
+from paimark.core.actions.garbage.watch import Watch
+from paimark.core.errors import Refused
+from paimark.core.figures import counted, size
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import IN_FLIGHT
+from paimark.core.table.layout import TablePath
+from paimark.core.table.manifests.files import StoredFile
 
 # Files deleted between two looks at the clock; a thread pool is worth starting for so many.
 _AT_ONCE = 32

@@ -10,13 +10,13 @@ from __future__ import annotations
 import time
 from collections.abc import Collection
 
-from core.actions.garbage.count import Freed, Incomplete, Tally
-from core.actions.garbage.reachability import Progress
-from core.actions.garbage.references import Reference, ToDelete, surviving
-from core.errors import Corrupt, FileMissing, Refused
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.records import commit_key
+from paimark.core.actions.garbage.count import Freed, Incomplete, Tally
+from paimark.core.actions.garbage.reachability import Progress
+from paimark.core.actions.garbage.references import Reference, ToDelete, surviving
+from paimark.core.errors import Corrupt, FileMissing, Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.records import commit_key
 
 __all__ = ["FileCount", "Freed"]
 

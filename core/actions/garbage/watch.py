@@ -12,13 +12,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from core.actions.change.journal import Hold
-from core.actions.garbage.unreferenced import FileCount
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
-from core.table.lineage.lineage import numbered
-from core.table.lineage.main_branch import branch_roots, main_root
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.garbage.unreferenced import FileCount
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import SAVEPOINT_PREFIX, SAVEPOINT_TAG_PREFIX, TAG_PREFIX, Root, TablePath
+from paimark.core.table.lineage.lineage import numbered
+from paimark.core.table.lineage.main_branch import branch_roots, main_root
 
 _LOOK_EVERY = 1.0
 _LOOK_EVERYWHERE_EVERY = 10.0

@@ -10,15 +10,15 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from core.actions.change.journal import TakenOver, new_token
-from core.actions.checks import require_allowed
-from core.actions.context import Context, Progress, Remark
-from core.actions.many.words import listed, name_of, part_done, was_done
-from core.actions.plan import Outcome, Plan
-from core.cancelling import begin_again
-from core.errors import Cancelled, NotFound, PaimarkError, Refused
-from core.figures import counted, size
-from core.table.operations import Group
+from paimark.core.actions.change.journal import TakenOver, new_token
+from paimark.core.actions.checks import require_allowed
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.many.words import listed, name_of, part_done, was_done
+from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.cancelling import begin_again
+from paimark.core.errors import Cancelled, NotFound, PaimarkError, Refused
+from paimark.core.figures import counted, size
+from paimark.core.table.operations import Group
 
 Apply = Callable[[Plan], Outcome]
 

@@ -9,17 +9,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from core.actions.checks import text_argument
-from core.actions.context import Context, Counting
-from core.actions.many.words import listed, name_of, to_do, verb_of
-from core.actions.names import ID_IN_NAME
-from core.actions.plan import Plan, Refusal, Step
-from core.actions.roots.pin_snapshot import choose
-from core.errors import Corrupt, NotFound, Refused, UsageError
-from core.figures import counted, size
-from core.storage.planned_files import PlannedFiles
-from core.table.layout import TAG_PREFIX, TablePath
-from core.table.lineage.main_branch import branch_root
+from paimark.core.actions.checks import text_argument
+from paimark.core.actions.context import Context, Counting
+from paimark.core.actions.many.words import listed, name_of, to_do, verb_of
+from paimark.core.actions.names import ID_IN_NAME
+from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.roots.pin_snapshot import choose
+from paimark.core.errors import Corrupt, NotFound, Refused, UsageError
+from paimark.core.figures import counted, size
+from paimark.core.storage.planned_files import PlannedFiles
+from paimark.core.table.layout import TAG_PREFIX, TablePath
+from paimark.core.table.lineage.main_branch import branch_root
 
 # The largest number of parts: each is counted separately.
 MOST = 500

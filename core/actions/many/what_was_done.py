@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.actions.change.journal import JournaledChange
-from core.actions.change.operations import Stacks, stacks
-from core.actions.context import Context
-from core.actions.many.words import listed
-from core.table.layout import TablePath
-from core.table.operations import Group, Operation, read_operations
+from paimark.core.actions.change.journal import JournaledChange
+from paimark.core.actions.change.operations import Stacks, stacks
+from paimark.core.actions.context import Context
+from paimark.core.actions.many.words import listed
+from paimark.core.table.layout import TablePath
+from paimark.core.table.operations import Group, Operation, read_operations
 
 # A change of many that nobody continued for so long is left as it is (milliseconds).
 _MENTIONED_FOR = 7 * 24 * 3600 * 1000

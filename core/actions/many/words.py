@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.actions.plan import Plan
-from core.figures import counted
+from paimark.core.actions.plan import Plan
+from paimark.core.figures import counted
 
 # By kind of change: the verb of a plan, the verb of an outcome, the noun, and the name of one part.
 _KINDS = {

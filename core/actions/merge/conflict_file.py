@@ -12,9 +12,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from core.actions.context import Context, Counting, Progress
-from core.actions.merge.conflicts import compare
-from core.actions.merge.resolution import (
+from paimark.core.actions.context import Context, Counting, Progress
+from paimark.core.actions.merge.conflicts import compare
+from paimark.core.actions.merge.resolution import (
     At,
     Choose,
     ConflictFile,
@@ -25,13 +25,13 @@ from core.actions.merge.resolution import (
     moved,
     require_same,
 )
-from core.actions.merge.sql import exactly
-from core.actions.merge.survey import Survey, survey_merge
-from core.actions.rewrite.spark_rewrite import stream_query
-from core.errors import Refused, Unavailable
-from core.figures import counted
-from core.table.definition.column_types import type_text
-from core.table.layout import TablePath
+from paimark.core.actions.merge.sql import exactly
+from paimark.core.actions.merge.survey import Survey, survey_merge
+from paimark.core.actions.rewrite.spark_rewrite import stream_query
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.figures import counted
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.layout import TablePath
 
 _TOLD_EVERY = 10_000
 

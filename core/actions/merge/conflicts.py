@@ -7,20 +7,20 @@ from typing import Any
 
 import msgspec
 
-from core.actions.context import Context, Progress
-from core.actions.merge.resolution import KeyLine
-from core.actions.merge.rows import resolved_queries, rewriting, versions_of
-from core.actions.merge.sql import Resolved
-from core.actions.merge.survey import Survey, survey_merge
-from core.actions.plan import raise_first
-from core.actions.rewrite.spark_rewrite import run_query
-from core.figures import counted
-from core.spark.protocol import Version
-from core.table.definition.column_types import ColumnType
-from core.table.layout import TablePath
-from core.table.records import TableSchema
-from core.text import quoted_if_unclear
-from core.travel.diff.compared import compared
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.merge.resolution import KeyLine
+from paimark.core.actions.merge.rows import resolved_queries, rewriting, versions_of
+from paimark.core.actions.merge.sql import Resolved
+from paimark.core.actions.merge.survey import Survey, survey_merge
+from paimark.core.actions.plan import raise_first
+from paimark.core.actions.rewrite.spark_rewrite import run_query
+from paimark.core.figures import counted
+from paimark.core.spark.protocol import Version
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.layout import TablePath
+from paimark.core.table.records import TableSchema
+from paimark.core.text import quoted_if_unclear
+from paimark.core.travel.diff.compared import compared
 
 # This many are shown; all are counted.
 SHOWN = 1000

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.actions.context import Context, Progress
-from core.actions.merge.survey import Survey
-from core.actions.roots.guard_tags import guard, unguard
-from core.actions.roots.pin_snapshot import ChosenSnapshot
-from core.errors import Corrupt, FileMissing, Refused
-from core.storage.files import Files, read_if_there
-from core.table.landed import Landed
-from core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag
-from core.table.lineage.commits import is_unchanged
-from core.table.lineage.forks import Side
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.apart import marked_unless_proven, without_mark
-from core.table.reading import numbered
-from core.table.records import Point, Snapshot, is_apart, is_same_commit, point_of
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.merge.survey import Survey
+from paimark.core.actions.roots.guard_tags import guard, unguard
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
+from paimark.core.errors import Corrupt, FileMissing, Refused
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.landed import Landed
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, merge_tag
+from paimark.core.table.lineage.commits import is_unchanged
+from paimark.core.table.lineage.forks import Side
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.apart import marked_unless_proven, without_mark
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import Point, Snapshot, is_apart, is_same_commit, point_of
 
 
 def new_tags(files: Files, survey: Survey) -> tuple[dict[str, Snapshot], list[str]]:

@@ -11,10 +11,10 @@ from typing import ClassVar, Literal, NamedTuple
 
 import msgspec
 
-from core.storage.files import Files, read_if_there
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.records import Point, Record, Snapshot
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Point, Record, Snapshot
 
 
 class MergeEvent(Record, frozen=True, kw_only=True):

@@ -7,18 +7,18 @@ from typing import Any
 
 import msgspec
 
-from core.actions.change.journal import Hold
-from core.actions.context import Remark
-from core.actions.merge.fast_forward import kept_schemas, points_of, remove_schemas, write_schemas
-from core.actions.merge.survey import Kind, Survey
-from core.actions.rewrite.column_compatibility import holds_all
-from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
-from core.actions.rewrite.spark_rewrite import RewriteBase
-from core.actions.roots.pin_snapshot import ChosenSnapshot
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.records import Point, Snapshot, TableSchema, is_same_commit
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.context import Remark
+from paimark.core.actions.merge.fast_forward import kept_schemas, points_of, remove_schemas, write_schemas
+from paimark.core.actions.merge.survey import Kind, Survey
+from paimark.core.actions.rewrite.column_compatibility import holds_all
+from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.records import Point, Snapshot, TableSchema, is_same_commit
 
 
 class MergeState(msgspec.Struct, frozen=True):

@@ -11,13 +11,13 @@ from typing import Any, Self
 
 import msgspec
 
-from core.actions.change.change import Done, Landed, Work
-from core.actions.change.journal import Hold
-from core.actions.change.landing import hold_expiry
-from core.actions.change.operations import Undoable
-from core.actions.checks import required_text, text_argument
-from core.actions.context import Context
-from core.actions.merge.fast_forward import (
+from paimark.core.actions.change.change import Done, Landed, Work
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.change.landing import hold_expiry
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.checks import required_text, text_argument
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge.fast_forward import (
     append_snapshots,
     copy_tags,
     has_appended,
@@ -29,22 +29,22 @@ from core.actions.merge.fast_forward import (
     take_back_tags,
     unmark_tags,
 )
-from core.actions.merge.journal import MergeState, RewriteByBranch, state_of
-from core.actions.merge.record import record_merge
-from core.actions.merge.resolution import Resolution, moved, resolved
-from core.actions.merge.rows import merged_rows, rewriting
-from core.actions.merge.survey import Survey, survey_merge
-from core.actions.plan import Plan, Refusal, Step, raise_first
-from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
-from core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
-from core.actions.roots import savepoint_claim
-from core.errors import UsageError
-from core.figures import counted
-from core.once import once
-from core.table.layout import TablePath, merge_tag
-from core.table.lineage.main_branch import root_exists
-from core.table.records import Point, Snapshot, is_same_commit, point_of
+from paimark.core.actions.merge.journal import MergeState, RewriteByBranch, state_of
+from paimark.core.actions.merge.record import record_merge
+from paimark.core.actions.merge.resolution import Resolution, moved, resolved
+from paimark.core.actions.merge.rows import merged_rows, rewriting
+from paimark.core.actions.merge.survey import Survey, survey_merge
+from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
+from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
+from paimark.core.actions.roots import savepoint_claim
+from paimark.core.errors import UsageError
+from paimark.core.figures import counted
+from paimark.core.once import once
+from paimark.core.table.layout import TablePath, merge_tag
+from paimark.core.table.lineage.main_branch import root_exists
+from paimark.core.table.records import Point, Snapshot, is_same_commit, point_of
 
 _CHOICES = ("fail", "branch", "main")
 # The arguments with which a merge by choices is redone.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from core.actions.context import Context
-from core.actions.merge.history import MergeEvent, record
-from core.actions.merge.survey import Survey
-from core.actions.roots.guard_tags import guard
-from core.table.layout import merge_tag
-from core.table.records import Point, Snapshot, is_same_commit, point_of
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge.history import MergeEvent, record
+from paimark.core.actions.merge.survey import Survey
+from paimark.core.actions.roots.guard_tags import guard
+from paimark.core.table.layout import merge_tag
+from paimark.core.table.records import Point, Snapshot, is_same_commit, point_of
 
 
 def record_merge(context: Context, survey: Survey, made: Snapshot | Point) -> None:

@@ -15,15 +15,15 @@ from typing import Final, Literal
 
 import msgspec
 
-from core.actions.merge.history import events
-from core.actions.merge.survey import Survey
-from core.actions.plan import Refusal
-from core.errors import NotFound, Refused
-from core.figures import counted
-from core.regular_files import open_regular
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.records import DECODE_ERRORS, Snapshot
+from paimark.core.actions.merge.history import events
+from paimark.core.actions.merge.survey import Survey
+from paimark.core.actions.plan import Refusal
+from paimark.core.errors import NotFound, Refused
+from paimark.core.figures import counted
+from paimark.core.regular_files import open_regular
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.records import DECODE_ERRORS, Snapshot
 
 VERSION = 1
 # All choices go to Spark in one message.

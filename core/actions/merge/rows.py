@@ -7,20 +7,20 @@ from typing import Any
 
 import msgspec
 
-from core.actions.context import Context, Progress
-from core.actions.merge import sql as merge_sql
-from core.actions.merge.resolution import Resolution
-from core.actions.merge.scope import where_changed
-from core.actions.merge.survey import Survey
-from core.actions.plan import Refusal, Step
-from core.actions.rewrite.spark_rewrite import QueryRows, rewriting_refusals, run_query, version_of
-from core.errors import FileMissing, Refused
-from core.figures import counted
-from core.spark.protocol import Version
-from core.table.definition.column_types import ColumnType
-from core.table.definition.kind_signs import merge_engine
-from core.table.manifests.files import size_of
-from core.table.records import is_same_commit
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.merge import sql as merge_sql
+from paimark.core.actions.merge.resolution import Resolution
+from paimark.core.actions.merge.scope import where_changed
+from paimark.core.actions.merge.survey import Survey
+from paimark.core.actions.plan import Refusal, Step
+from paimark.core.actions.rewrite.spark_rewrite import QueryRows, rewriting_refusals, run_query, version_of
+from paimark.core.errors import FileMissing, Refused
+from paimark.core.figures import counted
+from paimark.core.spark.protocol import Version
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.kind_signs import merge_engine
+from paimark.core.table.manifests.files import size_of
+from paimark.core.table.records import is_same_commit
 
 # Why choices can't be applied, by the reasons that `Resolved.wrong` finds.
 _MISFITS = {

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.actions.merge.survey import Survey
-from core.quoting import literal, quoted
-from core.storage.files import Files
-from core.table.definition.column_types import ColumnType
-from core.table.manifests.files import snapshot_facts
-from core.table.manifests.partitions import RowTexts
+from paimark.core.actions.merge.survey import Survey
+from paimark.core.quoting import literal, quoted
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.manifests.files import snapshot_facts
+from paimark.core.table.manifests.partitions import RowTexts
 
 # A condition with more values saves little, and takes long to plan.
 _MOST_VALUES = 500

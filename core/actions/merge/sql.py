@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from core.quoting import literal, quoted
-from core.spark.protocol import COMMON, PARTITIONS
+from paimark.core.quoting import literal, quoted
+from paimark.core.spark.protocol import COMMON, PARTITIONS
 
 BASE, HEAD = "__paimark_branch_base", "__paimark_branch"
 MAIN_BASE, MAIN = "__paimark_main_base", "__paimark_main"

@@ -5,24 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from core.actions.checks import fingerprint
-from core.actions.merge.history import Merged, merged
-from core.actions.merge.unrelated import no_common_past
-from core.actions.plan import Refusal
-from core.actions.rewrite.spark_rewrite import RewriteBase, start_of
-from core.actions.roots.json_edit import with_options
-from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from core.errors import Corrupt, Refused
-from core.storage.files import Files
-from core.table.definition.definitions import definition
-from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import Root, TablePath
-from core.table.lineage.forks import Fork, Side, find_fork
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.lost_newest import require_newest, tags_beyond
-from core.table.lineage.main_branch import branch_root
-from core.table.manifests.files import snapshot_facts
-from core.table.records import Snapshot, TableSchema, is_same_commit
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.merge.history import Merged, merged
+from paimark.core.actions.merge.unrelated import no_common_past
+from paimark.core.actions.plan import Refusal
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_of
+from paimark.core.actions.roots.json_edit import with_options
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.definitions import definition
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.forks import Fork, Side, find_fork
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lost_newest import require_newest, tags_beyond
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.manifests.files import snapshot_facts
+from paimark.core.table.records import Snapshot, TableSchema, is_same_commit
 
 Kind = Literal["nothing", "fast-forward", "append", "keyed"]
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from core.errors import Corrupt, FileMissing, Refused
-from core.quoting import quoted, quoted_if_needed
-from core.shell import shell_line
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.forks import Side
-from core.table.lineage.main_branch import all_roots
-from core.table.manifests.chain import comes_from
-from core.table.manifests.manifests import read_manifest_list
-from core.table.records import Snapshot
+from paimark.core.errors import Corrupt, FileMissing, Refused
+from paimark.core.quoting import quoted, quoted_if_needed
+from paimark.core.shell import shell_line
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.forks import Side
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.manifests.chain import comes_from
+from paimark.core.table.manifests.manifests import read_manifest_list
+from paimark.core.table.records import Snapshot
 
 
 def no_common_past(files: Files, branch: Side) -> Refused:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from core.actions.change.journal import Hold
-from core.actions.checks import fingerprint
-from core.actions.context import Context, Progress, Remark
-from core.actions.plan import Plan, Refusal, raise_first
-from core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
-from core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
-from core.actions.replace.untouched import is_whole_copy
-from core.actions.roots.branch_files import is_protected
-from core.actions.roots.root_state import RootState, state
-from core.actions.roots.savepoint_claim import claimed_ids, read_claim
-from core.actions.roots.stray_commits import stray_commits
-from core.errors import NotFound, Refused
-from core.storage.files import Files
-from core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.lost_newest import require_newest
-from core.table.lineage.main_branch import branch_root, main_root
-from core.table.reading import numbered
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.plan import Plan, Refusal, raise_first
+from paimark.core.actions.replace.pointer import Replacement, Sides, replacement_of, sides
+from paimark.core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
+from paimark.core.actions.replace.untouched import is_whole_copy
+from paimark.core.actions.roots.branch_files import is_protected
+from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.roots.savepoint_claim import claimed_ids, read_claim
+from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.errors import NotFound, Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lost_newest import require_newest
+from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.core.table.reading import numbered
 
 
 def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:

@@ -9,29 +9,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from core.actions.change.change import Done, Work
-from core.actions.change.journal import Hold
-from core.actions.change.operations import Undoable
-from core.actions.context import Context
-from core.actions.merge.journal import RewriteByBranch, state_of
-from core.actions.merge.record import record_merge
-from core.actions.merge.survey import Survey, survey_merge
-from core.actions.plan import Plan, Refusal, Step
-from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import as_planned_or_gone_on, snapshot_of
-from core.actions.rewrite.spark_rewrite import (
+from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge.journal import RewriteByBranch, state_of
+from paimark.core.actions.merge.record import record_merge
+from paimark.core.actions.merge.survey import Survey, survey_merge
+from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on, snapshot_of
+from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
     copied_rows,
     rewriting_refusals,
     rows_of,
 )
-from core.actions.roots import savepoint_claim
-from core.errors import FileMissing, UsageError
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import size_of
-from core.table.records import point_of
+from paimark.core.actions.roots import savepoint_claim
+from paimark.core.errors import FileMissing, UsageError
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import size_of
+from paimark.core.table.records import point_of
 
 OVERWRITE = "overwrite"
 

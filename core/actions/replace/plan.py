@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from core.actions.context import Context
-from core.actions.features import changelog_refusals, feature_refusals, newest_options, read_along
-from core.actions.garbage.deletion import freed_steps
-from core.actions.garbage.drop_root import root_to_delete
-from core.actions.garbage.unreferenced import FileCount, Freed
-from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step
-from core.actions.replace.checks import claim_refusals, clash_refusals, loss_refusals
-from core.actions.replace.takeover import Takeover, unreadable_refusals
-from core.actions.roots.branch_files import is_protected
-from core.actions.roots.pause import cleanings_to_stop
-from core.actions.roots.root_files import part_of, root_files
-from core.errors import Refused
-from core.figures import counted
-from core.table.definition.retention import makes_tags
-from core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
-from core.table.lineage.lost_newest import lost_newest
-from core.table.records import TableSchema
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.actions.features import changelog_refusals, feature_refusals, newest_options, read_along
+from paimark.core.actions.garbage.deletion import freed_steps
+from paimark.core.actions.garbage.drop_root import root_to_delete
+from paimark.core.actions.garbage.unreferenced import FileCount, Freed
+from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step
+from paimark.core.actions.replace.checks import claim_refusals, clash_refusals, loss_refusals
+from paimark.core.actions.replace.takeover import Takeover, unreadable_refusals
+from paimark.core.actions.roots.branch_files import is_protected
+from paimark.core.actions.roots.pause import cleanings_to_stop
+from paimark.core.actions.roots.root_files import part_of, root_files
+from paimark.core.errors import Refused
+from paimark.core.figures import counted
+from paimark.core.table.definition.retention import makes_tags
+from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
+from paimark.core.table.lineage.lost_newest import lost_newest
+from paimark.core.table.records import TableSchema
+from paimark.core.table.savepoints import SavepointManager
 
 # The commit users of Paimark's writers begin with it.
 _OURS = "paimark"

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from core.actions.change.journal import Hold
-from core.actions.checks import fingerprint
-from core.actions.context import Progress, Remark
-from core.actions.replace.takeover import Takeover
-from core.actions.roots.json_edit import with_options, without_time_to_live
-from core.actions.roots.lost_tags import changed_tags, drop_lost_tags, is_lost
-from core.actions.roots.root_files import (
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Progress, Remark
+from paimark.core.actions.replace.takeover import Takeover
+from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
+from paimark.core.actions.roots.lost_tags import changed_tags, drop_lost_tags, is_lost
+from paimark.core.actions.roots.root_files import (
     PARTS,
     SCHEMAS,
     SNAPSHOTS,
@@ -26,15 +26,15 @@ from core.actions.roots.root_files import (
     same_files,
     take_back_copy,
 )
-from core.actions.temp_files import delete_temporaries
-from core.errors import Refused
-from core.figures import counted
-from core.storage.files import Files, read_if_there
-from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.reading import numbered
-from core.table.records import Record
+from paimark.core.actions.temp_files import delete_temporaries
+from paimark.core.errors import Refused
+from paimark.core.figures import counted
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import Record
 
 
 class Replacement(Record, frozen=True, kw_only=True):

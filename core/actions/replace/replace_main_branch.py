@@ -10,21 +10,21 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Self
 
-from core.actions.change import journal
-from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Hold
-from core.actions.change.landing import hold_expiry, release_expiry
-from core.actions.change.operations import REPLACEMENT, Undoable
-from core.actions.checks import required_text, text_argument
-from core.actions.context import Context, Remark
-from core.actions.garbage.drop_root import drop_root
-from core.actions.merge import history as merge_history
-from core.actions.names import archive_name
-from core.actions.plan import Plan, Step
-from core.actions.replace import overwrite as replace_overwrite
-from core.actions.replace.checks import as_planned, late_in, require_free, require_still
-from core.actions.replace.plan import describe
-from core.actions.replace.pointer import (
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.change.landing import hold_expiry, release_expiry
+from paimark.core.actions.change.operations import REPLACEMENT, Undoable
+from paimark.core.actions.checks import required_text, text_argument
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.garbage.drop_root import drop_root
+from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.names import archive_name
+from paimark.core.actions.plan import Plan, Step
+from paimark.core.actions.replace import overwrite as replace_overwrite
+from paimark.core.actions.replace.checks import as_planned, late_in, require_free, require_still
+from paimark.core.actions.replace.plan import describe
+from paimark.core.actions.replace.pointer import (
     Replacement,
     Sides,
     drop_expired,
@@ -35,18 +35,18 @@ from core.actions.replace.pointer import (
     sides,
     take_back,
 )
-from core.actions.replace.table_directory import clean_table_directory, clear_table_directory
-from core.actions.replace.takeover import survey_takeover
-from core.actions.replace.untouched import is_whole_copy, nothing_came
-from core.actions.roots.barrier import put_barrier
-from core.actions.roots.pause import wait_for_cleanings
-from core.actions.roots.stray_commits import stray_commits
-from core.actions.savepoints.unprotected import protect_without
-from core.errors import UsageError
-from core.figures import counted
-from core.table.layout import SNAPSHOT_PREFIX, TablePath
-from core.table.lineage.main_branch import branch_root, main_branch_name, main_root
-from core.table.reading import numbered
+from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
+from paimark.core.actions.replace.takeover import survey_takeover
+from paimark.core.actions.replace.untouched import is_whole_copy, nothing_came
+from paimark.core.actions.roots.barrier import put_barrier
+from paimark.core.actions.roots.pause import wait_for_cleanings
+from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.actions.savepoints.unprotected import protect_without
+from paimark.core.errors import UsageError
+from paimark.core.figures import counted
+from paimark.core.table.layout import SNAPSHOT_PREFIX, TablePath
+from paimark.core.table.lineage.main_branch import branch_root, main_branch_name, main_root
+from paimark.core.table.reading import numbered
 
 ACTION = REPLACEMENT
 POINTER = "pointer"

@@ -10,19 +10,19 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import fingerprint, require_unmoved
-from core.actions.context import Context
-from core.actions.plan import Plan, Step
-from core.actions.replace.table_directory import clean_table_directory, clear_table_directory
-from core.actions.replace.takeover import unreadable_refusals
-from core.actions.roots.root_state import RootState, state
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.main_branch import branch_names, main_branch_name, root_exists
-from core.table.names import checked_name, near_or_all_names
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.checks import fingerprint, require_unmoved
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan, Step
+from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
+from paimark.core.actions.replace.takeover import unreadable_refusals
+from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.main_branch import branch_names, main_branch_name, root_exists
+from paimark.core.table.names import checked_name, near_or_all_names
 
 
 def plan(context: Context, table: TablePath, name: str) -> Plan:

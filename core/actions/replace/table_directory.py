@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.actions.merge.fast_forward import newest_id, point_at_newest
-from core.actions.roots import guard_tags
-from core.actions.roots.barrier import notice, put_barrier, remove_barrier
-from core.actions.roots.json_edit import decoded, with_options
-from core.actions.roots.root_files import (
+from paimark.core.actions.merge.fast_forward import newest_id, point_at_newest
+from paimark.core.actions.roots import guard_tags
+from paimark.core.actions.roots.barrier import notice, put_barrier, remove_barrier
+from paimark.core.actions.roots.json_edit import decoded, with_options
+from paimark.core.actions.roots.root_files import (
     PARTS,
     SCHEMAS,
     SNAPSHOTS,
@@ -17,13 +17,13 @@ from core.actions.roots.root_files import (
     root_files,
     same_files,
 )
-from core.actions.temp_files import delete_temporaries
-from core.errors import Corrupt
-from core.storage.files import Files, read_if_there
-from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
-from core.table.reading import numbered
-from core.table.records import Snapshot, Tag, is_same_commit
+from paimark.core.actions.temp_files import delete_temporaries
+from paimark.core.errors import Corrupt
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import Snapshot, Tag, is_same_commit
 
 _LATEST = f"{SNAPSHOTS}/LATEST"
 _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"

@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from core.actions.checks import fingerprint
-from core.actions.context import Context
-from core.actions.plan import Refusal
-from core.actions.roots.root_state import RootState, state
-from core.errors import Corrupt, NotFound, Refused
-from core.figures import counted
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import Root, TablePath
-from core.table.lineage.forks import Fork, Side, find_fork
-from core.table.lineage.lost_newest import lost_newest, tags_beyond
-from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import missing_of
-from core.table.records import is_same_commit
-from core.table.savepoints import SavepointManager, tagged_savepoints
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Refusal
+from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.errors import Corrupt, NotFound, Refused
+from paimark.core.figures import counted
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.forks import Fork, Side, find_fork
+from paimark.core.table.lineage.lost_newest import lost_newest, tags_beyond
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.manifests.files import missing_of
+from paimark.core.table.records import is_same_commit
+from paimark.core.table.savepoints import SavepointManager, tagged_savepoints
 
 
 @dataclass(frozen=True)

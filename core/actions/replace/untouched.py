@@ -6,11 +6,11 @@ The archive then has more than main, although nobody has worked on it.
 
 from __future__ import annotations
 
-from core.actions.checks import fingerprint
-from core.actions.replace.pointer import Replacement
-from core.actions.roots.root_files import has_more
-from core.storage.files import Files, read_if_there
-from core.table.layout import Root
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.replace.pointer import Replacement
+from paimark.core.actions.roots.root_files import has_more
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import Root
 
 
 def nothing_came(files: Files, archive: Root, main: Root, replacement: Replacement) -> bool:

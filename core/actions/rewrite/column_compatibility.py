@@ -6,10 +6,10 @@ import re
 
 import msgspec
 
-from core.actions.plan import Refusal
-from core.actions.rewrite.spark_rewrite import RewriteBase
-from core.table.definition.column_types import type_text
-from core.table.records import TableSchema
+from paimark.core.actions.plan import Refusal
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.records import TableSchema
 
 _BASE = re.compile(r"(\w+)(?:\((\d+)(?:, *(\d+))?\))?(?: WITH LOCAL TIME ZONE)?(?: NOT NULL)?")
 _ORDERS = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"))

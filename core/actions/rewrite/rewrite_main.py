@@ -12,21 +12,21 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from core.actions.change.change import Change, Landed, Work, move_of
-from core.actions.change.journal import COMMITTED, Hold, JournaledChange
-from core.actions.change.landing import find_commit, hold_expiry, release_expiry
-from core.actions.change.operations import Undoable
-from core.actions.checks import require_unmoved
-from core.actions.context import Remark
-from core.actions.plan import Plan, Step
-from core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase, keep_safe, rewrite, start_of
-from core.actions.roots.pin_snapshot import choose
-from core.actions.roots.savepoint_claim import forget_savepoint
-from core.errors import NotFound, Refused, Unavailable
-from core.table.layout import Root
-from core.table.lineage.commits import Overwritten, overwritten
-from core.table.lineage.forks import Side
-from core.table.records import Point, Snapshot, point_of
+from paimark.core.actions.change.change import Change, Landed, Work, move_of
+from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
+from paimark.core.actions.change.landing import find_commit, hold_expiry, release_expiry
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.checks import require_unmoved
+from paimark.core.actions.context import Remark
+from paimark.core.actions.plan import Plan, Step
+from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase, keep_safe, rewrite, start_of
+from paimark.core.actions.roots.pin_snapshot import choose
+from paimark.core.actions.roots.savepoint_claim import forget_savepoint
+from paimark.core.errors import NotFound, Refused, Unavailable
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.commits import Overwritten, overwritten
+from paimark.core.table.lineage.forks import Side
+from paimark.core.table.records import Point, Snapshot, point_of
 
 # How often rows are written again while a job keeps committing to main.
 _TRIES = 20

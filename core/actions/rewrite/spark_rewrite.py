@@ -14,27 +14,27 @@ from typing import Any
 
 import msgspec
 
-from core.actions.change.journal import Hold
-from core.actions.change.landing import commit_user, find_commit
-from core.actions.checks import fingerprint
-from core.actions.context import Context, Counting, Progress
-from core.actions.plan import Refusal, Step
-from core.actions.roots import savepoint_claim
-from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from core.config import Settings
-from core.errors import Cancelled, PaimarkError, Refused, Unavailable
-from core.figures import counted
-from core.spark.client.client import Engine
-from core.spark.protocol import Ask, Failed, StageProgress, TaskResult, Version, Write
-from core.storage.files import Files, Unanswered
-from core.table.definition import kinds
-from core.table.layout import Root, TablePath
-from core.table.lineage.commits import Overwritten, overwritten
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.lost_newest import require_newest
-from core.table.lineage.main_branch import main_root
-from core.table.records import Snapshot, TableSchema
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.change.landing import commit_user, find_commit
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context, Counting, Progress
+from paimark.core.actions.plan import Refusal, Step
+from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from paimark.core.config import Settings
+from paimark.core.errors import Cancelled, PaimarkError, Refused, Unavailable
+from paimark.core.figures import counted
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Ask, Failed, StageProgress, TaskResult, Version, Write
+from paimark.core.storage.files import Files, Unanswered
+from paimark.core.table.definition import kinds
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.commits import Overwritten, overwritten
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lost_newest import require_newest
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.table.savepoints import SavepointManager
 
 _KINDS: Mapping[str, type[PaimarkError]] = {
     # A process of Spark makes the commit. It may live on, and no event proves that the commit was not sent.

@@ -7,31 +7,31 @@ from typing import Any, Self
 
 import msgspec
 
-from core.actions.change.change import Done, Work
-from core.actions.change.journal import Hold
-from core.actions.change.operations import Undoable
-from core.actions.checks import required_text
-from core.actions.context import Context
-from core.actions.merge.history import MergeEvent, record
-from core.actions.plan import Plan, Refusal, Step
-from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
-from core.actions.rewrite.spark_rewrite import (
+from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.checks import required_text
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge.history import MergeEvent, record
+from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
+from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
     copied_rows,
     rewriting_refusals,
     rows_of,
 )
-from core.actions.rollback import truncate
-from core.actions.rollback.target import RollbackTarget, rollback_target, target_as_planned
-from core.actions.roots import savepoint_claim
-from core.errors import FileMissing
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import size_of
-from core.table.records import Snapshot, is_same_commit, point_of
+from paimark.core.actions.rollback import truncate
+from paimark.core.actions.rollback.target import RollbackTarget, rollback_target, target_as_planned
+from paimark.core.actions.roots import savepoint_claim
+from paimark.core.errors import FileMissing
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import size_of
+from paimark.core.table.records import Snapshot, is_same_commit, point_of
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:

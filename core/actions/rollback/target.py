@@ -6,16 +6,16 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.actions.change.change import Work
-from core.actions.checks import fingerprint
-from core.actions.rewrite.rewrite_main import as_planned_or_gone_on
-from core.actions.rewrite.spark_rewrite import RewriteBase, start_of
-from core.errors import UsageError
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.names import is_safe_name
-from core.travel.version import Resolved, resolve_time, resolve_version
+from paimark.core.actions.change.change import Work
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on
+from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_of
+from paimark.core.errors import UsageError
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.names import is_safe_name
+from paimark.core.travel.version import Resolved, resolve_time, resolve_version
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
 

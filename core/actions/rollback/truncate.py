@@ -5,28 +5,28 @@ from __future__ import annotations
 import math
 from typing import Self
 
-from core.actions.change.change import Change, Done, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.landing import hold_expiry, release_expiry
-from core.actions.change.operations import Undoable
-from core.actions.context import Context
-from core.actions.garbage import release_pins
-from core.actions.names import archive_name
-from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
-from core.actions.replace.checks import claim_refusals
-from core.actions.rollback import truncation
-from core.actions.rollback.target import RollbackTarget, target_as_planned
-from core.actions.rollback.truncation import Cut, cut_of
-from core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
-from core.actions.roots.pin_snapshot import ChosenSnapshot
-from core.actions.roots.root_files import snapshot_ids
-from core.errors import Corrupt
-from core.figures import counted
-from core.storage.files import Files
-from core.table.layout import Root, truncation_tag
-from core.table.lineage.main_branch import root_exists
-from core.table.manifests.files import missing_of
-from core.table.records import Consumer, Snapshot, point_of
+from paimark.core.actions.change.change import Change, Done, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.landing import hold_expiry, release_expiry
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.context import Context
+from paimark.core.actions.garbage import release_pins
+from paimark.core.actions.names import archive_name
+from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.rollback import truncation
+from paimark.core.actions.rollback.target import RollbackTarget, target_as_planned
+from paimark.core.actions.rollback.truncation import Cut, cut_of
+from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
+from paimark.core.actions.roots.root_files import snapshot_ids
+from paimark.core.errors import Corrupt
+from paimark.core.figures import counted
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, truncation_tag
+from paimark.core.table.lineage.main_branch import root_exists
+from paimark.core.table.manifests.files import missing_of
+from paimark.core.table.records import Consumer, Snapshot, point_of
 
 _CONSUMER = "consumer-"
 

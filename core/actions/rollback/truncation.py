@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.actions.change.operations import Undoable
-from core.actions.context import Progress
-from core.actions.merge import history as merge_history
-from core.actions.merge.fast_forward import (
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.context import Progress
+from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.merge.fast_forward import (
     append_between,
     has_appended,
     newest_id,
     point_at_newest,
     points_of,
 )
-from core.actions.roots.json_edit import with_options
-from core.actions.roots.root_files import (
+from paimark.core.actions.roots.json_edit import with_options
+from paimark.core.actions.roots.root_files import (
     SCHEMAS,
     SNAPSHOTS,
     TAGS,
@@ -32,17 +32,24 @@ from core.actions.roots.root_files import (
     snapshot_ids,
     take_back_copy,
 )
-from core.actions.temp_files import delete_temporaries
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.definition.retention import RETENTION_OFF
-from core.table.landed import Landed
-from core.table.layout import SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root, TablePath, truncation_tag
-from core.table.lineage.forks import Side, find_forks
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, root_exists
-from core.table.manifests.chain import break_between
-from core.table.records import Point, Snapshot, is_same_commit
+from paimark.core.actions.temp_files import delete_temporaries
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.landed import Landed
+from paimark.core.table.layout import (
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
+    TAG_PREFIX,
+    Root,
+    TablePath,
+    truncation_tag,
+)
+from paimark.core.table.lineage.forks import Side, find_forks
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, root_exists
+from paimark.core.table.manifests.chain import break_between
+from paimark.core.table.records import Point, Snapshot, is_same_commit
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from core.actions.roots.root_files import PARTS
-from core.actions.temp_files import meant_for
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import BRANCH_PREFIX, TablePath
-from core.table.links import linked_directories
+from paimark.core.actions.roots.root_files import PARTS
+from paimark.core.actions.temp_files import meant_for
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import BRANCH_PREFIX, TablePath
+from paimark.core.table.links import linked_directories
 
 ABANDONED_AFTER = 24 * 3600 * 1000
 _HINTS = ("LATEST", "EARLIEST")

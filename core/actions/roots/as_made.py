@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.actions.change.journal import new_token
-from core.actions.change.operations import Operation, Undoable, append
-from core.actions.checks import fingerprint
-from core.actions.context import Context
-from core.actions.plan import Outcome, Plan
-from core.actions.roots.root_state import own_state
-from core.errors import NotFound, Unavailable
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.text import whole_number
+from paimark.core.actions.change.journal import new_token
+from paimark.core.actions.change.operations import Operation, Undoable, append
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.roots.root_state import own_state
+from paimark.core.errors import NotFound, Unavailable
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.text import whole_number
 
 
 def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:

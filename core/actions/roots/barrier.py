@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 
-from core.storage.files import Files
-from core.table.layout import BARRIER_ID, Root, TablePath
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import BARRIER_ID, Root, TablePath
 
 _HINT = str(BARRIER_ID).encode()
 

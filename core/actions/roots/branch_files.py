@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 import msgspec
 
-from core.actions.checks import fingerprint
-from core.actions.roots.guard_tags import guard
-from core.actions.roots.json_edit import with_options, without_time_to_live
-from core.actions.roots.root_files import paths_below
-from core.actions.temp_files import delete_temporaries, meant_for
-from core.errors import FileMissing, Refused
-from core.storage.files import Files
-from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import SCHEMA_PREFIX, Root, TablePath
-from core.table.manifests.files import data_manifests
-from core.table.manifests.manifests import read_facts
-from core.table.reading import numbered
-from core.table.records import DECODE_ERRORS, Tag, is_same_commit
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.roots.guard_tags import guard
+from paimark.core.actions.roots.json_edit import with_options, without_time_to_live
+from paimark.core.actions.roots.root_files import paths_below
+from paimark.core.actions.temp_files import delete_temporaries, meant_for
+from paimark.core.errors import FileMissing, Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
+from paimark.core.table.manifests.files import data_manifests
+from paimark.core.table.manifests.manifests import read_facts
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import DECODE_ERRORS, Tag, is_same_commit
 
 
 @dataclass(frozen=True)

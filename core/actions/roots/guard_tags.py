@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from core.actions.plan import Step
-from core.actions.roots.barrier import has_barrier, notice, put_barrier, remove_barrier
-from core.actions.roots.json_edit import without_time_to_live
-from core.errors import Corrupt
-from core.storage.files import Files, read_if_there
-from core.storage.parallel import each_of
-from core.table.layout import (
+from paimark.core.actions.plan import Step
+from paimark.core.actions.roots.barrier import has_barrier, notice, put_barrier, remove_barrier
+from paimark.core.actions.roots.json_edit import without_time_to_live
+from paimark.core.errors import Corrupt
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import (
     BARRIER_ID,
     CLAIM_PREFIX,
     SAVEPOINT_TAG_PREFIX,
@@ -29,10 +29,10 @@ from core.table.layout import (
     Root,
     TablePath,
 )
-from core.table.lineage.main_branch import all_roots, main_branch_name
-from core.table.names import is_safe_name
-from core.table.read_tags import is_read_tag
-from core.table.reading import numbered
+from paimark.core.table.lineage.main_branch import all_roots, main_branch_name
+from paimark.core.table.names import is_safe_name
+from paimark.core.table.read_tags import is_read_tag
+from paimark.core.table.reading import numbered
 
 
 def guard(files: Files, root: Root, tag_name: str) -> None:

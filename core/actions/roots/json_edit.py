@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from core.errors import Corrupt
+from paimark.core.errors import Corrupt
 
 _TIME_TO_LIVE = ("tagCreateTime", "tagTimeRetained")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.errors import Corrupt, NotFound, Refused
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.manifests.files import missing_of
-from core.table.records import Tag
+from paimark.core.errors import Corrupt, NotFound, Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.manifests.files import missing_of
+from paimark.core.table.records import Tag
 
 
 def changed_tags(

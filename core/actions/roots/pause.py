@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 
-from core.actions.context import Context, Progress
-from core.cancelling import check_cancelled
-from core.storage.files import Files
-from core.table.layout import SNAPSHOT_PREFIX, Root
-from core.table.reading import numbered
+from paimark.core.actions.context import Context, Progress
+from paimark.core.cancelling import check_cancelled
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root
+from paimark.core.table.reading import numbered
 
 # A process reads at least this many in the time of one wait.
 _READ_IN_A_WAIT = 100

@@ -11,23 +11,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from core.actions.change import journal
-from core.actions.checks import fingerprint, require_unmoved, text_argument
-from core.actions.context import Context, Progress, Remark
-from core.actions.moved_files import read_again_if_moved
-from core.actions.plan import Plan
-from core.errors import Corrupt, FileMissing, NotFound, Refused, Unavailable
-from core.figures import counted
-from core.storage.files import Files, read_if_there
-from core.table.definition.retention import retention_off
-from core.table.layout import Root, TablePath
-from core.table.lineage.branches import branch_health
-from core.table.lineage.forks import Side, find_fork
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root, main_root, root_exists
-from core.table.lineage.unheld_forks import unheld_fork
-from core.table.manifests.files import NeededNames, each_needed_file, missing_names, needed_names
-from core.table.records import Snapshot
+from paimark.core.actions.change import journal
+from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.moved_files import read_again_if_moved
+from paimark.core.actions.plan import Plan
+from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused, Unavailable
+from paimark.core.figures import counted
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.definition.retention import retention_off
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.branches import branch_health
+from paimark.core.table.lineage.forks import Side, find_fork
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root, main_root, root_exists
+from paimark.core.table.lineage.unheld_forks import unheld_fork
+from paimark.core.table.manifests.files import NeededNames, each_needed_file, missing_names, needed_names
+from paimark.core.table.records import Snapshot
 
 _ATTEMPTS = 3
 _DELETION = "delete-branch"

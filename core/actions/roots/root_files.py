@@ -11,14 +11,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
-from core.actions.context import Progress, Remark
-from core.actions.temp_files import meant_for
-from core.errors import Corrupt, Refused
-from core.storage.files import Files, Unanswered
-from core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
-from core.table.read_tags import is_permanent
-from core.table.reading import numbered
-from core.table.records import Tag
+from paimark.core.actions.context import Progress, Remark
+from paimark.core.actions.temp_files import meant_for
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.storage.files import Files, Unanswered
+from paimark.core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.read_tags import is_permanent
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import Tag
 
 SCHEMAS, TAGS, SNAPSHOTS = "schema", "tag", "snapshot"
 PARTS = (SCHEMAS, TAGS, "changelog", "consumer", SNAPSHOTS)

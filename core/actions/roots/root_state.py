@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.actions.change.landing import is_own_reader
-from core.actions.checks import fingerprint
-from core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from core.actions.roots.root_files import PARTS, TAGS, part_of
-from core.actions.temp_files import meant_for
-from core.errors import NotFound
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_root
+from paimark.core.actions.change.landing import is_own_reader
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from paimark.core.actions.roots.root_files import PARTS, TAGS, part_of
+from paimark.core.actions.temp_files import meant_for
+from paimark.core.errors import NotFound
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
 
 
 @dataclass(frozen=True)

@@ -11,23 +11,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Literal
 
-from core.actions.change import journal
-from core.actions.change.journal import new_token
-from core.actions.change.late_requests import left_if_late
-from core.actions.change.owner import Owner, running, this_process
-from core.actions.checks import not_undone, undone_on_failure
-from core.actions.context import Context, Progress, Remark
-from core.actions.roots import guard_tags
-from core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone, require_whole
-from core.actions.roots.shared_snapshots import hold_with_main
-from core.actions.temp_files import delete_temporaries
-from core.cancelling import to_the_end
-from core.errors import Corrupt, PaimarkError, Refused, Unavailable
-from core.figures import size
-from core.storage.files import Files, read_if_there
-from core.storage.parallel import each_of
-from core.table.definition.definitions import schemas_digest
-from core.table.layout import (
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.journal import new_token
+from paimark.core.actions.change.late_requests import left_if_late
+from paimark.core.actions.change.owner import Owner, running, this_process
+from paimark.core.actions.checks import not_undone, undone_on_failure
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.roots import guard_tags
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, prune_gone, require_whole
+from paimark.core.actions.roots.shared_snapshots import hold_with_main
+from paimark.core.actions.temp_files import delete_temporaries
+from paimark.core.cancelling import to_the_end
+from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable
+from paimark.core.figures import size
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.definition.definitions import schemas_digest
+from paimark.core.table.layout import (
     CLAIM_PREFIX,
     SAVEPOINT_PREFIX,
     TAG_PREFIX,
@@ -35,14 +35,14 @@ from core.table.layout import (
     TablePath,
     savepoint_tag,
 )
-from core.table.lineage.lineage import numbered
-from core.table.lineage.main_branch import all_roots, main_root, named_roots, root_exists
-from core.table.manifests.files import NeededNames, has_lists, manifest_list_paths, snapshot_facts
-from core.table.manifests.manifests import write_manifest_list
-from core.table.operations import Group
-from core.table.records import ListName, Record, Savepoint, Tag, is_same_commit
-from core.table.savepoints import tagged_savepoints
-from core.text import whole_number
+from paimark.core.table.lineage.lineage import numbered
+from paimark.core.table.lineage.main_branch import all_roots, main_root, named_roots, root_exists
+from paimark.core.table.manifests.files import NeededNames, has_lists, manifest_list_paths, snapshot_facts
+from paimark.core.table.manifests.manifests import write_manifest_list
+from paimark.core.table.operations import Group
+from paimark.core.table.records import ListName, Record, Savepoint, Tag, is_same_commit
+from paimark.core.table.savepoints import tagged_savepoints
+from paimark.core.text import whole_number
 
 _EXPIRY = "expire-snapshots"
 

@@ -5,17 +5,17 @@ Stock expiry on main spares files that main's own tags hold, and ignores branche
 
 from __future__ import annotations
 
-from core.actions.change import journal
-from core.actions.context import Context, Progress
-from core.actions.roots.guard_tags import guard
-from core.actions.roots.pin_snapshot import ChosenSnapshot, require_held
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.main_branch import main_root
-from core.table.manifests.apart import marked_unless_proven
-from core.table.manifests.files import NeededNames
-from core.table.records import Snapshot, is_same_commit
+from paimark.core.actions.change import journal
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.roots.guard_tags import guard
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, require_held
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.manifests.apart import marked_unless_proven
+from paimark.core.table.manifests.files import NeededNames
+from paimark.core.table.records import Snapshot, is_same_commit
 
 _MERGE = "merge-branch"
 

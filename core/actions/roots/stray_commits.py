@@ -5,12 +5,12 @@ A job that opened the table before a replacement still commits to the table dire
 
 from __future__ import annotations
 
-from core.storage.files import Files
-from core.table.layout import SNAPSHOT_PREFIX, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, main_branch_name
-from core.table.reading import numbered
-from core.table.records import Snapshot, is_same_commit
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import SNAPSHOT_PREFIX, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, main_branch_name
+from paimark.core.table.reading import numbered
+from paimark.core.table.records import Snapshot, is_same_commit
 
 
 def stray_commits(files: Files, table: TablePath) -> list[Snapshot]:

@@ -12,26 +12,26 @@ from threading import Event
 
 import msgspec
 
-from core.actions import audit
-from core.actions.change.owner import standing
-from core.actions.checks import read_only_refusals, require_allowed, text_argument
-from core.actions.context import Context, Progress, Remark, open_context
-from core.actions.features import newest_options
-from core.actions.plan import Outcome, Plan
-from core.actions.roots import guard_tags, savepoint_claim
-from core.actions.roots.pin_snapshot import ChosenSnapshot, choose_as_planned, keep
-from core.actions.savepoints import create_savepoint
-from core.durations import parse_duration
-from core.errors import PaimarkError, UsageError
-from core.figures import moment
-from core.redaction import redacted
-from core.storage.files import Files
-from core.table.catalog import parse_table_name
-from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.table.records import Savepoint, Snapshot
-from core.table.savepoints import SavepointManager
+from paimark.core.actions import audit
+from paimark.core.actions.change.owner import standing
+from paimark.core.actions.checks import read_only_refusals, require_allowed, text_argument
+from paimark.core.actions.context import Context, Progress, Remark, open_context
+from paimark.core.actions.features import newest_options
+from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.roots import guard_tags, savepoint_claim
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose_as_planned, keep
+from paimark.core.actions.savepoints import create_savepoint
+from paimark.core.durations import parse_duration
+from paimark.core.errors import PaimarkError, UsageError
+from paimark.core.figures import moment
+from paimark.core.redaction import redacted
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.records import Savepoint, Snapshot
+from paimark.core.table.savepoints import SavepointManager
 
 ACTION = "auto-savepoint"
 OPTION = "savepoint.create-interval"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.actions import audit
-from core.actions.checks import integer_argument, read_only_refusals, require_allowed, text_argument
-from core.actions.context import Context, Progress
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.roots import guard_tags, savepoint_claim
-from core.actions.roots.as_made import log
-from core.actions.roots.pin_snapshot import (
+from paimark.core.actions import audit
+from paimark.core.actions.checks import integer_argument, read_only_refusals, require_allowed, text_argument
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.roots import guard_tags, savepoint_claim
+from paimark.core.actions.roots.as_made import log
+from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
     choose_as_planned,
@@ -18,13 +18,13 @@ from core.actions.roots.pin_snapshot import (
     keep,
     slow_check_warning,
 )
-from core.errors import Refused
-from core.figures import counted
-from core.table.catalog import parse_table_name
-from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.lineage.main_branch import branch_root
-from core.table.records import Savepoint
-from core.table.savepoints import SavepointManager
+from paimark.core.errors import Refused
+from paimark.core.figures import counted
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.records import Savepoint
+from paimark.core.table.savepoints import SavepointManager
 
 ACTION = "create-savepoint"
 

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.actions.change.change import Work
-from core.actions.checks import integer_argument
-from core.actions.context import Context
-from core.actions.garbage import deletion
-from core.actions.garbage.deletion import (
+from paimark.core.actions.change.change import Work
+from paimark.core.actions.checks import integer_argument
+from paimark.core.actions.context import Context
+from paimark.core.actions.garbage import deletion
+from paimark.core.actions.garbage.deletion import (
     DeleteReference,
     DeletionTarget,
     dependents_refusals,
     seen,
     tags_named,
 )
-from core.actions.garbage.references import roots_and_guards
-from core.actions.plan import Plan, Refusal
-from core.actions.roots import savepoint_claim
-from core.errors import NotFound, UsageError
-from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.lineage.main_branch import main_root
-from core.table.records import Savepoint, Tag, commit_key
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.garbage.references import roots_and_guards
+from paimark.core.actions.plan import Plan, Refusal
+from paimark.core.actions.roots import savepoint_claim
+from paimark.core.errors import NotFound, UsageError
+from paimark.core.table.layout import Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.records import Savepoint, Tag, commit_key
+from paimark.core.table.savepoints import SavepointManager
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:

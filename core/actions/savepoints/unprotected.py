@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.actions.context import Progress, Remark
-from core.actions.roots.guard_tags import guard
-from core.errors import Corrupt, FileMissing, NotFound, Refused
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import MAIN, Root, TablePath, savepoint_tag
-from core.table.lineage.main_branch import all_roots, branch_root, main_root, root_exists
-from core.table.manifests.apart import INSTEAD, endangered, marked_unless_proven
-from core.table.manifests.files import missing_of, snapshot_facts
-from core.table.records import Savepoint, Snapshot, is_apart
-from core.table.savepoints import SavepointManager, has_schemas_of, tagged_savepoints
+from paimark.core.actions.context import Progress, Remark
+from paimark.core.actions.roots.guard_tags import guard
+from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import MAIN, Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.main_branch import all_roots, branch_root, main_root, root_exists
+from paimark.core.table.manifests.apart import INSTEAD, endangered, marked_unless_proven
+from paimark.core.table.manifests.files import missing_of, snapshot_facts
+from paimark.core.table.records import Savepoint, Snapshot, is_apart
+from paimark.core.table.savepoints import SavepointManager, has_schemas_of, tagged_savepoints
 
 
 class Unprotected(NamedTuple):

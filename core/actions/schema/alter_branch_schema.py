@@ -8,22 +8,22 @@ from typing import Self, get_args
 
 import msgspec
 
-from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.checks import fingerprint, require_unmoved, text_argument
-from core.actions.context import Context
-from core.actions.plan import Plan, Refusal, Step
-from core.actions.schema.changes import Changed, changed
-from core.actions.temp_files import delete_temporaries
-from core.errors import Refused, StatementFailed, UsageError
-from core.redaction import keep_secrets
-from core.shell import shell_line
-from core.storage.files import read_if_there
-from core.table.layout import SCHEMA_PREFIX, Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.table.records import TableSchema
-from core.travel.statements.alters import AlterKind, SchemaChange, read_changes
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.schema.changes import Changed, changed
+from paimark.core.actions.temp_files import delete_temporaries
+from paimark.core.errors import Refused, StatementFailed, UsageError
+from paimark.core.redaction import keep_secrets
+from paimark.core.shell import shell_line
+from paimark.core.storage.files import read_if_there
+from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.records import TableSchema
+from paimark.core.travel.statements.alters import AlterKind, SchemaChange, read_changes
 
 ACTION = "alter-branch-schema"
 KINDS: tuple[AlterKind, ...] = get_args(AlterKind)

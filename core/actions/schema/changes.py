@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from core.actions.names import unseen_reason
-from core.actions.schema.types import nullable, paimon_type, widened
-from core.durations import parse_interval
-from core.errors import UsageError
-from core.redaction import shown_value
-from core.table.definition.option_types import require_value
-from core.table.definition.retention import RETENTION_OFF, require_consistent
-from core.table.names import near_names
-from core.table.records import SchemaField, TableSchema
-from core.travel.parse.tokens import keywords
-from core.travel.statements.alters import SchemaChange
+from paimark.core.actions.names import unseen_reason
+from paimark.core.actions.schema.types import nullable, paimon_type, widened
+from paimark.core.durations import parse_interval
+from paimark.core.errors import UsageError
+from paimark.core.redaction import shown_value
+from paimark.core.table.definition.option_types import require_value
+from paimark.core.table.definition.retention import RETENTION_OFF, require_consistent
+from paimark.core.table.names import near_names
+from paimark.core.table.records import SchemaField, TableSchema
+from paimark.core.travel.parse.tokens import keywords
+from paimark.core.travel.statements.alters import SchemaChange
 
 # The columns that engines themselves add to rows, in files and in merging.
 _SYSTEM_NAMES = frozenset({"_sequence_number", "_value_kind", "_level", "_row_id", "rowkind"})

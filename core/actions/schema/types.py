@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from core.actions.rewrite.column_compatibility import holds
-from core.errors import UsageError
-from core.table.definition.column_types import type_text
-from core.table.records import SchemaField
+from paimark.core.actions.rewrite.column_compatibility import holds
+from paimark.core.errors import UsageError
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.records import SchemaField
 
 _TYPE = re.compile(r"([A-Za-z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?")
 # The names of types in Spark and in Paimon, to Paimon's text.

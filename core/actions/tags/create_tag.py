@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from core.actions import audit
-from core.actions.change import journal
-from core.actions.change.journal import table_gone
-from core.actions.change.late_requests import may_come_late
-from core.actions.checks import (
+from paimark.core.actions import audit
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.journal import table_gone
+from paimark.core.actions.change.late_requests import may_come_late
+from paimark.core.actions.checks import (
     integer_argument,
     require_allowed,
     required_text,
     text_argument,
     undone_on_failure,
 )
-from core.actions.context import Context, Progress, Remark
-from core.actions.garbage.dependents import dependents
-from core.actions.names import ID_IN_NAME, name_refusal, was_moved
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.roots import guard_tags
-from core.actions.roots.as_made import log
-from core.actions.roots.json_edit import without_time_to_live
-from core.actions.roots.pin_snapshot import (
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.garbage.dependents import dependents
+from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
+from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.roots import guard_tags
+from paimark.core.actions.roots.as_made import log
+from paimark.core.actions.roots.json_edit import without_time_to_live
+from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
     choose_as_planned,
@@ -32,19 +32,19 @@ from core.actions.roots.pin_snapshot import (
     require_whole,
     slow_check_warning,
 )
-from core.actions.roots.savepoint_claim import is_only_keeper
-from core.actions.roots.shared_snapshots import hold_with_main
-from core.durations import parse_duration
-from core.errors import Corrupt, PaimarkError, Refused, Unavailable
-from core.figures import moment
-from core.shell import shell_line
-from core.storage.files import Files, Unanswered, read_if_there
-from core.table.catalog import parse_table_name
-from core.table.layout import TAG_PREFIX, Root, TablePath, merge_tag
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_root, main_root, named_roots
-from core.table.records import Tag
-from core.table.tag_times import with_time_to_live
+from paimark.core.actions.roots.savepoint_claim import is_only_keeper
+from paimark.core.actions.roots.shared_snapshots import hold_with_main
+from paimark.core.durations import parse_duration
+from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable
+from paimark.core.figures import moment
+from paimark.core.shell import shell_line
+from paimark.core.storage.files import Files, Unanswered, read_if_there
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import TAG_PREFIX, Root, TablePath, merge_tag
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, branch_root, main_root, named_roots
+from paimark.core.table.records import Tag
+from paimark.core.table.tag_times import with_time_to_live
 
 ACTION = "create-tag"
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.actions.change.change import Work
-from core.actions.checks import required_text, text_argument
-from core.actions.context import Context
-from core.actions.garbage import deletion
-from core.actions.garbage.deletion import (
+from paimark.core.actions.change.change import Work
+from paimark.core.actions.checks import required_text, text_argument
+from paimark.core.actions.context import Context
+from paimark.core.actions.garbage import deletion
+from paimark.core.actions.garbage.deletion import (
     DeleteReference,
     DeletionTarget,
     dependents_refusals,
     seen,
     tags_named,
 )
-from core.actions.plan import Plan, Refusal
-from core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root, main_root
-from core.table.read_tags import is_read_tag, is_stale
-from core.table.records import Tag, is_same_commit
+from paimark.core.actions.plan import Plan, Refusal
+from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.core.table.read_tags import is_read_tag, is_stale
+from paimark.core.table.records import Tag, is_same_commit
 
 _OURS = "paimark."
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.actions.checks import fingerprint
-from core.actions.context import Context
-from core.actions.features import newest_options
-from core.actions.names import name_refusal
-from core.actions.plan import Refusal
-from core.actions.roots.json_edit import without_time_to_live
-from core.figures import moment
-from core.storage.files import Files
-from core.table.definition.automatic_tags import automatic_of, has_automatic_name
-from core.table.definition.retention import makes_tags
-from core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root, main_root
-from core.table.read_tags import is_of_read
-from core.table.records import Tag
-from core.table.tag_times import kept_until_ms
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context
+from paimark.core.actions.features import newest_options
+from paimark.core.actions.names import name_refusal
+from paimark.core.actions.plan import Refusal
+from paimark.core.actions.roots.json_edit import without_time_to_live
+from paimark.core.figures import moment
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.automatic_tags import automatic_of, has_automatic_name
+from paimark.core.table.definition.retention import makes_tags
+from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root, main_root
+from paimark.core.table.read_tags import is_of_read
+from paimark.core.table.records import Tag
+from paimark.core.table.tag_times import kept_until_ms
 
 _OURS = "paimark."
 _BESIDE = "Make a tag of your own beside it."

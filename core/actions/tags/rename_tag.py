@@ -12,23 +12,23 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.operations import Undoable
-from core.actions.checks import require_unmoved, required_text, text_argument
-from core.actions.context import Context, Remark
-from core.actions.names import name_refusal
-from core.actions.plan import Plan, Step, raise_first
-from core.actions.roots import guard_tags
-from core.actions.roots.as_made import holds
-from core.actions.roots.pause import seconds_of, wait_for_readers
-from core.actions.roots.pin_snapshot import prune_gone
-from core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings
-from core.errors import Corrupt, NotFound, Refused
-from core.table.layout import Root, TablePath
-from core.table.lineage.main_branch import root_exists
-from core.table.manifests.files import missing_of
-from core.table.records import Tag, is_same_commit
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.checks import require_unmoved, required_text, text_argument
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.names import name_refusal
+from paimark.core.actions.plan import Plan, Step, raise_first
+from paimark.core.actions.roots import guard_tags
+from paimark.core.actions.roots.as_made import holds
+from paimark.core.actions.roots.pause import seconds_of, wait_for_readers
+from paimark.core.actions.roots.pin_snapshot import prune_gone
+from paimark.core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings
+from paimark.core.errors import Corrupt, NotFound, Refused
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.main_branch import root_exists
+from paimark.core.table.manifests.files import missing_of
+from paimark.core.table.records import Tag, is_same_commit
 
 ACTION = "rename-tag"
 DELETED = "the tag of the old name is gone"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from core.actions.change import driver
-from core.actions.context import Context, Progress, Remark
-from core.errors import NotFound, Refused
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.read_tags import is_read_tag, is_stale
+from paimark.core.actions.change import driver
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.errors import NotFound, Refused
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.read_tags import is_read_tag, is_stale
 
 
 def left_reads(context: Context, table: TablePath) -> Iterator[tuple[Root, str]]:
@@ -44,7 +44,7 @@ def _of_reads(files: Files, root: Root) -> list[str]:
 
 def remove(context: Context, root: Root, name: str, progress: Progress) -> None:
     """Remove the tag, with every file that only it keeps by now."""
-    from core.actions.registry import action
+    from paimark.core.actions.registry import action
 
     try:
         planned = action("delete-tag").plan(context, root.table, {"name": name, "branch": root.branch})

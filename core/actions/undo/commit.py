@@ -11,16 +11,16 @@ from typing import Any, Self
 
 import msgspec
 
-from core.actions.change.change import Done, Work
-from core.actions.change.journal import Hold
-from core.actions.change.operations import Undoable
-from core.actions.checks import fingerprint
-from core.actions.context import Context
-from core.actions.merge import history as merge_history
-from core.actions.plan import Plan, Refusal, Step, raise_first
-from core.actions.rewrite.column_compatibility import column_refusals
-from core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
-from core.actions.rewrite.spark_rewrite import (
+from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
+from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
     copied_rows,
@@ -29,15 +29,15 @@ from core.actions.rewrite.spark_rewrite import (
     saved,
     start_of,
 )
-from core.actions.undo.undone import as_planned, undone, undone_by
-from core.errors import FileMissing, Refused
-from core.figures import moment
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.forks import Side
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import size_of
-from core.table.records import Point, Snapshot
+from paimark.core.actions.undo.undone import as_planned, undone, undone_by
+from paimark.core.errors import FileMissing, Refused
+from paimark.core.figures import moment
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.forks import Side
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import size_of
+from paimark.core.table.records import Point, Snapshot
 
 
 @dataclass(frozen=True)

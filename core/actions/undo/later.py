@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.actions.change.operations import Operation, Stacks, Undoable
-from core.actions.context import Context
-from core.actions.roots.as_made import changed_since, is_gone
-from core.figures import moment
-from core.table.layout import TablePath
+from paimark.core.actions.change.operations import Operation, Stacks, Undoable
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots.as_made import changed_since, is_gone
+from paimark.core.figures import moment
+from paimark.core.table.layout import TablePath
 
 # The arguments that name the object of an action.
 _NAMING = ("name", "id", "snapshot")

@@ -7,15 +7,15 @@ from functools import partial
 
 import msgspec
 
-from core.actions.change import operations
-from core.actions.change.operations import Operation
-from core.actions.context import Context, Progress
-from core.actions.many.planning import plan_in_turn, together
-from core.actions.plan import Outcome, Plan, Refusal, raise_first
-from core.actions.roots.pin_snapshot import choose
-from core.actions.undo.undone import unless_locked
-from core.table.layout import TablePath
-from core.table.lineage.main_branch import main_root
+from paimark.core.actions.change import operations
+from paimark.core.actions.change.operations import Operation
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.many.planning import plan_in_turn, together
+from paimark.core.actions.plan import Outcome, Plan, Refusal, raise_first
+from paimark.core.actions.roots.pin_snapshot import choose
+from paimark.core.actions.undo.undone import unless_locked
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.main_branch import main_root
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -42,7 +42,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
-    from core.actions.registry import action
+    from paimark.core.actions.registry import action
 
     planned = action(undone.action).plan(context, table, undone.request)
     return msgspec.structs.replace(
@@ -55,7 +55,7 @@ def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Apply the plan. Raises `Refused` when something moved since the plan, before anything is written."""
-    from core.actions.registry import action
+    from paimark.core.actions.registry import action
 
     if plan.action == "redo":
         # The plan found nothing to redo.

@@ -10,33 +10,33 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.operations import Undoable
-from core.actions.checks import fingerprint
-from core.actions.context import Context, Remark
-from core.actions.merge import history as merge_history
-from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
-from core.actions.replace.checks import claim_refusals
-from core.actions.replace.pointer import drop_copies
-from core.actions.replace.table_directory import (
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.pointer import drop_copies
+from paimark.core.actions.replace.table_directory import (
     clean_table_directory,
     clear_table_directory,
     drop_guards,
     restore,
 )
-from core.actions.replace.takeover import unreadable_refusals
-from core.actions.roots.root_files import has_more, remove_root, root_files, snapshot_ids
-from core.actions.roots.root_state import RootState, state
-from core.actions.roots.stray_commits import stray_commits
-from core.actions.savepoints.unprotected import protect_without
-from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
-from core.errors import NotFound, Refused
-from core.figures import counted, moment
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_branch_name, root_exists
+from paimark.core.actions.replace.takeover import unreadable_refusals
+from paimark.core.actions.roots.root_files import has_more, remove_root, root_files, snapshot_ids
+from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.actions.savepoints.unprotected import protect_without
+from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by
+from paimark.core.errors import NotFound, Refused
+from paimark.core.figures import counted, moment
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
 
 _RESTORED = "took the guards out of the table directory"
 _GOES = "the archive goes"

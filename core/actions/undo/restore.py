@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.actions.change import operations
-from core.actions.change.operations import Stacks, Undoable
-from core.actions.checks import fingerprint, integer_argument, require_allowed, require_unmoved
-from core.actions.context import Context, Progress, Remark
-from core.actions.plan import Outcome, Plan, Refusal, Step
-from core.actions.roots.as_made import changed_since, is_untouched
-from core.actions.undo.undone import unless_locked
-from core.errors import NotFound, Refused, UsageError
-from core.figures import counted
-from core.table.catalog import parse_table_name
-from core.table.layout import TablePath
-from core.table.operations import Operation, read_operations
+from paimark.core.actions.change import operations
+from paimark.core.actions.change.operations import Stacks, Undoable
+from paimark.core.actions.checks import fingerprint, integer_argument, require_allowed, require_unmoved
+from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.roots.as_made import changed_since, is_untouched
+from paimark.core.actions.undo.undone import unless_locked
+from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.figures import counted
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import TablePath
+from paimark.core.table.operations import Operation, read_operations
 
 ACTION = "restore"
 # Inverse actions that only delete the things that they name.
@@ -72,7 +72,7 @@ def _way_back(table: TablePath, known: list[Operation], stacks: Stacks) -> str:
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Undo or redo step by step. Raises the error of the first step that fails; those before it stay done."""
-    from core.actions.registry import action
+    from paimark.core.actions.registry import action
 
     require_allowed(context, plan)
     table = parse_table_name(plan.table)

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import Self
 
-from core.actions.branches.rename_root import RootMove
-from core.actions.change.change import Done, Work
-from core.actions.change.journal import Hold
-from core.actions.change.operations import Undoable
-from core.actions.checks import fingerprint
-from core.actions.context import Context
-from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
-from core.actions.replace.checks import claim_refusals
-from core.actions.roots.json_edit import with_options
-from core.actions.roots.pause import cleanings_to_stop
-from core.actions.roots.root_files import SCHEMAS, Swap, root_files
-from core.actions.roots.root_state import RootState, state
-from core.actions.undo.undone import moved_since, undone, undone_by
-from core.errors import NotFound, Refused
-from core.figures import counted, moment
-from core.storage.files import Files
-from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import SCHEMA_PREFIX, Root, TablePath
-from core.table.lineage.main_branch import main_branch_name
+from paimark.core.actions.branches.rename_root import RootMove
+from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.change.journal import Hold
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.roots.json_edit import with_options
+from paimark.core.actions.roots.pause import cleanings_to_stop
+from paimark.core.actions.roots.root_files import SCHEMAS, Swap, root_files
+from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.undo.undone import moved_since, undone, undone_by
+from paimark.core.errors import NotFound, Refused
+from paimark.core.figures import counted, moment
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
+from paimark.core.table.lineage.main_branch import main_branch_name
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:

@@ -11,26 +11,26 @@ from typing import Self
 
 import msgspec
 
-from core.actions.change.change import Change, Done, Landed, Work
-from core.actions.change.journal import Hold, JournaledChange
-from core.actions.change.landing import hold_expiry, release_expiry
-from core.actions.change.operations import Undoable
-from core.actions.checks import fingerprint
-from core.actions.context import Context, Remark
-from core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
-from core.actions.replace.checks import claim_refusals
-from core.actions.rollback import truncation
-from core.actions.rollback.truncation import Cut, cut_of
-from core.actions.roots.root_files import has_more
-from core.actions.roots.root_state import RootState, state
-from core.actions.undo.undone import as_planned, moved_since, undone, undone_by
-from core.errors import NotFound, Refused
-from core.figures import counted, moment
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.lineage.forks import Side
-from core.table.lineage.main_branch import main_root, root_exists
-from core.table.records import Point
+from paimark.core.actions.change.change import Change, Done, Landed, Work
+from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.landing import hold_expiry, release_expiry
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.rollback import truncation
+from paimark.core.actions.rollback.truncation import Cut, cut_of
+from paimark.core.actions.roots.root_files import has_more
+from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by
+from paimark.core.errors import NotFound, Refused
+from paimark.core.figures import counted, moment
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.forks import Side
+from paimark.core.table.lineage.main_branch import main_root, root_exists
+from paimark.core.table.records import Point
 
 _TRY, _PUT_BACK = "puts the first snapshot back", "main has its later snapshots again"
 

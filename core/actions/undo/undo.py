@@ -7,22 +7,22 @@ from functools import partial
 
 import msgspec
 
-from core.actions.branches import delete_branch
-from core.actions.change import operations
-from core.actions.change.operations import Stacks, Undoable
-from core.actions.context import Context
-from core.actions.many.planning import plan_in_turn, together
-from core.actions.plan import Plan, Refusal
-from core.actions.roots.as_made import changed_since, is_untouched
-from core.actions.undo import commit as undo_commit
-from core.actions.undo import replacement as undo_replacement
-from core.actions.undo import retirement as undo_retirement
-from core.actions.undo import truncation as undo_truncation
-from core.actions.undo.later import later_ones
-from core.actions.undo.undone import unless_locked
-from core.errors import Corrupt, Refused
-from core.figures import moment
-from core.table.layout import TablePath
+from paimark.core.actions.branches import delete_branch
+from paimark.core.actions.change import operations
+from paimark.core.actions.change.operations import Stacks, Undoable
+from paimark.core.actions.context import Context
+from paimark.core.actions.many.planning import plan_in_turn, together
+from paimark.core.actions.plan import Plan, Refusal
+from paimark.core.actions.roots.as_made import changed_since, is_untouched
+from paimark.core.actions.undo import commit as undo_commit
+from paimark.core.actions.undo import replacement as undo_replacement
+from paimark.core.actions.undo import retirement as undo_retirement
+from paimark.core.actions.undo import truncation as undo_truncation
+from paimark.core.actions.undo.later import later_ones
+from paimark.core.actions.undo.undone import unless_locked
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.figures import moment
+from paimark.core.table.layout import TablePath
 
 ACTION = "undo"
 _Plan = Callable[[Context, TablePath, Undoable], Plan]
@@ -110,7 +110,7 @@ def _inverse(context: Context, table: TablePath, entry: Undoable) -> Plan:
 
     Only while the thing is as the change left it: later work on it is not deleted.
     """
-    from core.actions.registry import action
+    from paimark.core.actions.registry import action
 
     assert entry.inverse is not None
     made = action(entry.inverse).plan(context, table, entry.arguments or {})

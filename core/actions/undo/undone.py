@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
-from core.actions.change import journal, operations
-from core.actions.change.change import Done, Work
-from core.actions.change.operations import Undoable
-from core.actions.context import Context
-from core.actions.plan import Refusal
-from core.actions.replace.takeover import moved
-from core.errors import Refused
-from core.table.layout import TablePath
+from paimark.core.actions.change import journal, operations
+from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Refusal
+from paimark.core.actions.replace.takeover import moved
+from paimark.core.errors import Refused
+from paimark.core.table.layout import TablePath
 
 
 class UndoStart(Protocol):

@@ -10,23 +10,23 @@ from typing import Any, cast
 
 import click
 
-from core.actions.context import Context, open_context
-from core.actions.many.applying import PartlyDone
-from core.actions.plan import Outcome, Plan
-from core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
-from core.cli.asking import confirm, require_writable
-from core.cli.changes.saved_plans import save_plan
-from core.cli.options import GlobalCommand, GlobalOptions, WholeNumber, global_options
-from core.cli.output import narrate
-from core.cli.plans import say_plan
-from core.cli.query.answering import ended_by_signals, open_engine
-from core.cli.query.narrator import Narrator
-from core.errors import Refused, UsageError
-from core.export.json_rows import json_text
-from core.redaction import redacted
-from core.spark.client.client import Engine
-from core.table.catalog import find_table
-from core.text import clean_text
+from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.many.applying import PartlyDone
+from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
+from paimark.core.cli.asking import confirm, require_writable
+from paimark.core.cli.changes.saved_plans import save_plan
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, WholeNumber, global_options
+from paimark.core.cli.output import narrate
+from paimark.core.cli.plans import say_plan
+from paimark.core.cli.query.answering import ended_by_signals, open_engine
+from paimark.core.cli.query.narrator import Narrator
+from paimark.core.errors import Refused, UsageError
+from paimark.core.export.json_rows import json_text
+from paimark.core.redaction import redacted
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.catalog import find_table
+from paimark.core.text import clean_text
 
 # The parameter for values after the table.
 _FOLLOWING = "following"

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from core.actions.context import open_context
-from core.actions.registry import action
-from core.actions.savepoints.create_savepoint import require_not_applied
-from core.cli.asking import require_writable
-from core.cli.changes.actions import carry_out
-from core.cli.changes.saved_plans import load_plan
-from core.cli.options import GlobalCommand, global_options
-from core.cli.query.answering import ended_by_signals, open_engine
-from core.errors import Refused
+from paimark.core.actions.context import open_context
+from paimark.core.actions.registry import action
+from paimark.core.actions.savepoints.create_savepoint import require_not_applied
+from paimark.core.cli.asking import require_writable
+from paimark.core.cli.changes.actions import carry_out
+from paimark.core.cli.changes.saved_plans import load_plan
+from paimark.core.cli.options import GlobalCommand, global_options
+from paimark.core.cli.query.answering import ended_by_signals, open_engine
+from paimark.core.errors import Refused
 
 
 @click.command(cls=GlobalCommand)

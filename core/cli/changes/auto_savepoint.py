@@ -11,21 +11,21 @@ from types import FrameType
 
 import click
 
-from core.actions.context import Context, open_context
-from core.actions.plan import Outcome, Plan, raise_first
-from core.actions.savepoints import auto_savepoint as automatic
-from core.cli.asking import require_writable
-from core.cli.options import GlobalCommand, GlobalOptions, global_options
-from core.cli.output import narrate, row_writer
-from core.cli.plans import say_plan
-from core.cli.query.answering import ended_by_signals
-from core.errors import PaimarkError, Refused, UsageError
-from core.export.json_rows import json_text
-from core.figures import counted
-from core.table.catalog import databases, find_table
-from core.table.catalog import tables as tables_of
-from core.table.layout import TablePath
-from core.text import clean_text
+from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.plan import Outcome, Plan, raise_first
+from paimark.core.actions.savepoints import auto_savepoint as automatic
+from paimark.core.cli.asking import require_writable
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.output import narrate, row_writer
+from paimark.core.cli.plans import say_plan
+from paimark.core.cli.query.answering import ended_by_signals
+from paimark.core.errors import PaimarkError, Refused, UsageError
+from paimark.core.export.json_rows import json_text
+from paimark.core.figures import counted
+from paimark.core.table.catalog import databases, find_table
+from paimark.core.table.catalog import tables as tables_of
+from paimark.core.table.layout import TablePath
+from paimark.core.text import clean_text
 
 _FORM = "paimark auto-savepoint TABLE | --all [--once | --watch]."
 _STOPPED_BY = (signal.SIGTERM, signal.SIGINT)

@@ -11,21 +11,21 @@ from contextlib import closing, contextmanager
 
 import click
 
-from core.actions.context import Context, Counting, Progress, open_context
-from core.actions.merge.conflict_file import write_conflicts
-from core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
-from core.actions.registry import ACTIONS
-from core.cli.changes.actions import arguments_of, params_of, run_action
-from core.cli.options import GlobalCommand, GlobalOptions, global_options
-from core.cli.output import row_writer
-from core.cli.query.answering import ended_by_signals, open_engine
-from core.cli.query.narrator import Narrator
-from core.errors import UsageError
-from core.export.json_rows import json_text
-from core.figures import counted
-from core.table.catalog import find_table
-from core.table.layout import TablePath
-from core.text import clean_text
+from paimark.core.actions.context import Context, Counting, Progress, open_context
+from paimark.core.actions.merge.conflict_file import write_conflicts
+from paimark.core.actions.merge.conflicts import LINE_COLUMNS, find_conflicts
+from paimark.core.actions.registry import ACTIONS
+from paimark.core.cli.changes.actions import arguments_of, params_of, run_action
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.output import row_writer
+from paimark.core.cli.query.answering import ended_by_signals, open_engine
+from paimark.core.cli.query.narrator import Narrator
+from paimark.core.errors import UsageError
+from paimark.core.export.json_rows import json_text
+from paimark.core.figures import counted
+from paimark.core.table.catalog import find_table
+from paimark.core.table.layout import TablePath
+from paimark.core.text import clean_text
 
 _ACTION = ACTIONS["merge-branch"]
 _CONFLICTS = click.Option(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from core.actions.plan import Plan
-from core.errors import Corrupt, NotFound, Refused
+from paimark.core.actions.plan import Plan
+from paimark.core.errors import Corrupt, NotFound, Refused
 
 VERSION = 1
 # A plan of a million steps is far smaller.

@@ -9,41 +9,41 @@ from typing import NamedTuple
 
 import click
 
-from core.actions import recover
-from core.actions.branches.create_branch import root_being_made
-from core.actions.context import Context, open_context
-from core.actions.roots.guard_tags import mismatches
-from core.actions.roots.pin_snapshot import stock_expiry_warnings
-from core.actions.roots.stray_commits import stray_commits
-from core.actions.savepoints.auto_savepoint import schedule
-from core.actions.savepoints.unprotected import beyond_repair
-from core.cli.checks.doctor_forks import fork_verdicts
-from core.cli.checks.doctor_readers import on_paper, one_file
-from core.cli.checks.doctor_spark import cluster_has, cluster_needs
-from core.cli.checks.doctor_store import conditions, writers_at_once
-from core.cli.checks.verify import sentences
-from core.cli.options import GlobalCommand, GlobalOptions, global_options
-from core.cli.output import row_writer
-from core.cli.query.narrator import Narrator
-from core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
-from core.figures import counted
-from core.redaction import redacted
-from core.shell import shell_line
-from core.spark.datasource.rust.installed import PACKAGE, why_missing
-from core.spark.launch.java import find_java
-from core.storage.files import Files
-from core.storage.open import open_files
-from core.storage.parallel import each_of
-from core.table.catalog import databases, find_table
-from core.table.definition.retention import retention_off
-from core.table.layout import Root, TablePath, savepoint_tag
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.lost_newest import lost_newest
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.manifests import apart
-from core.table.savepoints import SavepointManager
-from core.verify import verify
-from core.verify.lists import missing_lists
+from paimark.core.actions import recover
+from paimark.core.actions.branches.create_branch import root_being_made
+from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.roots.guard_tags import mismatches
+from paimark.core.actions.roots.pin_snapshot import stock_expiry_warnings
+from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.actions.savepoints.auto_savepoint import schedule
+from paimark.core.actions.savepoints.unprotected import beyond_repair
+from paimark.core.cli.checks.doctor_forks import fork_verdicts
+from paimark.core.cli.checks.doctor_readers import on_paper, one_file
+from paimark.core.cli.checks.doctor_spark import cluster_has, cluster_needs
+from paimark.core.cli.checks.doctor_store import conditions, writers_at_once
+from paimark.core.cli.checks.verify import sentences
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.output import row_writer
+from paimark.core.cli.query.narrator import Narrator
+from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
+from paimark.core.figures import counted
+from paimark.core.redaction import redacted
+from paimark.core.shell import shell_line
+from paimark.core.spark.datasource.rust.installed import PACKAGE, why_missing
+from paimark.core.spark.launch.java import find_java
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.catalog import databases, find_table
+from paimark.core.table.definition.retention import retention_off
+from paimark.core.table.layout import Root, TablePath, savepoint_tag
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lost_newest import lost_newest
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.manifests import apart
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.verify import verify
+from paimark.core.verify.lists import missing_lists
 
 _NAMED = 5
 

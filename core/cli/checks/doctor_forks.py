@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.shell import shell_line
-from core.storage.files import Files
-from core.table.definition.retention import retention_off, retention_options
-from core.table.layout import Root
-from core.table.lineage.branches import branch_health
-from core.table.lineage.forks import Side, find_fork
-from core.table.lineage.main_branch import main_root
-from core.table.lineage.unheld_forks import Unheld, unheld_fork
+from paimark.core.shell import shell_line
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.retention import retention_off, retention_options
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.branches import branch_health
+from paimark.core.table.lineage.forks import Side, find_fork
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.lineage.unheld_forks import Unheld, unheld_fork
 
 Verdict = tuple[str, str, str]
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 
-from core.cli.checks.doctor_store import Verdict
-from core.cli.query.answering import open_engine
-from core.config import Settings
-from core.errors import Unavailable
-from core.figures import counted
-from core.quoting import quoted
-from core.spark.launch.home import SparkHome, find_spark
-from core.spark.protocol import Explained, Failed
-from core.spark.stores.addresses import Store, store_of
-from core.spark.stores.jars.cached import cached_jars
-from core.spark.stores.jars.fetching import require_fitting
-from core.spark.stores.jars.lists import jar_sets
-from core.spark.stores.lacks import SLOWLY, how_to_add, incomplete, of_other_hadoop
-from core.spark.stores.named import named_files, named_packages
-from core.storage.files import Files
-from core.storage.open import open_files
-from core.table.catalog import databases, find_table, tables
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_root
+from paimark.core.cli.checks.doctor_store import Verdict
+from paimark.core.cli.query.answering import open_engine
+from paimark.core.config import Settings
+from paimark.core.errors import Unavailable
+from paimark.core.figures import counted
+from paimark.core.quoting import quoted
+from paimark.core.spark.launch.home import SparkHome, find_spark
+from paimark.core.spark.protocol import Explained, Failed
+from paimark.core.spark.stores.addresses import Store, store_of
+from paimark.core.spark.stores.jars.cached import cached_jars
+from paimark.core.spark.stores.jars.fetching import require_fitting
+from paimark.core.spark.stores.jars.lists import jar_sets
+from paimark.core.spark.stores.lacks import SLOWLY, how_to_add, incomplete, of_other_hadoop
+from paimark.core.spark.stores.named import named_files, named_packages
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import databases, find_table, tables
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
 
 
 def on_paper(settings: Settings) -> Iterator[Verdict]:

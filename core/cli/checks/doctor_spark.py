@@ -6,10 +6,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 
-from core.cli.options import GlobalOptions
-from core.cli.query.answering import open_engine
-from core.config import Settings
-from core.errors import UsageError
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.cli.query.answering import open_engine
+from paimark.core.config import Settings
+from paimark.core.errors import UsageError
 
 
 def cluster_needs(options: GlobalOptions) -> Iterator[str]:
@@ -37,7 +37,7 @@ def cluster_has(options: GlobalOptions) -> Iterator[str]:
 
 
 def _with_cluster(options: GlobalOptions) -> Settings | None:
-    from core.spark.launch.cluster import is_cluster
+    from paimark.core.spark.launch.cluster import is_cluster
 
     try:
         settings = options.settings()

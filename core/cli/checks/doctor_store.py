@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from core.config import Settings
-from core.errors import Refused, Unavailable
-from core.storage.conditions import THOROUGH
-from core.storage.known_options import LOCK_ENABLED, METASTORE
-from core.storage.open import open_files
-from core.table.layout import Root
-from core.table.rows import SnapshotRow
+from paimark.core.config import Settings
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.storage.conditions import THOROUGH
+from paimark.core.storage.known_options import LOCK_ENABLED, METASTORE
+from paimark.core.storage.open import open_files
+from paimark.core.table.layout import Root
+from paimark.core.table.rows import SnapshotRow
 
 # The newest snapshots of a root that are examined to find its writers.
 _NEWEST = 200
@@ -33,7 +33,7 @@ def conditions(settings: Settings) -> Iterator[Verdict]:
     """Race for scratch files in the warehouse; no verdict if its store needs no proof."""
     if "://" not in settings.warehouse:
         return
-    from core.storage.remote import RemoteFiles
+    from paimark.core.storage.remote import RemoteFiles
 
     files = open_files(settings.warehouse, settings.options)
     if not isinstance(files, RemoteFiles) or not files.must_prove:

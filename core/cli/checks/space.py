@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
-from core.actions.context import open_context
-from core.cli.browse import branch_option, table_argument
-from core.cli.options import GlobalCommand, GlobalOptions, global_options
-from core.cli.output import row_writer
-from core.cli.query.narrator import Narrator
-from core.cli.table_rows import Count
-from core.figures import size
-from core.space.report import BucketRow, SpaceRow, bucket_sentence, sentences
-from core.space.space import space as look
-from core.table.catalog import find_table
+from paimark.core.actions.context import open_context
+from paimark.core.cli.browse import branch_option, table_argument
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.output import row_writer
+from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.table_rows import Count
+from paimark.core.figures import size
+from paimark.core.space.report import BucketRow, SpaceRow, bucket_sentence, sentences
+from paimark.core.space.space import space as look
+from paimark.core.table.catalog import find_table
 
 _COLUMNS = ("kind", "name", "branch", "files", "bytes", "alone_files", "alone_bytes", "is_part")
 _BUCKET_COLUMNS = ("partition", "bucket", "files", "bytes", "small", "level_0")

@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import click
 
-from core.actions.context import open_context
-from core.cli.options import GlobalCommand, global_options
-from core.cli.output import row_writer
-from core.cli.query.narrator import Narrator
-from core.durations import parse_duration
-from core.errors import Corrupt, UsageError
-from core.figures import counted, size
-from core.table.catalog import find_table
-from core.verify import verify as look
-from core.verify.report import Orphan, VerifyReport
+from paimark.core.actions.context import open_context
+from paimark.core.cli.options import GlobalCommand, global_options
+from paimark.core.cli.output import row_writer
+from paimark.core.cli.query.narrator import Narrator
+from paimark.core.durations import parse_duration
+from paimark.core.errors import Corrupt, UsageError
+from paimark.core.figures import counted, size
+from paimark.core.table.catalog import find_table
+from paimark.core.verify import verify as look
+from paimark.core.verify.report import Orphan, VerifyReport
 
 # Exit codes: the table is whole but has orphans; every file is there but a commit is lost.
 ORPHANS, LOST = 4, 5

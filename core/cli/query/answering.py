@@ -9,14 +9,23 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from core.cli.query.narrator import Narrator
-from core.config import Settings, state_directory
-from core.errors import PaimarkError, UsageError
-from core.export import FORMATS
-from core.export.target_file import target_file
-from core.figures import counted, seconds
-from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Columns, Event, Explained, Failed, Finished, Reading, StageProgress
+from paimark.core.cli.query.narrator import Narrator
+from paimark.core.config import Settings, state_directory
+from paimark.core.errors import PaimarkError, UsageError
+from paimark.core.export import FORMATS
+from paimark.core.export.target_file import target_file
+from paimark.core.figures import counted, seconds
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import (
+    Batch,
+    Columns,
+    Event,
+    Explained,
+    Failed,
+    Finished,
+    Reading,
+    StageProgress,
+)
 
 
 class RowSink(Protocol):

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from core.arrow_values import column_values
-from core.cli.options import GlobalCommand, global_options
-from core.cli.query.answering import (
+from paimark.core.arrow_values import column_values
+from paimark.core.cli.options import GlobalCommand, global_options
+from paimark.core.cli.query.answering import (
     RowSink,
     ended_by_signals,
     failure,
@@ -18,19 +18,19 @@ from core.cli.query.answering import (
     result_path,
     show_events,
 )
-from core.cli.query.difference_rows import PrintedDifference, print_summary, summary_lines
-from core.cli.query.narrator import Narrator
-from core.cli.query.result import PrintedResult
-from core.errors import Refused, UsageError
-from core.spark.arrow import read_batch
-from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Event, Failed, Finished, Reading, StageProgress
-from core.storage.open import open_files
-from core.table.catalog import find_table
-from core.travel.diff.diff import Difference, make_difference
-from core.travel.diff.page import Page
-from core.travel.diff.rows import Totals
-from core.travel.diff.versions import find_version, parse_version
+from paimark.core.cli.query.difference_rows import PrintedDifference, print_summary, summary_lines
+from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.result import PrintedResult
+from paimark.core.errors import Refused, UsageError
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Batch, Event, Failed, Finished, Reading, StageProgress
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import find_table
+from paimark.core.travel.diff.diff import Difference, make_difference
+from paimark.core.travel.diff.page import Page
+from paimark.core.travel.diff.rows import Totals
+from paimark.core.travel.diff.versions import find_version, parse_version
 
 
 @click.command(cls=GlobalCommand)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.cli.options import GlobalOptions
-from core.cli.output import row_writer
-from core.export.difference_rows import as_fields, in_short
-from core.figures import counted
-from core.spark.arrow import read_batch
-from core.spark.protocol import Batch, Columns
-from core.travel.diff.diff import Difference
-from core.travel.diff.rows import DiffRow, Totals
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.cli.output import row_writer
+from paimark.core.export.difference_rows import as_fields, in_short
+from paimark.core.figures import counted
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.protocol import Batch, Columns
+from paimark.core.travel.diff.diff import Difference
+from paimark.core.travel.diff.rows import DiffRow, Totals
 
 _KEYED = ("change", "key", "changes", "old", "new")
 _COUNTED = ("change", "times", "row")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 import sys
 
-from core.actions.context import Counting, Remark
-from core.cells import cut
-from core.cli.output import narrate, tell
-from core.text import clean_text
+from paimark.core.actions.context import Counting, Remark
+from paimark.core.cells import cut
+from paimark.core.cli.output import narrate, tell
+from paimark.core.text import clean_text
 
 _INDENT = "  "
 
@@ -47,7 +47,7 @@ class Narrator:
 
     def point(self, text: str, position: int) -> None:
         """Show the line of a text at a position, with a caret below it."""
-        from core.travel.parse.pointing import pointed
+        from paimark.core.travel.parse.pointing import pointed
 
         width = shutil.get_terminal_size().columns - len(_INDENT) - 1 if self.is_live else None
         for line in pointed(text, position, width):

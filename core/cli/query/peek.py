@@ -1,4 +1,4 @@
-"""`python -m core.cli.query.peek ROWS`: read the first rows of a table without Spark.
+"""`python -m paimark.core.cli.query.peek ROWS`: read the first rows of a table without Spark.
 
 This is a separate process, because the reader of tables is slow to import, large, and can only be stopped by
 ending its process. It reads a `Scan` as JSON from stdin and writes an Arrow stream to stdout. Rows of a table
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import sys
 
-from core.spark.datasource.scan import Scan
+from paimark.core.spark.datasource.scan import Scan
 
 
 def main() -> int:
     import pyarrow as pa
 
-    from core.spark.datasource.table_rows import arrow_schema, row_batches
+    from paimark.core.spark.datasource.table_rows import arrow_schema, row_batches
 
     scan = Scan.from_text(sys.stdin.read())
     with pa.ipc.new_stream(sys.stdout.buffer, arrow_schema(scan)) as out:

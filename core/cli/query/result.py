@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from core.arrow_values import column_values
-from core.cli.options import GlobalOptions
-from core.cli.output import row_writer
-from core.spark.arrow import read_batch
-from core.spark.protocol import Batch, Columns
-from core.text import clean_text
+from paimark.core.arrow_values import column_values
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.cli.output import row_writer
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.protocol import Batch, Columns
+from paimark.core.text import clean_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from core.export.result_file import ResultFile
+    from paimark.core.export.result_file import ResultFile
 
 # The number of rows that become Python objects at a time.
 _ROWS_AT_ONCE = 4096
@@ -57,7 +57,7 @@ class PrintedResult:
             if self._path is None:
                 self._sink = _Printed(self._options, self._columns.names)
             else:
-                from core.export.empty_rows import empty_rows
+                from paimark.core.export.empty_rows import empty_rows
 
                 self._write(empty_rows(self._columns.names, self._columns.types))
         if self._sink is not None:
@@ -73,7 +73,7 @@ class PrintedResult:
             if self._path is None:
                 self._sink = _Printed(self._options, rows.column_names)
             else:
-                from core.export.result_file import ResultFile
+                from paimark.core.export.result_file import ResultFile
 
                 self._sink = ResultFile(self._path, rows.schema)
         self._sink.write(rows)

@@ -11,23 +11,23 @@ from pathlib import Path
 
 import click
 
-from core.actions.plan import Plan
-from core.actions.registry import Action, must_be_agreed_to
-from core.cli.asking import confirm, require_writable
-from core.cli.options import GlobalCommand, GlobalOptions, global_options
-from core.cli.output import narrate
-from core.cli.plans import say_plan
-from core.cli.query.answering import ended_by_signals, open_engine, result_path, show_events
-from core.cli.query.narrator import Narrator
-from core.cli.query.result import PrintedResult
-from core.config import Settings
-from core.errors import NotFound, Refused, StatementFailed, UsageError
-from core.statements.run import CallMode, is_action, run_statement
-from core.storage.open import open_files
-from core.table.catalog import require_database
-from core.travel.parse.sql import read_statement
-from core.travel.parse.uses import Statement
-from core.travel.statements.shows import only_shows
+from paimark.core.actions.plan import Plan
+from paimark.core.actions.registry import Action, must_be_agreed_to
+from paimark.core.cli.asking import confirm, require_writable
+from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
+from paimark.core.cli.output import narrate
+from paimark.core.cli.plans import say_plan
+from paimark.core.cli.query.answering import ended_by_signals, open_engine, result_path, show_events
+from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.result import PrintedResult
+from paimark.core.config import Settings
+from paimark.core.errors import NotFound, Refused, StatementFailed, UsageError
+from paimark.core.statements.run import CallMode, is_action, run_statement
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import require_database
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.shows import only_shows
 
 # In seconds.
 _LONG = 1.0

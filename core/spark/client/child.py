@@ -18,10 +18,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from core.errors import Unavailable
-from core.spark.client.other_spark import without_other_spark
-from core.spark.client.scratch import make_scratch, remove_scratch
-from core.spark.protocol import (
+from paimark.core.errors import Unavailable
+from paimark.core.spark.client.other_spark import without_other_spark
+from paimark.core.spark.client.scratch import make_scratch, remove_scratch
+from paimark.core.spark.protocol import (
     Batch,
     Close,
     Died,
@@ -68,7 +68,7 @@ class EngineProcess:
             self._channel, theirs = socket.socketpair()
             with theirs:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "core.spark.engine.engine", str(theirs.fileno())],
+                    [sys.executable, "-P", "-m", "paimark.core.spark.engine.engine", str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,

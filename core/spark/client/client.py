@@ -15,13 +15,13 @@ from typing import Literal, NamedTuple
 
 from msgspec.structs import replace
 
-from core.config import Settings
-from core.errors import Unavailable
-from core.processes import ending, was_killed
-from core.spark.client.child import EngineProcess
-from core.spark.client.idle import Idle, idle_seconds
-from core.spark.launch.session_settings import less_memory, resets_all, sets_session
-from core.spark.protocol import (
+from paimark.core.config import Settings
+from paimark.core.errors import Unavailable
+from paimark.core.processes import ending, was_killed
+from paimark.core.spark.client.child import EngineProcess
+from paimark.core.spark.client.idle import Idle, idle_seconds
+from paimark.core.spark.launch.session_settings import less_memory, resets_all, sets_session
+from paimark.core.spark.protocol import (
     CANCELLED,
     Cancel,
     Cause,

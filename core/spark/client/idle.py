@@ -6,9 +6,9 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 
-from core.durations import parse_duration
-from core.errors import UsageError
-from core.spark.launch.session_settings import DEFAULTS, IDLE_TIMEOUT
+from paimark.core.durations import parse_duration
+from paimark.core.errors import UsageError
+from paimark.core.spark.launch.session_settings import DEFAULTS, IDLE_TIMEOUT
 
 _NEVER = "0"
 

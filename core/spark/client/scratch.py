@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from core.errors import Unavailable
+from paimark.core.errors import Unavailable
 
 _TRIES = 20
 _BETWEEN_SECONDS = 0.05

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from core.errors import Corrupt
-from core.spark.merging.keys import KeyReader
-from core.spark.merging.model import Unmergeable
-from core.table.definition.column_types import type_text
-from core.table.manifests.manifests import ManifestEntry
-from core.table.records import SchemaField, TableSchema
+from paimark.core.errors import Corrupt
+from paimark.core.spark.merging.keys import KeyReader
+from paimark.core.spark.merging.model import Unmergeable
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.manifests.manifests import ManifestEntry
+from paimark.core.table.records import SchemaField, TableSchema
 
 # Options of retention and of writing, which do not change the result of a read.
 _NOT_OF_READS = (

@@ -7,15 +7,15 @@ from dataclasses import replace as replace_in
 
 from msgspec.structs import replace
 
-from core.errors import FileMissing, PaimarkError, Unavailable
-from core.figures import counted
-from core.spark.comparing.differing import Differing, ReadWhole, State, differing_files
-from core.spark.datasource.scan import Beside, Scan
-from core.storage.files import Files
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import data_manifests, live_entries
-from core.table.manifests.manifests import read_deletion_vectors
-from core.table.records import Snapshot, TableSchema
+from paimark.core.errors import FileMissing, PaimarkError, Unavailable
+from paimark.core.figures import counted
+from paimark.core.spark.comparing.differing import Differing, ReadWhole, State, differing_files
+from paimark.core.spark.datasource.scan import Beside, Scan
+from paimark.core.storage.files import Files
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import data_manifests, live_entries
+from paimark.core.table.manifests.manifests import read_deletion_vectors
+from paimark.core.table.records import Snapshot, TableSchema
 
 # The names of the files are sent with every task.
 _MOST_FILES = 20_000

@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from core.spark.compiling.jar_cache import PROPERTY, jar_path, keep_jar, read_jar, write_jar
+from paimark.core.spark.compiling.jar_cache import PROPERTY, jar_path, keep_jar, read_jar, write_jar
 
 # The package of most of the classes.
-_NATIVE = "core.spark.native"
+_NATIVE = "paimark.core.spark.native"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
 """The batch reads of the data source `paimark`: they read a table at one snapshot, through pypaimon.
 
-Begin with `reader`; `core.spark.source` is the class that Spark gets.
+Begin with `reader`; `paimark.core.spark.source` is the class that Spark gets.
 """

@@ -21,11 +21,11 @@ from pypaimon.common.options.config import CatalogOptions
 from pypaimon.common.uri_reader import UriReaderFactory
 from pypaimon.filesystem.pyarrow_file_io import PyArrowFileIO
 
-from core.storage.known_options import KEYTAB, PRINCIPAL
-from core.storage.open import open_files
-from core.storage.option_values import is_yes
-from core.storage.remote import RemoteFiles
-from core.storage.s3.s3_options import time_limits
+from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
+from paimark.core.storage.open import open_files
+from paimark.core.storage.option_values import is_yes
+from paimark.core.storage.remote import RemoteFiles
+from paimark.core.storage.s3.s3_options import time_limits
 
 _S3 = ("s3", "s3a", "s3n")
 _RESOLVING = CatalogOptions.RESOLVING_FILE_IO_ENABLED.key()
@@ -107,7 +107,7 @@ class S3FileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no types
 
 
 class FsspecFileIO(PyArrowFileIO):  # type: ignore[misc]  # pypaimon has no types
-    """Uses the file system of `core.storage`. Such stores have no directories, only names of files."""
+    """Uses the file system of `paimark.core.storage`. Such stores have no directories, only file names."""
 
     def __init__(self, address: str, options: Mapping[str, str]) -> None:
         # The base's constructor would make a client of its own; these are its other attributes.

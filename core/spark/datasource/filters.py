@@ -28,7 +28,7 @@ from pyspark.sql.datasource import (
     StringStartsWith,
 )
 
-from core.spark.datasource.conditions import PypaimonCondition
+from paimark.core.spark.datasource.conditions import PypaimonCondition
 
 _COMPARISONS: dict[type[Filter], str] = {
     EqualTo: "equal",

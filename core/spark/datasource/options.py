@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from core.errors import UsageError
-from core.storage.known_options import SPELLED, is_known
-from core.table.names import near_names
+from paimark.core.errors import UsageError
+from paimark.core.storage.known_options import SPELLED, is_known
+from paimark.core.table.names import near_names
 
 _EVERYWHERE = ("warehouse", "table", "branch")
 # Each names the state to read: see `requested_state`. Those in STARTS also begin a stream.

@@ -15,25 +15,25 @@ from pypaimon.schema.table_schema import TableSchema
 from pypaimon.snapshot.snapshot import Snapshot
 from pypaimon.table.file_store_table import FileStoreTable
 
-from core.errors import Corrupt, Refused
-from core.spark.datasource.conditions import PypaimonCondition, predicate
-from core.spark.datasource.field_types import atoms, file_format, merged_by, type_name
-from core.spark.datasource.file_io import file_io
-from core.spark.datasource.merged.judgement import functions as merging_functions
-from core.spark.datasource.merged.judgement import is_small
-from core.spark.datasource.merged.reading import merged_rows
-from core.spark.datasource.rust.choice import Choice
-from core.spark.datasource.rust.reading import SplitReader
-from core.spark.datasource.scan import Scan
-from core.spark.datasource.unlike.aggregates import require_merged_alike
-from core.spark.datasource.unlike.counted_rows import COUNTED_FORMATS
-from core.spark.datasource.unlike.far_times import require_near_times
-from core.spark.datasource.unlike.held_columns import require_unrenamed
-from core.spark.datasource.unlike.partition_directories import require_known_directories
-from core.spark.datasource.unlike.patches import patch_pypaimon
-from core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
-from core.spark.datasource.unlike.unread_kinds import refuse_null_vector, require_kinds_read
-from core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.spark.datasource.conditions import PypaimonCondition, predicate
+from paimark.core.spark.datasource.field_types import atoms, file_format, merged_by, type_name
+from paimark.core.spark.datasource.file_io import file_io
+from paimark.core.spark.datasource.merged.judgement import functions as merging_functions
+from paimark.core.spark.datasource.merged.judgement import is_small
+from paimark.core.spark.datasource.merged.reading import merged_rows
+from paimark.core.spark.datasource.rust.choice import Choice
+from paimark.core.spark.datasource.rust.reading import SplitReader
+from paimark.core.spark.datasource.scan import Scan
+from paimark.core.spark.datasource.unlike.aggregates import require_merged_alike
+from paimark.core.spark.datasource.unlike.counted_rows import COUNTED_FORMATS
+from paimark.core.spark.datasource.unlike.far_times import require_near_times
+from paimark.core.spark.datasource.unlike.held_columns import require_unrenamed
+from paimark.core.spark.datasource.unlike.partition_directories import require_known_directories
+from paimark.core.spark.datasource.unlike.patches import patch_pypaimon
+from paimark.core.spark.datasource.unlike.type_changes import columns_of_one_type, require_convertible
+from paimark.core.spark.datasource.unlike.unread_kinds import refuse_null_vector, require_kinds_read
+from paimark.core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
 
 _OPTIONS = {
     # With pypaimon's default of 1024 rows each few kilobytes take a Python call and an Arrow message.

@@ -14,14 +14,14 @@ from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from core.errors import hints_in_messages
-from core.spark.datasource.scan import Scan
-from core.spark.datasource.worker_imports import settle
+from paimark.core.errors import hints_in_messages
+from paimark.core.spark.datasource.scan import Scan
+from paimark.core.spark.datasource.worker_imports import settle
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from core.spark.datasource.conditions import PypaimonCondition
+    from paimark.core.spark.datasource.conditions import PypaimonCondition
 
 # The least bytes of a task.
 _TASK_BYTES = 32 << 20
@@ -52,16 +52,16 @@ class PaimarkReader(DataSourceReader):
 
     def push(self, filters: list[Filter]) -> None:
         """Keep the conditions that can be pushed to pypaimon."""
-        from core.spark.datasource.filters import conditions
-        from core.spark.datasource.paimon import condition_columns, open_table
+        from paimark.core.spark.datasource.filters import conditions
+        from paimark.core.spark.datasource.paimon import condition_columns, open_table
 
         if self.scan.filters:
             self.conditions = conditions(filters, condition_columns(open_table(self.scan)))
 
     @hints_in_messages()
     def partitions(self) -> list[InputPartition]:
-        from core.spark.datasource.paimon import open_table, plan_splits
-        from core.spark.datasource.rust.choice import Choice
+        from paimark.core.spark.datasource.paimon import open_table, plan_splits
+        from paimark.core.spark.datasource.rust.choice import Choice
 
         splits = plan_splits(self.scan, self.conditions)
         choice = Choice(self.scan, open_table(self.scan))
@@ -71,8 +71,8 @@ class PaimarkReader(DataSourceReader):
         return parts
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        from core.spark.arrow import fit_batch
-        from core.spark.datasource.paimon import read_splits
+        from paimark.core.spark.arrow import fit_batch
+        from paimark.core.spark.datasource.paimon import read_splits
 
         if not isinstance(partition, Part):
             return

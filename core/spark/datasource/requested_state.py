@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from core.errors import UsageError
-from core.spark.datasource.options import STARTS, STATES
-from core.spark.datasource.table_options import ReadScope
-from core.storage.files import Files
-from core.table.layout import MAIN, Root
-from core.table.lineage.lineage import Lineage
-from core.travel.times.literals import read_timestamp
-from core.travel.times.zones import epoch_ms
-from core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
+from paimark.core.errors import UsageError
+from paimark.core.spark.datasource.options import STARTS, STATES
+from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import MAIN, Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.travel.times.literals import read_timestamp
+from paimark.core.travel.times.zones import epoch_ms
+from paimark.core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
 
 _NEWEST = ("", "default", "latest", "latest-full", "full")
 _MODES: Mapping[str, tuple[str, ...]] = {

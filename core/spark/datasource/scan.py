@@ -8,13 +8,13 @@ from typing import Self
 
 import msgspec
 
-from core.redaction import HidesSecrets
-from core.spark.datasource.table_options import ReadScope, require_obeyed
-from core.storage.files import Files
-from core.storage.open import options_for_others
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.records import Snapshot, TableSchema
+from paimark.core.redaction import HidesSecrets
+from paimark.core.spark.datasource.table_options import ReadScope, require_obeyed
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import options_for_others
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Snapshot, TableSchema
 
 # A schema of one column, for checks without a table.
 NO_TABLE = """{"version": 3, "id": 0, "fields": [{"id": 0, "name": "a", "type": "INT"}], "highestFieldId": 0,

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Literal, NamedTuple
 
-from core.errors import Refused
-from core.table.definition.kind_signs import merge_engine
+from paimark.core.errors import Refused
+from paimark.core.table.definition.kind_signs import merge_engine
 
 # "any": it changes no scan. "python": Spark's own readers don't support it, but pypaimon does.
 OptionOutcome = Literal["any", "python", "refused"]

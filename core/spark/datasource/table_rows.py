@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pyarrow as pa
 from pypaimon.schema.data_types import PyarrowFieldParser
 
-from core.errors import NotFound, Unavailable
-from core.spark.arrow import fit_batch
-from core.spark.datasource.paimon import open_table, plan_splits, read_splits
-from core.spark.datasource.scan import Scan
+from paimark.core.errors import NotFound, Unavailable
+from paimark.core.spark.arrow import fit_batch
+from paimark.core.spark.datasource.paimon import open_table, plan_splits, read_splits
+from paimark.core.spark.datasource.scan import Scan
 
 LOST_FILE = "An expiry or a clean-up took it; `paimark verify` says what is lost."
 

@@ -32,8 +32,8 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from core.errors import StatementFailed
-from core.spark.datasource.scan import Scan
+from paimark.core.errors import StatementFailed
+from paimark.core.spark.datasource.scan import Scan
 
 _PLAIN: dict[str, DataType] = {
     "BOOLEAN": BooleanType(),
@@ -58,7 +58,7 @@ _WORDS = re.compile(r"([A-Z_]+)(?:\((\d+)(?:,\s*(\d+))?\))?( WITH LOCAL TIME ZON
 
 
 def spark_columns(scan: Scan) -> StructType:
-    from core.spark.datasource.paimon import open_table
+    from paimark.core.spark.datasource.paimon import open_table
 
     return spark_schema(open_table(scan).fields)
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from core.errors import NotFound, StatementFailed, failing_at
-from core.spark.arrow import cells_batch
-from core.spark.engine.shown import shown
-from core.spark.launch.session_settings import DEFAULTS, setting_asked
-from core.spark.protocol import Batch, Columns, Finished
-from core.storage.files import Files
-from core.table.catalog import database_directory, databases, require_database, tables
-from core.table.names import split_name
-from core.travel.parse.uses import Statement
-from core.travel.statements.shows import GLOBAL_VIEWS
+from paimark.core.errors import NotFound, StatementFailed, failing_at
+from paimark.core.spark.arrow import cells_batch
+from paimark.core.spark.engine.shown import shown
+from paimark.core.spark.launch.session_settings import DEFAULTS, setting_asked
+from paimark.core.spark.protocol import Batch, Columns, Finished
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import database_directory, databases, require_database, tables
+from paimark.core.table.names import split_name
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.shows import GLOBAL_VIEWS
 
 _PART = r"(?:`(?:[^`]|``)+`|[\w$-]+)"
 _NAME = rf"(?P<name>{_PART}(?:\s*\.\s*{_PART})*)"

@@ -13,23 +13,23 @@ from msgspec import structs
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from core.errors import Refused
-from core.spark.engine import rewrite
-from core.spark.engine.constants import Constants
-from core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
-from core.spark.engine.planned.queries import Description, PlanMode
-from core.spark.engine.plans import is_session_command
-from core.spark.engine.session_state import EngineSession
-from core.spark.engine.statement import Job, Runner
-from core.spark.engine.views import empty_frame
-from core.spark.idle_work.warm_up import WarmUp
-from core.spark.job_tag import bearing
-from core.spark.launch.session import Spark
-from core.spark.launch.session_settings import DEFAULTS, WARM_UP
-from core.spark.launch.workers import kill_workers
-from core.spark.protocol import Ask, Run, Start, TaskResult, Write
-from core.spark.results.progress import ProgressWatch
-from core.spark.results.results import (
+from paimark.core.errors import Refused
+from paimark.core.spark.engine import rewrite
+from paimark.core.spark.engine.constants import Constants
+from paimark.core.spark.engine.planned.kept_plans import KeptPlan, PlanKey, plan_key
+from paimark.core.spark.engine.planned.queries import Description, PlanMode
+from paimark.core.spark.engine.plans import is_session_command
+from paimark.core.spark.engine.session_state import EngineSession
+from paimark.core.spark.engine.statement import Job, Runner
+from paimark.core.spark.engine.views import empty_frame
+from paimark.core.spark.idle_work.warm_up import WarmUp
+from paimark.core.spark.job_tag import bearing
+from paimark.core.spark.launch.session import Spark
+from paimark.core.spark.launch.session_settings import DEFAULTS, WARM_UP
+from paimark.core.spark.launch.workers import kill_workers
+from paimark.core.spark.protocol import Ask, Run, Start, TaskResult, Write
+from paimark.core.spark.results.progress import ProgressWatch
+from paimark.core.spark.results.results import (
     PlannedQuery,
     Results,
     columns_of,
@@ -38,12 +38,12 @@ from core.spark.results.results import (
     tell_columns,
     tell_rows,
 )
-from core.spark.writing.insert import insert_rows, insert_target
-from core.travel.parse.uses import Statement
-from core.travel.source import TimeFolder
-from core.travel.statements.inserts import Insert
-from core.travel.statements.refused import unsupported
-from core.travel.statements.shows import require_view
+from paimark.core.spark.writing.insert import insert_rows, insert_target
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.source import TimeFolder
+from paimark.core.travel.statements.inserts import Insert
+from paimark.core.travel.statements.refused import unsupported
+from paimark.core.travel.statements.shows import require_view
 
 _SHOWS = (
     "SHOW lists DATABASES, TABLES, VIEWS, FUNCTIONS, and of a table COLUMNS, PARTITIONS, TBLPROPERTIES and "

@@ -8,13 +8,13 @@ from typing import Any
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from core.errors import StatementFailed
-from core.spark.engine.failures import failed
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.expressions import CONSTANT_HINT, column_refused
-from core.travel.parse.splice import Edit, Spliced
-from core.travel.parse.tokens import Span, Token, tokenize
-from core.travel.times.zones import from_epoch
+from paimark.core.errors import StatementFailed
+from paimark.core.spark.engine.failures import failed
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.expressions import CONSTANT_HINT, column_refused
+from paimark.core.travel.parse.splice import Edit, Spliced
+from paimark.core.travel.parse.tokens import Span, Token, tokenize
+from paimark.core.travel.times.zones import from_epoch
 
 _BEFORE, _BEHIND = "SELECT CAST((", ") AS TIMESTAMP) AS time"
 _ZONED = {("WITH", "LOCAL", "TIME", "ZONE"): "TIMESTAMP_LTZ", ("WITHOUT", "TIME", "ZONE"): "TIMESTAMP_NTZ"}

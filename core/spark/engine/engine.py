@@ -1,4 +1,4 @@
-"""The engine's process: `python -m core.spark.engine.engine FD`. FD is the channel to its parent.
+"""The engine's process: `python -m paimark.core.spark.engine.engine FD`. FD is the channel to its parent.
 
 One thread reads orders, so that it sees a cancel or the parent's end at once; another thread starts Spark and
 runs the statements. When the channel closes, by an order or because the parent died, the process ends.
@@ -19,17 +19,17 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
-from core.errors import PaimarkError
-from core.processes import ending, was_killed
-from core.redaction import keep_secrets, redacted
-from core.spark.client.scratch import remove_scratch
-from core.spark.idle_work.scheduler import IdleWork
-from core.spark.launch.cluster import Cluster, loss
-from core.spark.launch.jvm import ran_out_of_memory
-from core.spark.launch.session import Spark, start_spark
-from core.spark.launch.session_settings import less_memory
-from core.spark.launch.workers import kill_descendants
-from core.spark.protocol import (
+from paimark.core.errors import PaimarkError
+from paimark.core.processes import ending, was_killed
+from paimark.core.redaction import keep_secrets, redacted
+from paimark.core.spark.client.scratch import remove_scratch
+from paimark.core.spark.idle_work.scheduler import IdleWork
+from paimark.core.spark.launch.cluster import Cluster, loss
+from paimark.core.spark.launch.jvm import ran_out_of_memory
+from paimark.core.spark.launch.session import Spark, start_spark
+from paimark.core.spark.launch.session_settings import less_memory
+from paimark.core.spark.launch.workers import kill_descendants
+from paimark.core.spark.protocol import (
     CANCELLED,
     Ask,
     Batch,
@@ -49,10 +49,10 @@ from core.spark.protocol import (
     receive_order,
     send,
 )
-from core.storage.option_values import require_options
+from paimark.core.storage.option_values import require_options
 
 if TYPE_CHECKING:
-    from core.spark.engine.statement import Runner
+    from paimark.core.spark.engine.statement import Runner
 
 _COLLECTED_EVERY = 64
 
@@ -173,13 +173,13 @@ class Server:
             # Check before Java starts, which takes seconds.
             require_options(self._start.options, self._start.warehouse)
             if (self._start.master or "").startswith("sc://"):
-                from core.spark.engine.remote.connect import connect
+                from paimark.core.spark.engine.remote.connect import connect
 
                 self._runner = connect(self._start)
             else:
                 self._spark = start_spark(self._start, _import_statements)
                 threading.Thread(target=self._watch_java, args=(self._spark,), daemon=True).start()
-                from core.spark.engine.classic import classic_runner
+                from paimark.core.spark.engine.classic import classic_runner
 
                 self._runner = classic_runner(self._spark, self._start)
         except PaimarkError as error:
@@ -231,7 +231,7 @@ class Server:
 
 
 def _import_statements() -> None:
-    import core.spark.engine.classic  # noqa: F401
+    import paimark.core.spark.engine.classic  # noqa: F401
 
 
 def main() -> None:

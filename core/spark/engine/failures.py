@@ -10,15 +10,15 @@ from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyspark import SparkContext
 
-from core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable, UsageError
-from core.redaction import redacted
-from core.spark.datasource.table_rows import LOST_FILE
-from core.spark.launch.cluster import WAS_ENDED
-from core.spark.launch.session_settings import RESULT_PORT
-from core.spark.protocol import Cause, Failed
-from core.spark.stores.failures import explain_arrow, explain_read
-from core.storage.files import Unanswered
-from core.table.lineage.commits import Overwritten
+from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable, UsageError
+from paimark.core.redaction import redacted
+from paimark.core.spark.datasource.table_rows import LOST_FILE
+from paimark.core.spark.launch.cluster import WAS_ENDED
+from paimark.core.spark.launch.session_settings import RESULT_PORT
+from paimark.core.spark.protocol import Cause, Failed
+from paimark.core.spark.stores.failures import explain_arrow, explain_read
+from paimark.core.storage.files import Unanswered
+from paimark.core.table.lineage.commits import Overwritten
 
 _CONDITION = re.compile(r"^\s*\[[A-Z0-9_.]+\]\s*")
 # The text that Spark appends to its messages: the state, the statement with a caret, a plan.

@@ -14,17 +14,17 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from core.errors import FileMissing, NotFound, PaimarkError, Refused, StatementFailed
-from core.spark.engine.tables import OpenedTable
-from core.spark.protocol import ParentGone, Reading
-from core.storage.files import Files, read_if_there
-from core.table.layout import BARRIER_ID, Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import has_schema, root_exists
-from core.table.manifests.files import has_lists
-from core.table.read_tags import TIME_TO_LIVE_MS, is_read_tag, is_stale, read_tag_name
-from core.table.records import Snapshot, is_same_commit
-from core.table.tag_times import with_time_to_live
+from paimark.core.errors import FileMissing, NotFound, PaimarkError, Refused, StatementFailed
+from paimark.core.spark.engine.tables import OpenedTable
+from paimark.core.spark.protocol import ParentGone, Reading
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import BARRIER_ID, Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import has_schema, root_exists
+from paimark.core.table.manifests.files import has_lists
+from paimark.core.table.read_tags import TIME_TO_LIVE_MS, is_read_tag, is_stale, read_tag_name
+from paimark.core.table.records import Snapshot, is_same_commit
+from paimark.core.table.tag_times import with_time_to_live
 
 _WORTH_IT_SECONDS = 1.0
 _RENEWED_SECONDS = TIME_TO_LIVE_MS / 1000 / 6

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.spark.native.conditions import conditions
-from core.spark.native.needs import SummaryColumns, ViewNeeds
-from core.travel.parse.tokens import keywords
+from paimark.core.spark.native.conditions import conditions
+from paimark.core.spark.native.needs import SummaryColumns, ViewNeeds
+from paimark.core.travel.parse.tokens import keywords
 
 # Statements that change only this session. All others count as writing.
 _SESSION_COMMANDS = keywords(

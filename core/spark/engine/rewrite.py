@@ -10,23 +10,23 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from core.errors import Refused
-from core.spark.datasource.table_options import require_obeyed
-from core.spark.datasource.types import spark_columns
-from core.spark.engine.session_state import EngineSession
-from core.spark.engine.tables import OpenedTable, opened_scan
-from core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
-from core.spark.results.sender import SentBatch
-from core.spark.writing.commit import encode_partitions
-from core.spark.writing.receipt import find_written, with_receipt
-from core.spark.writing.row_files import commit_rows, write_rows
-from core.spark.writing.target import WriteTarget
-from core.spark.writing.write import clustered_for
-from core.storage.files import Files
-from core.table.catalog import parse_table_name
-from core.table.manifests.files import size_of
-from core.table.records import Snapshot, TableSchema
-from core.travel.parse.uses import TableUse
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.table_options import require_obeyed
+from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.engine.session_state import EngineSession
+from paimark.core.spark.engine.tables import OpenedTable, opened_scan
+from paimark.core.spark.protocol import COMMON, PARTITIONS, Ask, Reading, Version, Write
+from paimark.core.spark.results.sender import SentBatch
+from paimark.core.spark.writing.commit import encode_partitions
+from paimark.core.spark.writing.receipt import find_written, with_receipt
+from paimark.core.spark.writing.row_files import commit_rows, write_rows
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.write import clustered_for
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.manifests.files import size_of
+from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.travel.parse.uses import TableUse
 
 # The most partitions of one overwrite, which compares all of them with each manifest.
 MOST_PARTITIONS = 10_000

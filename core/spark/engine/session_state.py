@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import SparkSession
 
-from core.errors import READ_ONLY, Refused, StatementFailed
-from core.spark.datasource.scan import WarehouseAccess
-from core.spark.engine.tables import Opener
-from core.spark.engine.views import Views
-from core.spark.native.scans import NativeScans
-from core.spark.protocol import Run, Start
-from core.spark.session_conf import ZONE, SessionConf
-from core.storage.open import open_files
-from core.travel.source import TimeFolder
-from core.travel.times.zones import zone_of
+from paimark.core.errors import READ_ONLY, Refused, StatementFailed
+from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.engine.tables import Opener
+from paimark.core.spark.engine.views import Views
+from paimark.core.spark.native.scans import NativeScans
+from paimark.core.spark.protocol import Run, Start
+from paimark.core.spark.session_conf import ZONE, SessionConf
+from paimark.core.storage.open import open_files
+from paimark.core.travel.source import TimeFolder
+from paimark.core.travel.times.zones import zone_of
 
 
 class SessionState:

@@ -8,20 +8,20 @@ from typing import NamedTuple
 from pypaimon.common.json_util import JSON
 from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 
-from core.errors import NotFound, UsageError, failing_at
-from core.quoting import literal, quoted
-from core.spark.datasource.types import spark_schema
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.table.manifests.files import snapshot_facts
-from core.table.manifests.partitions import PartitionNames
-from core.table.records import TableSchema
-from core.table.system_tables import system_table
-from core.travel.parse.uses import Statement, TableUse
-from core.travel.resolving import resolve_name
-from core.travel.statements.shows import Show, read_show
+from paimark.core.errors import NotFound, UsageError, failing_at
+from paimark.core.quoting import literal, quoted
+from paimark.core.spark.datasource.types import spark_schema
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.manifests.files import snapshot_facts
+from paimark.core.table.manifests.partitions import PartitionNames
+from paimark.core.table.records import TableSchema
+from paimark.core.table.system_tables import system_table
+from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.resolving import resolve_name
+from paimark.core.travel.statements.shows import Show, read_show
 
 _COLUMNS = {
     "columns": ("col_name",),

@@ -12,20 +12,20 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from core.cancelling import Cancellation, cancellable
-from core.errors import PaimarkError, StatementFailed, Unavailable
-from core.spark.engine.answers import OfSession, answer, tell_answer
-from core.spark.engine.failures import failed
-from core.spark.engine.holding_reads import HeldReads, snapshots_read
-from core.spark.engine.names.current_database import with_current_database
-from core.spark.engine.names.hints import helped
-from core.spark.engine.planned.beside import Beside
-from core.spark.engine.planned.queries import Description
-from core.spark.engine.session_state import EngineSession
-from core.spark.engine.tables import OpenedTable, Opener, explained
-from core.spark.idle_work.prefetch import Prefetcher
-from core.spark.idle_work.warm_up import WarmUp
-from core.spark.protocol import (
+from paimark.core.cancelling import Cancellation, cancellable
+from paimark.core.errors import PaimarkError, StatementFailed, Unavailable
+from paimark.core.spark.engine.answers import OfSession, answer, tell_answer
+from paimark.core.spark.engine.failures import failed
+from paimark.core.spark.engine.holding_reads import HeldReads, snapshots_read
+from paimark.core.spark.engine.names.current_database import with_current_database
+from paimark.core.spark.engine.names.hints import helped
+from paimark.core.spark.engine.planned.beside import Beside
+from paimark.core.spark.engine.planned.queries import Description
+from paimark.core.spark.engine.session_state import EngineSession
+from paimark.core.spark.engine.tables import OpenedTable, Opener, explained
+from paimark.core.spark.idle_work.prefetch import Prefetcher
+from paimark.core.spark.idle_work.warm_up import WarmUp
+from paimark.core.spark.protocol import (
     CANCELLED,
     LISTED,
     Ask,
@@ -43,12 +43,12 @@ from core.spark.protocol import (
     TaskResult,
     Write,
 )
-from core.travel.parse.splice import Spliced, splice
-from core.travel.parse.sql import read_statement
-from core.travel.parse.uses import Statement, TableUse
-from core.travel.source import TimeFolder
-from core.travel.statements.inserts import Insert, read_insert
-from core.travel.statements.shows import created_view
+from paimark.core.travel.parse.splice import Spliced, splice
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.source import TimeFolder
+from paimark.core.travel.statements.inserts import Insert, read_insert
+from paimark.core.travel.statements.shows import created_view
 
 _AGAIN_SECONDS = 0.3
 
@@ -98,8 +98,8 @@ class Job:
 
 
 class Backend(Protocol):
-    """The operations that differ between Paimark's own Spark (`core.spark.engine.classic`) and one over
-    Connect (`core.spark.engine.remote.connect`)."""
+    """The operations that differ between Paimark's own Spark (`paimark.core.spark.engine.classic`) and one
+    over Connect (`paimark.core.spark.engine.remote.connect`)."""
 
     @property
     def fold(self) -> TimeFolder | None:

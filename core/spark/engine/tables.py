@@ -9,22 +9,22 @@ from datetime import tzinfo
 
 from msgspec.structs import replace
 
-from core.errors import StatementFailed, failing_at
-from core.spark.comparing.restricted import restricted
-from core.spark.datasource.paimon import split_readers
-from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.datasource.table_options import ReadScope
-from core.spark.native.columns import NotNative
-from core.spark.native.scans import NativeScans, NativeTable
-from core.spark.protocol import LISTED, Reading
-from core.table.layout import MAIN, Root
-from core.table.lineage.main_branch import branch_root
-from core.table.system_tables import Row, SystemTable, left_out, system_table
-from core.travel.parse.uses import TableUse
-from core.travel.resolving import resolve_name
-from core.travel.source import TimeFolder, TravelSource
-from core.travel.times.zones import shown_time
-from core.travel.version import Resolved
+from paimark.core.errors import StatementFailed, failing_at
+from paimark.core.spark.comparing.restricted import restricted
+from paimark.core.spark.datasource.paimon import split_readers
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from paimark.core.spark.datasource.table_options import ReadScope
+from paimark.core.spark.native.columns import NotNative
+from paimark.core.spark.native.scans import NativeScans, NativeTable
+from paimark.core.spark.protocol import LISTED, Reading
+from paimark.core.table.layout import MAIN, Root
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.system_tables import Row, SystemTable, left_out, system_table
+from paimark.core.travel.parse.uses import TableUse
+from paimark.core.travel.resolving import resolve_name
+from paimark.core.travel.source import TimeFolder, TravelSource
+from paimark.core.travel.times.zones import shown_time
+from paimark.core.travel.version import Resolved
 
 NATIVE = "native"
 SCANNED = "python source"

@@ -16,18 +16,18 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import StructType
 
-from core.quoting import quoted
-from core.spark.arrow import listed_rows
-from core.spark.datasource.paimon import open_table
-from core.spark.datasource.scan import NO_TABLE, Scan
-from core.spark.datasource.types import spark_columns
-from core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
-from core.spark.engine.plans import needs
-from core.spark.engine.tables import OpenedTable
-from core.spark.native.needs import ViewNeeds
-from core.spark.native.scans import NativeScans
-from core.spark.native.summaries.summary import Summary
-from core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
+from paimark.core.quoting import quoted
+from paimark.core.spark.arrow import listed_rows
+from paimark.core.spark.datasource.paimon import open_table
+from paimark.core.spark.datasource.scan import NO_TABLE, Scan
+from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.engine.planned.queries import Description, PlanMode, Queries, StandIn
+from paimark.core.spark.engine.plans import needs
+from paimark.core.spark.engine.tables import OpenedTable
+from paimark.core.spark.native.needs import ViewNeeds
+from paimark.core.spark.native.scans import NativeScans
+from paimark.core.spark.native.summaries.summary import Summary
+from paimark.core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 
 _KEPT = 64
 

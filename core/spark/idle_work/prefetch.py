@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.cancelling import check_cancelled
-from core.spark.datasource.scan import Scan, WarehouseAccess
-from core.spark.idle_work.bounds import (
+from paimark.core.cancelling import check_cancelled
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
+from paimark.core.spark.idle_work.bounds import (
     MOST_FILES,
     MOST_KEY_BYTES,
     MOST_MANIFEST_BYTES,
     MOST_MANIFEST_BYTES_ELSEWHERE,
 )
-from core.spark.launch.session_settings import DEFAULTS, REUSE, WARM_UP
-from core.spark.native.bitmap import merge_bits, uncached_bytes
-from core.spark.native.scans import NativeScans
-from core.spark.native.state import TableState
-from core.spark.session_conf import SessionConf
-from core.spark.stores.addresses import store_of
-from core.table.manifests.files import data_manifests
-from core.table.records import Snapshot
+from paimark.core.spark.launch.session_settings import DEFAULTS, REUSE, WARM_UP
+from paimark.core.spark.native.bitmap import merge_bits, uncached_bytes
+from paimark.core.spark.native.scans import NativeScans
+from paimark.core.spark.native.state import TableState
+from paimark.core.spark.session_conf import SessionConf
+from paimark.core.spark.stores.addresses import store_of
+from paimark.core.table.manifests.files import data_manifests
+from paimark.core.table.records import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 
-from core.cancelling import Cancellation, cancellable
-from core.spark.idle_work.bounds import (
+from paimark.core.cancelling import Cancellation, cancellable
+from paimark.core.spark.idle_work.bounds import (
     MOST_SECONDS,
     MOST_WARM_UP_SECONDS,
     QUIET_SECONDS,
     RESTS,
     SETTLED_SECONDS,
 )
-from core.spark.protocol import Prefetch
+from paimark.core.spark.protocol import Prefetch
 
 Clock = Callable[[], float]
 Step = Callable[[], None]

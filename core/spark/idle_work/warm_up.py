@@ -14,7 +14,7 @@ from typing import Protocol
 import pyarrow as pa
 from pypaimon import CatalogFactory, Schema
 
-from core.spark.protocol import CANCELLED, Batch, Failed, Report, Run, Task
+from paimark.core.spark.protocol import CANCELLED, Batch, Failed, Report, Run, Task
 
 DATABASE = "warm_up"
 _ROWS = 64

@@ -6,11 +6,16 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from core.cancelling import check_cancelled
-from core.errors import FileMissing
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.manifests.manifests import ManifestEntry, ManifestMeta, manifest_entries, read_in_batches
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import FileMissing
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.manifests.manifests import (
+    ManifestEntry,
+    ManifestMeta,
+    manifest_entries,
+    read_in_batches,
+)
 
 # The measured size of an entry in memory, without the values of its statistics.
 _ENTRY_BYTES = 1_800

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.cancelling import check_cancelled, map_cancellable
-from core.errors import Corrupt, FileMissing
-from core.spark.incremental.kept_keys import KeptKeys, KeyFiles
-from core.spark.incremental.packed_keys import WantedKeys
-from core.spark.merging.bit_cache import BitCache
-from core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup
-from core.spark.merging.narrow import ages_overlap
-from core.spark.merging.opening import OpenFile
-from core.spark.merging.survive import surviving_rows
+from paimark.core.cancelling import check_cancelled, map_cancellable
+from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.spark.incremental.kept_keys import KeptKeys, KeyFiles
+from paimark.core.spark.incremental.packed_keys import WantedKeys
+from paimark.core.spark.merging.bit_cache import BitCache
+from paimark.core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup
+from paimark.core.spark.merging.narrow import ages_overlap
+from paimark.core.spark.merging.opening import OpenFile
+from paimark.core.spark.merging.survive import surviving_rows
 
 # If more than one row is added or removed for this many that stay, a merge of all rows costs no more.
 _WORTH_SEARCHING = 4

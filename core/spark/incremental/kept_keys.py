@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.spark.incremental.packed_keys import KeyBlock, WantedKeys, together
-from core.spark.merging.model import MergeFile, MergeRules
-from core.spark.merging.opening import OpenFile
-from core.spark.merging.reading import KeyRows, RowGroups, row_groups
+from paimark.core.spark.incremental.packed_keys import KeyBlock, WantedKeys, together
+from paimark.core.spark.merging.model import MergeFile, MergeRules
+from paimark.core.spark.merging.opening import OpenFile
+from paimark.core.spark.merging.reading import KeyRows, RowGroups, row_groups
 
 # The size of one row group in a file's list of row groups, in memory.
 _GROUP_BYTES = 200

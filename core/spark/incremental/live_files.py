@@ -10,16 +10,16 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Container, Hashable, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from core.cancelling import check_cancelled
-from core.errors import Corrupt
-from core.spark.incremental.decoded_manifests import DecodedManifests, Entries, ManifestId
-from core.spark.merging.keys import KeyReader
-from core.spark.merging.model import MergeFile, MergeGroup, MergeRules
-from core.spark.merging.overlap import overlap_groups
-from core.spark.merging.rules import merge_file
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.manifests.manifests import FileKey, ManifestEntry
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import Corrupt
+from paimark.core.spark.incremental.decoded_manifests import DecodedManifests, Entries, ManifestId
+from paimark.core.spark.merging.keys import KeyReader
+from paimark.core.spark.merging.model import MergeFile, MergeGroup, MergeRules
+from paimark.core.spark.merging.overlap import overlap_groups
+from paimark.core.spark.merging.rules import merge_file
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.manifests.manifests import FileKey, ManifestEntry
 
 _KEPT_TABLES = 8
 _KEPT_FILES = 200_000

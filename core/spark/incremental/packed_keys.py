@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from core.spark.merging.model import MergeRules
-from core.spark.merging.reading import KeyRows
-from core.spark.sort_keys import SortKey, end_to_end, is_text, sort_keys_of, text_values
-from core.table.definition.column_types import ColumnType
+from paimark.core.spark.merging.model import MergeRules
+from paimark.core.spark.merging.reading import KeyRows
+from paimark.core.spark.sort_keys import SortKey, end_to_end, is_text, sort_keys_of, text_values
+from paimark.core.table.definition.column_types import ColumnType
 
 _BLOCK = 1024
 _WHOLE = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT", "DATE"})

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.config import FALSE_WORDS, cache_directory
+from paimark.core.config import FALSE_WORDS, cache_directory
 
 SWITCH = "PAIMARK_JAVA_ARCHIVE"
 _SUFFIX = ".jsa"
@@ -63,7 +63,7 @@ class Archive:
                     sys.executable,
                     "-P",
                     "-m",
-                    "core.spark.launch.cds",
+                    "paimark.core.spark.launch.cds",
                     str(self.path),
                     str(kept),
                     str(self.java),

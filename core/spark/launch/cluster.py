@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-import core
-from core.durations import parse_duration
-from core.errors import Unavailable, UsageError
-from core.spark.datasource.rust.installed import PACKAGE as RUST
-from core.spark.datasource.rust.installed import why_missing
-from core.spark.launch.masters.masters import KUBERNETES
-from core.spark.launch.session_settings import DEFAULTS, EXECUTORS_TIMEOUT
+import paimark.core
+from paimark.core.durations import parse_duration
+from paimark.core.errors import Unavailable, UsageError
+from paimark.core.spark.datasource.rust.installed import PACKAGE as RUST
+from paimark.core.spark.datasource.rust.installed import why_missing
+from paimark.core.spark.launch.masters.masters import KUBERNETES
+from paimark.core.spark.launch.session_settings import DEFAULTS, EXECUTORS_TIMEOUT
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -161,10 +161,10 @@ def started_in_time(process: subprocess.Popen[bytes], of: Cluster | None) -> Ite
 def package(scratch: Path) -> Path:
     """Write this package as a zip from which Python can import."""
     path = scratch / PACKAGE
-    home = Path(core.__path__[0])
+    home = Path(paimark.core.__path__[0]).parent
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as target:
-        for file in sorted(home.rglob("*.py")):
-            target.write(file, Path("core") / file.relative_to(home))
+        for file in sorted([*home.glob("*.py"), *(home / "core").rglob("*.py")]):
+            target.write(file, file.relative_to(home.parent))
     return path
 
 

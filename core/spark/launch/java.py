@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from core.errors import Unavailable
+from paimark.core.errors import Unavailable
 
 OLDEST = 17
 _HOME = "JAVA_HOME"

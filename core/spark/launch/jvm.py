@@ -17,16 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core.errors import PaimarkError, Unavailable
-from core.processes import ending, was_killed
-from core.spark.compiling.jar_cache import PROPERTY
-from core.spark.launch.cds import Archive, archive_for
-from core.spark.launch.cluster import PACKAGE
-from core.spark.launch.home import SparkHome
-from core.spark.launch.java import Java
-from core.spark.launch.session_settings import less_memory
-from core.spark.launch.settings import properties_file
-from core.spark.stores.tickets import realm_option
+from paimark.core.errors import PaimarkError, Unavailable
+from paimark.core.processes import ending, was_killed
+from paimark.core.spark.compiling.jar_cache import PROPERTY
+from paimark.core.spark.launch.cds import Archive, archive_for
+from paimark.core.spark.launch.cluster import PACKAGE
+from paimark.core.spark.launch.home import SparkHome
+from paimark.core.spark.launch.java import Java
+from paimark.core.spark.launch.session_settings import less_memory
+from paimark.core.spark.launch.settings import properties_file
+from paimark.core.spark.stores.tickets import realm_option
 
 # As in org.apache.spark.launcher.JavaModuleOptions of Spark 4.1, without the module above.
 _OPENED = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from core.errors import Unavailable
+from paimark.core.errors import Unavailable
 
 _KEYTAB, _PRINCIPAL = "spark.kerberos.keytab", "spark.kerberos.principal"
 # The names of both before Spark 3.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from core.errors import Unavailable
-from core.spark.launch.session_settings import DEFAULTS, RESULT_PORT
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch.session_settings import DEFAULTS, RESULT_PORT
 
 LOOPBACK = "127.0.0.1"
 _OFF = "off"

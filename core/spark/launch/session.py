@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import Unavailable
-from core.redaction import keep_secrets
-from core.spark.launch import cluster, jvm
-from core.spark.launch.cds import Archive
-from core.spark.launch.home import find_spark
-from core.spark.launch.java import Java, find_java
-from core.spark.launch.masters.masters import require_known, require_master, start_failure
-from core.spark.launch.refused_settings import require_no_redirection, require_possible
-from core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
-from core.spark.launch.session_settings import require_obeyed
-from core.spark.launch.settings import spark_settings
-from core.spark.launch.spark_env import load_spark_env
-from core.spark.protocol import Start
-from core.spark.stores.launching import prepared
+from paimark.core.errors import Unavailable
+from paimark.core.redaction import keep_secrets
+from paimark.core.spark.launch import cluster, jvm
+from paimark.core.spark.launch.cds import Archive
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.java import Java, find_java
+from paimark.core.spark.launch.masters.masters import require_known, require_master, start_failure
+from paimark.core.spark.launch.refused_settings import require_no_redirection, require_possible
+from paimark.core.spark.launch.result_port import LOOPBACK, ResultPort, result_port
+from paimark.core.spark.launch.session_settings import require_obeyed
+from paimark.core.spark.launch.settings import spark_settings
+from paimark.core.spark.launch.spark_env import load_spark_env
+from paimark.core.spark.protocol import Start
+from paimark.core.spark.stores.launching import prepared
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -148,7 +148,7 @@ def _session(
             _require_sql_settings(settings)
             session = SparkSession.builder.getOrCreate()
         importing.join()
-        from core.spark.source import PaimarkSource
+        from paimark.core.spark.source import PaimarkSource
 
         session.dataSource.register(PaimarkSource)
         session.sparkContext.setInterruptOnCancel(True)
@@ -164,8 +164,8 @@ def _import_libraries(others: Callable[[], None]) -> None:
     try:
         # A failed import is reported where the module is needed.
         with suppress(ImportError):
-            import core.spark.datasource.paimon
-            import core.spark.source  # noqa: F401
+            import paimark.core.spark.datasource.paimon
+            import paimark.core.spark.source  # noqa: F401
 
             others()
     finally:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import islice
 
-from core.errors import StatementFailed, Unavailable
-from core.table.names import near_names
-from core.travel.parse.tokens import iter_tokens, tokenize
-from core.travel.parse.uses import Statement
+from paimark.core.errors import StatementFailed, Unavailable
+from paimark.core.table.names import near_names
+from paimark.core.travel.parse.tokens import iter_tokens, tokenize
+from paimark.core.travel.parse.uses import Statement
 
 SCAN = "spark.paimark.scan"
 LOCAL_BYTES = "spark.paimark.merge.localBytes"

@@ -33,7 +33,7 @@ def spark_settings(master: str | None, conf: Mapping[str, str], scratch: Path) -
         "spark.sql.optimizer.inSetConversionThreshold": "100",
         "spark.sql.python.filterPushdown.enabled": "true",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.python.daemon.module": "core.spark.launch.worker_daemon",
+        "spark.python.daemon.module": "paimark.core.spark.launch.worker_daemon",
         # Not Parquet: its statistics ignore NaN, so rows with NaN would be skipped.
         "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources": "orc",
         # How long a Python worker may continue after its task was cancelled.

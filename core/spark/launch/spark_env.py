@@ -6,8 +6,8 @@ import os
 import subprocess
 from collections.abc import MutableMapping
 
-from core.errors import Unavailable
-from core.spark.launch.home import SparkHome
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch.home import SparkHome
 
 _LOADED = "SPARK_ENV_LOADED"
 # Its output goes to stderr. At the end bash prints all variables, exported or not, as in Spark's scripts.

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from core.config import Settings
-from core.errors import Unavailable
-from core.spark.launch.home import find_spark
-from core.travel.times.zones import zone_of
+from paimark.core.config import Settings
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.travel.times.zones import zone_of
 
 _ZONE = "spark.sql.session.timeZone"
 _LOCAL_TIME = Path("/etc/localtime")

@@ -1,7 +1,7 @@
 """The process from which Spark forks its Python workers. It imports the libraries once for all workers.
 
 A worker ends whenever a statement is cancelled or reaches its limit, and each new one would need 0.8 s for
-the imports. Spark starts this as `python -m core.spark.launch.worker_daemon [worker module]`.
+the imports. Spark starts this as `python -m paimark.core.spark.launch.worker_daemon [worker module]`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 from contextlib import suppress
 
-from core.spark.datasource.worker_imports import leave_out_spark_jar, settle
+from paimark.core.spark.datasource.worker_imports import leave_out_spark_jar, settle
 
 _OPENS_TABLES = frozenset(
     {

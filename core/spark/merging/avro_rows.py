@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from core.cancelling import check_cancelled
-from core.table.manifests.avro import BadAvro, read_avro, schema_and_count
+from paimark.core.cancelling import check_cancelled
+from paimark.core.table.manifests.avro import BadAvro, read_avro, schema_and_count
 
 _ROWS_AT_ONCE = 1 << 15
 # The largest unpacked block. Writers begin a block after some kilobytes, but equal rows compress very well.

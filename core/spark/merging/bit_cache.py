@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Iterator
 from threading import Lock
 
-from core.spark.merging.model import Bits, MergeGroup
+from paimark.core.spark.merging.model import Bits, MergeGroup
 
 # For each file `near` returns at most so many of the groups that it was in.
 _NEAR = 8

@@ -6,10 +6,10 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from core.errors import Corrupt
-from core.spark.merging.model import Unmergeable
-from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
+from paimark.core.errors import Corrupt
+from paimark.core.spark.merging.model import Unmergeable
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
 
 _INTEGERS = {**INTEGERS, "DATE": "<i", "TIME": "<i", "BOOLEAN": "<?"}
 _BYTES = frozenset({"CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"})

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import Corrupt
+from paimark.core.errors import Corrupt
 
 # The kinds of rows are stored as 0 to 3: +I, -U, +U, -D. -U and -D remove the key.
 RETRACTING = (1, 3)

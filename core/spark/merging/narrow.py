@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from core.spark.merging.model import MergeFile
-from core.spark.sort_keys import SortKey, end_to_end
+from paimark.core.spark.merging.model import MergeFile
+from paimark.core.spark.sort_keys import SortKey, end_to_end
 
 # Searching pays if the big files have so many times more rows than all others together: sorting a row costs
 # several times as much as skipping it.

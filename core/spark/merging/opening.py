@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from core.errors import FileMissing
+from paimark.core.errors import FileMissing
 
 # Takes a file's address, and returns a source for pyarrow.
 OpenFile = Callable[[str], Any]
@@ -38,6 +38,6 @@ def file_opener(options: Mapping[str, str]) -> OpenFile:
 
 def _remote(store: str, options: Mapping[str, str]) -> Any:
     """pypaimon's file system, so that the options mean the same as in all other reads."""
-    from core.spark.datasource.file_io import file_io
+    from paimark.core.spark.datasource.file_io import file_io
 
     return file_io(store, options)

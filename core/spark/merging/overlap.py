@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
-from core.spark.merging.model import MergeFile, MergeGroup, MergeRules
+from paimark.core.spark.merging.model import MergeFile, MergeGroup, MergeRules
 
 
 def overlap_groups(rules: MergeRules, files: Iterable[MergeFile]) -> list[MergeGroup]:

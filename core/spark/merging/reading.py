@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from core.cancelling import check_cancelled
-from core.errors import Corrupt
-from core.figures import counted
-from core.spark.merging.avro_rows import AvroRows
-from core.spark.merging.model import RETRACTING, MergeFile, MergeRules
-from core.spark.merging.opening import OpenFile
-from core.spark.sort_keys import SortKey
-from core.table.definition.stored_columns import KEY_PREFIX
-from core.table.manifests.avro import BadAvro
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import Corrupt
+from paimark.core.figures import counted
+from paimark.core.spark.merging.avro_rows import AvroRows
+from paimark.core.spark.merging.model import RETRACTING, MergeFile, MergeRules
+from paimark.core.spark.merging.opening import OpenFile
+from paimark.core.spark.sort_keys import SortKey
+from paimark.core.table.definition.stored_columns import KEY_PREFIX
+from paimark.core.table.manifests.avro import BadAvro
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.cancelling import check_cancelled
-from core.spark.merging.keys import KeyReader
-from core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
-from core.table.definition.column_types import ColumnType
-from core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
-from core.table.definition.stored_columns import KEY_PREFIX
-from core.table.records import SchemaField, TableSchema
+from paimark.core.cancelling import check_cancelled
+from paimark.core.spark.merging.keys import KeyReader
+from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeRules, Unmergeable
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.kind_signs import ignored_deletes, is_on, merge_engine
+from paimark.core.table.definition.stored_columns import KEY_PREFIX
+from paimark.core.table.records import SchemaField, TableSchema
 
 _WIDENED = (("TINYINT", "SMALLINT", "INT", "BIGINT"), ("FLOAT", "DOUBLE"), ("CHAR", "VARCHAR", "STRING"))
 

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.cancelling import check_cancelled
-from core.spark.merging.model import Bits, MergeFile, MergeGroup, MergeRules
-from core.spark.merging.narrow import Keys, ages_overlap, shared_rows
-from core.spark.merging.opening import OpenFile
-from core.spark.merging.reading import KeyRows, read_kinds, read_rows
-from core.spark.sort_keys import (
+from paimark.core.cancelling import check_cancelled
+from paimark.core.spark.merging.model import Bits, MergeFile, MergeGroup, MergeRules
+from paimark.core.spark.merging.narrow import Keys, ages_overlap, shared_rows
+from paimark.core.spark.merging.opening import OpenFile
+from paimark.core.spark.merging.reading import KeyRows, read_kinds, read_rows
+from paimark.core.spark.sort_keys import (
     SortKey,
     end_to_end,
     is_text,

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pyroaring import BitMap, BitMap64
 
-from core.errors import Corrupt
-from core.spark.merging.model import Bits, MergeFile, Vector
-from core.spark.merging.opening import OpenFile
+from paimark.core.errors import Corrupt
+from paimark.core.spark.merging.model import Bits, MergeFile, Vector
+from paimark.core.spark.merging.opening import OpenFile
 
 _NUMBER = 4
 # The kinds of bitmaps: 32-bit numbers, and 64-bit numbers, whose kind is in the other byte order.

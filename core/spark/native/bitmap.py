@@ -11,19 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 
-from core.cancelling import map_cancellable
-from core.errors import UsageError
-from core.spark.incremental.delta import earlier, survivors_since
-from core.spark.incremental.kept_keys import KeptKeys
-from core.spark.launch.session_settings import DEFAULTS, KEPT_KEY_BYTES, LOCAL_BYTES, REUSE, TASK_ROWS
-from core.spark.merging.bit_cache import BitCache
-from core.spark.merging.model import Bits, MergeGroup
-from core.spark.merging.opening import OpenFile, file_opener
-from core.spark.merging.survive import first_survivors, survivors
-from core.spark.merging.vectors import vector_bits
-from core.spark.native.by_tasks.merging import merged_by_tasks
-from core.spark.session_conf import SessionConf
-from core.spark.sort_keys import is_text
+from paimark.core.cancelling import map_cancellable
+from paimark.core.errors import UsageError
+from paimark.core.spark.incremental.delta import earlier, survivors_since
+from paimark.core.spark.incremental.kept_keys import KeptKeys
+from paimark.core.spark.launch.session_settings import DEFAULTS, KEPT_KEY_BYTES, LOCAL_BYTES, REUSE, TASK_ROWS
+from paimark.core.spark.merging.bit_cache import BitCache
+from paimark.core.spark.merging.model import Bits, MergeGroup
+from paimark.core.spark.merging.opening import OpenFile, file_opener
+from paimark.core.spark.merging.survive import first_survivors, survivors
+from paimark.core.spark.merging.vectors import vector_bits
+from paimark.core.spark.native.by_tasks.merging import merged_by_tasks
+from paimark.core.spark.session_conf import SessionConf
+from paimark.core.spark.sort_keys import is_text
 
 _NUMBER_BYTES = 16
 _TEXT_BYTES = 64

@@ -15,13 +15,13 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from core.spark.native.conditions import Condition
-from core.spark.native.state import TableFile
-from core.spark.native.values import digits_of
-from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import INTEGERS, null_bits
-from core.table.records import TableSchema
-from core.text import whole_number
+from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.state import TableFile
+from paimark.core.spark.native.values import digits_of
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.manifests.binary_row import INTEGERS, null_bits
+from paimark.core.table.records import TableSchema
+from paimark.core.text import whole_number
 
 # More keys than this are probably in most buckets.
 _MOST_KEYS = 256

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from core.errors import Corrupt
-from core.spark.arrow import fit_batch
-from core.spark.merging.model import Bits, MergeGroup
-from core.spark.merging.opening import OpenFile
-from core.spark.native.bitmap import first_bits, is_cached, merge_bits
-from core.spark.native.state import TableFile, TableState, alive_rows
-from core.spark.session_conf import SessionConf
+from paimark.core.errors import Corrupt
+from paimark.core.spark.arrow import fit_batch
+from paimark.core.spark.merging.model import Bits, MergeGroup
+from paimark.core.spark.merging.opening import OpenFile
+from paimark.core.spark.native.bitmap import first_bits, is_cached, merge_bits
+from paimark.core.spark.native.state import TableFile, TableState, alive_rows
+from paimark.core.spark.session_conf import SessionConf
 
 # At most so many rows are collected at once, or read in this process.
 SMALL_RESULT = 2_000

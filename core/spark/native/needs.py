@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from core.spark.native.conditions import Condition
+from paimark.core.spark.native.conditions import Condition
 
 
 class SummaryColumns(msgspec.Struct, frozen=True):

@@ -10,10 +10,10 @@ from datetime import date
 
 from pyspark.sql.types import DateType, StructType
 
-from core.spark.native.columns import NotNative
-from core.spark.native.conditions import Condition
-from core.spark.native.pruning import Pruner
-from core.spark.native.state import TableState
+from paimark.core.spark.native.columns import NotNative
+from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.pruning import Pruner
+from paimark.core.spark.native.state import TableState
 
 _GREGORIAN = (date(1582, 10, 15) - date(1970, 1, 1)).days
 

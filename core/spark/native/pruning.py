@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from core.spark.native.buckets import Buckets
-from core.spark.native.conditions import Condition
-from core.spark.native.state import TableFile
-from core.spark.native.values import ValueReader, value_at, value_reader
-from core.table.records import TableSchema
+from paimark.core.spark.native.buckets import Buckets
+from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.state import TableFile
+from paimark.core.spark.native.values import ValueReader, value_at, value_reader
+from paimark.core.table.records import TableSchema
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
-from core.once import once_for_all
-from core.quoting import quoted
-from core.spark.compiling.compiled import Compiled, compiled, new_instance, send_to_executors
-from core.spark.native.columns import FileColumns
+from paimark.core.once import once_for_all
+from paimark.core.quoting import quoted
+from paimark.core.spark.compiling.compiled import Compiled, compiled, new_instance, send_to_executors
+from paimark.core.spark.native.columns import FileColumns
 
 # Paimark's own columns. `state` refuses tables with columns of such names.
 _FILE = "__paimon_file"

@@ -13,33 +13,33 @@ from msgspec.structs import replace
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from core.errors import Corrupt, FileMissing
-from core.spark.datasource.scan import Scan, WarehouseAccess
-from core.spark.datasource.types import spark_columns
-from core.spark.incremental.live_files import KeptFiles
-from core.spark.launch.cluster import is_cluster
-from core.spark.launch.session_settings import DEFAULTS, REUSE, SCAN
-from core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
-from core.spark.merging.opening import file_opener
-from core.spark.merging.overlap import narrowed
-from core.spark.native.bitmap import is_nearly_cached, merge_bits
-from core.spark.native.columns import FileColumns, NotNative
-from core.spark.native.conditions import Condition
-from core.spark.native.first_rows import SMALL_RESULT, enough_rows, first_rows
-from core.spark.native.lookups.lookups import Lookups
-from core.spark.native.needs import SummaryColumns, ViewNeeds
-from core.spark.native.old_dates import require_no_old_dates
-from core.spark.native.pruning import Pruner
-from core.spark.native.relation import ListedFile, Relations
-from core.spark.native.state import TableFile, TableState, alive_rows, table_state
-from core.spark.native.summaries.frames import summary_frame
-from core.spark.native.summaries.summary import Summary, summarised
-from core.spark.native.travelling_bits import encoded
-from core.spark.session_conf import SessionConf
-from core.spark.stores.access import HadoopStores, StoreUnread
-from core.spark.stores.addresses import store_of
-from core.table.layout import Root
-from core.table.records import Snapshot, TableSchema
+from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess
+from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.incremental.live_files import KeptFiles
+from paimark.core.spark.launch.cluster import is_cluster
+from paimark.core.spark.launch.session_settings import DEFAULTS, REUSE, SCAN
+from paimark.core.spark.merging.model import Bits, MergeGroup, Unmergeable, without
+from paimark.core.spark.merging.opening import file_opener
+from paimark.core.spark.merging.overlap import narrowed
+from paimark.core.spark.native.bitmap import is_nearly_cached, merge_bits
+from paimark.core.spark.native.columns import FileColumns, NotNative
+from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.first_rows import SMALL_RESULT, enough_rows, first_rows
+from paimark.core.spark.native.lookups.lookups import Lookups
+from paimark.core.spark.native.needs import SummaryColumns, ViewNeeds
+from paimark.core.spark.native.old_dates import require_no_old_dates
+from paimark.core.spark.native.pruning import Pruner
+from paimark.core.spark.native.relation import ListedFile, Relations
+from paimark.core.spark.native.state import TableFile, TableState, alive_rows, table_state
+from paimark.core.spark.native.summaries.frames import summary_frame
+from paimark.core.spark.native.summaries.summary import Summary, summarised
+from paimark.core.spark.native.travelling_bits import encoded
+from paimark.core.spark.session_conf import SessionConf
+from paimark.core.spark.stores.access import HadoopStores, StoreUnread
+from paimark.core.spark.stores.addresses import store_of
+from paimark.core.table.layout import Root
+from paimark.core.table.records import Snapshot, TableSchema
 
 _KEPT_STATES = 32
 _KEPT_FILES = 20_000

@@ -12,11 +12,11 @@ from pypaimon.common.json_util import JSON
 from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 from pyspark.sql.types import StructField, StructType
 
-from core.errors import Corrupt, PaimarkError, Unavailable
-from core.spark.datasource.table_options import Use, judged
-from core.spark.incremental.decoded_manifests import ManifestId
-from core.spark.incremental.live_files import KeptFiles, LiveFiles
-from core.spark.merging.model import (
+from paimark.core.errors import Corrupt, PaimarkError, Unavailable
+from paimark.core.spark.datasource.table_options import Use, judged
+from paimark.core.spark.incremental.decoded_manifests import ManifestId
+from paimark.core.spark.incremental.live_files import KeptFiles, LiveFiles
+from paimark.core.spark.merging.model import (
     Bits,
     MergeColumns,
     MergeGroup,
@@ -24,16 +24,16 @@ from core.spark.merging.model import (
     Unmergeable,
     Vector,
 )
-from core.spark.merging.rules import merge_file, merge_rules
-from core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
-from core.spark.native.values import ValueReader, value_reader
-from core.storage.files import Files
-from core.table.definition.kind_signs import is_on, leaves_out_new_files, merge_engine
-from core.table.layout import Root
-from core.table.manifests.binary_row import starts
-from core.table.manifests.files import FileLocations, data_manifests, schema_of
-from core.table.manifests.manifests import DeletionVector, ManifestEntry, read_deletion_vectors
-from core.table.records import Snapshot, TableSchema
+from paimark.core.spark.merging.rules import merge_file, merge_rules
+from paimark.core.spark.native.columns import FileColumns, NotNative, file_columns, table_types
+from paimark.core.spark.native.values import ValueReader, value_reader
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.kind_signs import is_on, leaves_out_new_files, merge_engine
+from paimark.core.table.layout import Root
+from paimark.core.table.manifests.binary_row import starts
+from paimark.core.table.manifests.files import FileLocations, data_manifests, schema_of
+from paimark.core.table.manifests.manifests import DeletionVector, ManifestEntry, read_deletion_vectors
+from paimark.core.table.records import Snapshot, TableSchema
 
 # Constant columns of files. A table with columns of such names is not read natively.
 PARTITION_PREFIX = "__paimon_partition_"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from core.spark.merging.model import Bits
+from paimark.core.spark.merging.model import Bits
 
 _HEAD = struct.Struct("<qi")
 _WORTH_DEFLATING = 64

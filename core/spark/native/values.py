@@ -7,8 +7,8 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
-from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
 
 _FIXED = {**INTEGERS, "DATE": "<i", "BOOLEAN": "<?"}
 

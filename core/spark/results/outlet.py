@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from core.errors import StatementFailed, Unavailable
-from core.spark.launch.result_port import ResultPort
-from core.spark.launch.session_settings import RESULT_PORT
-from core.spark.protocol import receive_exactly
-from core.spark.results.sender import (
+from paimark.core.errors import StatementFailed, Unavailable
+from paimark.core.spark.launch.result_port import ResultPort
+from paimark.core.spark.launch.session_settings import RESULT_PORT
+from paimark.core.spark.protocol import receive_exactly
+from paimark.core.spark.results.sender import (
     GREETING_BYTES,
     HEAD,
     NONCE_BYTES,

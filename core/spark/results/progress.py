@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError
 from pyspark.errors.exceptions.base import PySparkException
 
-from core.spark.protocol import StageProgress
+from paimark.core.spark.protocol import StageProgress
 
 _EVERY_SECONDS = 0.3
 

@@ -29,17 +29,17 @@ from pyspark.sql.types import (
     YearMonthIntervalType,
 )
 
-from core.once import once_for_all
-from core.spark.arrow import in_zone, ipc_stream
-from core.spark.compiling.compiled import compiled, new_instance, send_to_executors
-from core.spark.native.first_rows import SMALL_RESULT
-from core.spark.protocol import Batch, Columns
-from core.spark.results.outlet import Outlet
-from core.spark.results.sender import HEAD, STREAM_END, SentBatch
-from core.spark.session_conf import LARGE_TYPES, SessionConf
+from paimark.core.once import once_for_all
+from paimark.core.spark.arrow import in_zone, ipc_stream
+from paimark.core.spark.compiling.compiled import compiled, new_instance, send_to_executors
+from paimark.core.spark.native.first_rows import SMALL_RESULT
+from paimark.core.spark.protocol import Batch, Columns
+from paimark.core.spark.results.outlet import Outlet
+from paimark.core.spark.results.sender import HEAD, STREAM_END, SentBatch
+from paimark.core.spark.session_conf import LARGE_TYPES, SessionConf
 
 if TYPE_CHECKING:
-    from core.spark.launch.session import Spark
+    from paimark.core.spark.launch.session import Spark
 
 # These types have no Arrow type that others understand, so they are cast to text.
 _AS_TEXT = (CalendarIntervalType, VariantType, YearMonthIntervalType)
@@ -100,7 +100,7 @@ def tell_columns(frame: DataFrame, tell: Callable[[Columns], None]) -> None:
 
 
 class HasQueries(Protocol):
-    """The part of `core.spark.engine.planned.queries` that gives rows."""
+    """The part of `paimark.core.spark.engine.planned.queries` that gives rows."""
 
     def few(self, results: Any, number: int, before: bool, most: int) -> bytes | None: ...
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from core.errors import Unavailable
-from core.redaction import keep_secrets
-from core.spark.datasource.scan import WarehouseAccess
-from core.spark.stores.addresses import Store, hadoop_address, store_of
-from core.spark.stores.failures import explain
-from core.spark.stores.identity import s3_identity
-from core.spark.stores.lacks import missing_class, no_client, of_other_hadoop
-from core.spark.stores.renewing import is_renewable, renew_client
-from core.spark.stores.settings import (
+from paimark.core.errors import Unavailable
+from paimark.core.redaction import keep_secrets
+from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.stores.addresses import Store, hadoop_address, store_of
+from paimark.core.spark.stores.failures import explain
+from paimark.core.spark.stores.identity import s3_identity
+from paimark.core.spark.stores.lacks import missing_class, no_client, of_other_hadoop
+from paimark.core.spark.stores.renewing import is_renewable, renew_client
+from paimark.core.spark.stores.settings import (
     WHO,
     HadoopSettings,
     Identity,
@@ -25,7 +25,7 @@ from core.spark.stores.settings import (
     hadoop_settings,
     unsupported_option,
 )
-from core.spark.stores.tickets import lacks_ticket, log_in_again
+from paimark.core.spark.stores.tickets import lacks_ticket, log_in_again
 
 # A class that the client of a store needs for its first read, and that may be missing beside it.
 _NEEDED = {"s3": "software.amazon.awssdk.transfer.s3.S3TransferManager"}

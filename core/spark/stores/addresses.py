@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from core.storage.clouds.azure_account import account_of
+from paimark.core.storage.clouds.azure_account import account_of
 
 # Alternative schemes, each with the one that Hadoop's client accepts.
 _SAME = {"gcs": "gs", "az": "abfs"}

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.spark.stores.addresses import Store
-from core.storage.clouds import azure_account, google_options
-from core.storage.clouds.alibaba_options import OPTIONS as ALIBABA
+from paimark.core.spark.stores.addresses import Store
+from paimark.core.storage.clouds import azure_account, google_options
+from paimark.core.storage.clouds.alibaba_options import OPTIONS as ALIBABA
 
 Settings = dict[str, str]
 _GOOGLE_CLIENT = "com.google.cloud.hadoop.fs.gcs.GoogleHadoopFileSystem"

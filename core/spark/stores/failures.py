@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from core.spark.stores.addresses import Store, store_of
-from core.spark.stores.tickets import NO_TICKET
-from core.storage.remote_errors import hint_for
+from paimark.core.spark.stores.addresses import Store, store_of
+from paimark.core.spark.stores.tickets import NO_TICKET
+from paimark.core.storage.remote_errors import hint_for
 
 # The meanings of a client's words. The first match counts, so specific patterns come first.
 _MEANINGS = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.spark.stores.settings import Identity
-from core.storage.files import Files
+from paimark.core.spark.stores.settings import Identity
+from paimark.core.storage.files import Files
 
 # Sources of credentials that Java's own search also finds on the same machine.
 _FOUND_BY_JAVA = frozenset(
@@ -21,7 +21,7 @@ def s3_identity(files: Files, *, elsewhere: bool) -> Identity:
     Credentials are included only if Java would not find them by itself. Makes no request to the store. Raises
     `Unavailable` if there are none.
     """
-    from core.storage.s3.s3_files import S3Files
+    from paimark.core.storage.s3.s3_files import S3Files
 
     if not isinstance(files, S3Files):
         return Identity()

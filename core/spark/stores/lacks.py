@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from core.spark.stores.addresses import Store
-from core.spark.stores.jars.lists import jar_sets
+from paimark.core.spark.stores.addresses import Store
+from paimark.core.spark.stores.jars.lists import jar_sets
 
 # The consequence for queries.
 SLOWLY = "so tables are read through Python"

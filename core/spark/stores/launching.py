@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from core.errors import Unavailable
-from core.redaction import redacted
-from core.spark.stores.addresses import Store, store_of
-from core.spark.stores.jars.cached import cached_jars
-from core.spark.stores.jars.lists import JarSet, jar_sets
-from core.spark.stores.named import named_files, named_packages
-from core.spark.stores.settings import hadoop_settings
-from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
+from paimark.core.errors import Unavailable
+from paimark.core.redaction import redacted
+from paimark.core.spark.stores.addresses import Store, store_of
+from paimark.core.spark.stores.jars.cached import cached_jars
+from paimark.core.spark.stores.jars.lists import JarSet, jar_sets
+from paimark.core.spark.stores.named import named_files, named_packages
+from paimark.core.spark.stores.settings import hadoop_settings
+from paimark.core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
 
 # Spark's own pattern of secrets does not match Azure's keys.
 _SECRETS = "(?i)secret|password|passphrase|token|access[.]?key|account[.]?key|credential"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.spark.compiling.compiled import compiled, send_to_executors
-from core.spark.stores.addresses import Store
-from core.spark.stores.settings import S3_CLIENT
+from paimark.core.spark.compiling.compiled import compiled, send_to_executors
+from paimark.core.spark.stores.addresses import Store
+from paimark.core.spark.stores.settings import S3_CLIENT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from core.spark.stores.addresses import Store
-from core.spark.stores.cloud_settings import of_alibaba, of_azure, of_google
-from core.storage.clouds.google_options import TOKEN as GOOGLE_TOKEN
-from core.storage.known_options import S3_CREDENTIALS, s3_name
+from paimark.core.spark.stores.addresses import Store
+from paimark.core.spark.stores.cloud_settings import of_alibaba, of_azure, of_google
+from paimark.core.storage.clouds.google_options import TOKEN as GOOGLE_TOKEN
+from paimark.core.storage.known_options import S3_CREDENTIALS, s3_name
 
 # The client of S3 is used for all its schemes.
 S3_CLIENT = "org.apache.hadoop.fs.s3a.S3AFileSystem"
@@ -150,7 +150,7 @@ def _provider(keys: Mapping[str, str]) -> str:
 
 
 def _of_hdfs(options: Mapping[str, str]) -> dict[str, str]:
-    """Options with Hadoop's names, and those with a prefix, as in `core.storage.hadoop.hdfs_client`."""
+    """Options with Hadoop's names, and those with a prefix: see `hadoop.hdfs_client` of storage."""
     own = {name: value for name, value in options.items() if name.startswith(_HADOOPS_OWN)}
     prefixed = {
         name.removeprefix(_HDFS_PREFIX): value

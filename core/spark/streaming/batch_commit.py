@@ -13,18 +13,18 @@ from pypaimon.common.json_util import JSON
 from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import SuccessResult
 
-from core.errors import NotFound, Refused
-from core.spark.streaming import commit_attempts
-from core.spark.streaming.offsets import mark_of
-from core.spark.writing.after_commit import after_commit
-from core.spark.writing.commit import Commit, CreateSnapshot
-from core.spark.writing.row_files import delete_rows, deleted_unless_committed, open_target, overlap
-from core.spark.writing.target import WriteTarget
-from core.storage.files import Files
-from core.storage.open import open_files
-from core.table.lineage.commits import Overwritten
-from core.table.lineage.lineage import Lineage
-from core.table.records import Snapshot, TableSchema
+from paimark.core.errors import NotFound, Refused
+from paimark.core.spark.streaming import commit_attempts
+from paimark.core.spark.streaming.offsets import mark_of
+from paimark.core.spark.writing.after_commit import after_commit
+from paimark.core.spark.writing.commit import Commit, CreateSnapshot
+from paimark.core.spark.writing.row_files import delete_rows, deleted_unless_committed, open_target, overlap
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
+from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Snapshot, TableSchema
 
 _LAYOUT_OPTIONS = ("bucket", "bucket-key", "bucket-function.type", "data-file.path-directory")
 

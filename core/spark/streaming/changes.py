@@ -17,16 +17,16 @@ from pypaimon.common.json_util import JSON
 from pypaimon.read.scanner.file_scanner import FileScanner
 from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
 
-from core.errors import Refused
-from core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
-from core.spark.datasource.reader import grouped
-from core.spark.datasource.scan import Scan
-from core.spark.datasource.unlike.far_times import require_near_times
-from core.spark.datasource.unlike.patches import patch_pypaimon
-from core.storage.files import Files
-from core.table.definition.kind_signs import is_on, merge_engine
-from core.table.manifests.manifests import read_manifest_list, read_manifests
-from core.table.records import Snapshot, TableSchema
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.paimon import open_table, plan_splits, read_splits, require_readable
+from paimark.core.spark.datasource.reader import grouped
+from paimark.core.spark.datasource.scan import Scan
+from paimark.core.spark.datasource.unlike.far_times import require_near_times
+from paimark.core.spark.datasource.unlike.patches import patch_pypaimon
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.kind_signs import is_on, merge_engine
+from paimark.core.table.manifests.manifests import read_manifest_list, read_manifests
+from paimark.core.table.records import Snapshot, TableSchema
 
 KIND_COLUMN = "_row_kind"
 _UPDATE_BEFORE, _DELETE = "-U", "-D"
@@ -174,7 +174,7 @@ def tasks(splits: Sequence[Any], rows: RowForm) -> list[list[Any]]:
 
 
 def in_pieces(scan: Scan) -> Scan:
-    """The same scan with the smallest splits that can be read alone: see `core.spark.streaming.limits`."""
+    """The same scan in the smallest splits to be read alone: see `paimark.core.spark.streaming.limits`."""
     schema = scan.table_schema
     options = schema.options | {"source.split.target-size": "1 b", "source.split.open-file-cost": "1 b"}
     return replace(scan, schema=replace(schema, options=options).to_json().decode())

@@ -17,16 +17,16 @@ from typing import ClassVar
 
 import msgspec
 
-from core.errors import Corrupt, Refused
-from core.spark.streaming.offsets import mark_of
-from core.storage.files import Files, read_if_there
-from core.table.landed import Landed
-from core.table.layout import STREAM_PREFIX, Root, TablePath
-from core.table.lineage.commits import Overwritten, states_since
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import names_any
-from core.table.records import Record, Snapshot
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.spark.streaming.offsets import mark_of
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.landed import Landed
+from paimark.core.table.layout import STREAM_PREFIX, Root, TablePath
+from paimark.core.table.lineage.commits import Overwritten, states_since
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.manifests.files import names_any
+from paimark.core.table.records import Record, Snapshot
 
 # By default no orphan cleaning deletes a younger file.
 _DAY_MS = 86_400_000

@@ -14,15 +14,15 @@ from time import monotonic
 
 import msgspec
 
-from core.config import read_only_environment
-from core.errors import READ_ONLY, NotFound, Refused, UsageError
-from core.spark.streaming.offsets import StreamPosition, mark_of
-from core.storage.files import Files, read_if_there
-from core.table.layout import Root
-from core.table.lineage.main_branch import has_schema
-from core.table.names import checked_name, table_missing
-from core.table.records import Consumer
-from core.travel.states import States
+from paimark.core.config import read_only_environment
+from paimark.core.errors import READ_ONLY, NotFound, Refused, UsageError
+from paimark.core.spark.streaming.offsets import StreamPosition, mark_of
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.main_branch import has_schema
+from paimark.core.table.names import checked_name, table_missing
+from paimark.core.table.records import Consumer
+from paimark.core.travel.states import States
 
 ID, MODE, IGNORES = "consumer-id", "consumer.mode", "consumer.ignore-progress"
 _OURS, _WHOLE = "paimark-", ".full"

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import msgspec
 
-from core.spark.datasource.scan import Scan
-from core.spark.streaming.next_changes import Expired, snapshot_at, whole_state
-from core.spark.streaming.offsets import Gap, StreamPosition, mark_of, position_of
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import snapshot_facts
-from core.table.records import Snapshot
+from paimark.core.spark.datasource.scan import Scan
+from paimark.core.spark.streaming.next_changes import Expired, snapshot_at, whole_state
+from paimark.core.spark.streaming.offsets import Gap, StreamPosition, mark_of, position_of
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import snapshot_facts
+from paimark.core.table.records import Snapshot
 
 
 def describe_gap(gap: Gap, name: str) -> str:
@@ -44,7 +44,7 @@ def over_gap(
     files: Files, scan: Scan, position: StreamPosition, expired: Expired
 ) -> tuple[StreamPosition, Gap]:
     """The position after a gap, and the gap. Raises `expired` if nothing later is left."""
-    from core.spark.streaming.changes import tells_changes_later
+    from paimark.core.spark.streaming.changes import tells_changes_later
 
     root, schema = scan.root, scan.table_schema
     earliest = Lineage(files, root).oldest()

@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from core.errors import Corrupt, UsageError
-from core.spark.streaming.offsets import Offset, StreamPosition, mark_of
-from core.table.records import Snapshot
-from core.text import whole_number
+from paimark.core.errors import Corrupt, UsageError
+from paimark.core.spark.streaming.offsets import Offset, StreamPosition, mark_of
+from paimark.core.table.records import Snapshot
+from paimark.core.text import whole_number
 
 MOST_FILES, MOST_BYTES, MOST_ROWS = (
     f"read.stream.max{what}PerTrigger" for what in ("Files", "Bytes", "Rows")

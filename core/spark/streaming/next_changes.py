@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from core.errors import NotFound, Refused
-from core.spark.streaming.offsets import Offset, StreamPosition, mark_of, position_of
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.forks import Side, find_fork
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots
-from core.table.records import Snapshot
-from core.travel.states import State, States
+from paimark.core.errors import NotFound, Refused
+from paimark.core.spark.streaming.offsets import Offset, StreamPosition, mark_of, position_of
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.forks import Side, find_fork
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.records import Snapshot
+from paimark.core.travel.states import State, States
 
 
 class Expired(NotFound):

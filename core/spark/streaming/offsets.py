@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.errors import Corrupt
-from core.table.layout import Root, TablePath
-from core.table.records import Snapshot
+from paimark.core.errors import Corrupt
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.records import Snapshot
 
 
 class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from core.spark.streaming.gaps import files_before
-from core.spark.streaming.limits import Limits, Size, cut_changes, cut_whole, require_same_pieces
-from core.spark.streaming.next_changes import changes, whole_state
-from core.spark.streaming.offsets import Offset, StreamPosition, position_of
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.records import Snapshot
+from paimark.core.spark.streaming.gaps import files_before
+from paimark.core.spark.streaming.limits import Limits, Size, cut_changes, cut_whole, require_same_pieces
+from paimark.core.spark.streaming.next_changes import changes, whole_state
+from paimark.core.spark.streaming.offsets import Offset, StreamPosition, position_of
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.records import Snapshot
 
 if TYPE_CHECKING:
-    from core.spark.datasource.scan import Scan
-    from core.spark.streaming.changes import MicroBatch, RowForm
+    from paimark.core.spark.datasource.scan import Scan
+    from paimark.core.spark.streaming.changes import MicroBatch, RowForm
 
 # The number of snapshots that are read at a time.
 _AT_ONCE = 32
@@ -79,7 +79,7 @@ class PlannedPieces:
     def _cached(
         self, files: Files, scan: Scan, whole: StreamPosition | None, later: list[Snapshot]
     ) -> tuple[list[Any], RowForm]:
-        from core.spark.streaming.changes import in_pieces
+        from paimark.core.spark.streaming.changes import in_pieces
 
         at = whole or position_of(scan.root, later[0])
         if at not in self._planned:
@@ -89,7 +89,7 @@ class PlannedPieces:
     def _batch(
         self, files: Files, scan: Scan, whole: StreamPosition | None, later: list[Snapshot]
     ) -> MicroBatch:
-        from core.spark.streaming.changes import MicroBatch
+        from paimark.core.spark.streaming.changes import MicroBatch
 
         snapshot = whole_state(files, scan.root, whole) if whole else None
         without = files_before(files, scan.root, whole) if whole else frozenset()

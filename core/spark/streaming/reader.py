@@ -6,7 +6,7 @@
         .option("scan.mode", "from-snapshot-full").option("scan.snapshot-id", "savepoint.3").load()
     )
 
-Options besides those of `core.spark.source`:
+Options besides those of `paimark.core.spark.source`:
 
 - `scan.mode`: `latest-full` (the whole table, then changes; default), `latest` (changes from now on),
   `from-snapshot` (changes, those of that snapshot first), `from-snapshot-full` (the whole table at that
@@ -16,22 +16,22 @@ Options besides those of `core.spark.source`:
   whole state of its savepoint; for a time, with that of the closest savepoint at or before it. Snapshots
   after it that have expired are an error.
 - `scan.gap`: `stop` (default), or `earliest`: if the next snapshots have expired, the stream continues with
-  the earliest one left, and tells what is missing: see `core.spark.streaming.gaps`. An expired start between
-  two savepoints is then replaced by the earlier one.
+  the earliest one left, and tells what is missing: see `paimark.core.spark.streaming.gaps`. An expired start
+  between two savepoints is then replaced by the earlier one.
 - `scan.bounded`: `latest`: a run reads up to the snapshot that is the newest when it begins, and no further.
   Spark 4.2 and later do so anyway with `trigger(availableNow=True)`, in several batches if needed. With it
   Spark 4.1 runs only one batch of a Python source, however small: call `query.processAllAvailable()`, then
   `query.stop()`, to read all.
 - `consumer-id`: the table keeps the stream's position under this name, and no expiry, stock or ours, deletes
-  the next snapshots: see `core.spark.streaming.consumers`. A query without a checkpoint continues from there,
-  and may read the last batch again; with `consumer.ignore-progress` it begins anew.
+  the next snapshots: see `paimark.core.spark.streaming.consumers`. A query without a checkpoint continues
+  from there, and may read the last batch again; with `consumer.ignore-progress` it begins anew.
 - `branch`: without it the stream reads main. If main is replaced, the stream stops and names both roots, or
   with `follow-main` = `fork` continues in the new main after their fork.
 - `maxSnapshotsPerTrigger`: the most snapshots in a micro-batch.
 - `read.stream.maxFilesPerTrigger`, `read.stream.maxBytesPerTrigger`, `read.stream.maxRowsPerTrigger`: the
   most data files, bytes and rows in a micro-batch, also of the whole state: see
-  `core.spark.streaming.limits`. With `read.stream.minRowsPerTrigger` a batch waits for so many rows, at most
-  `read.stream.maxTriggerDelayMs` after the one before.
+  `paimark.core.spark.streaming.limits`. With `read.stream.minRowsPerTrigger` a batch waits for so many rows,
+  at most `read.stream.maxTriggerDelayMs` after the one before.
 - `read.changelog`: a column `_row_kind` (`+I`, `-U`, `+U`, `-D`) before the others; changes of a key keep
   their order. Without it the rows of a table with keys are upserts, and a delete is an error.
 
@@ -50,29 +50,29 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StringType, StructField, StructType
 
-from core.errors import NotFound, Refused, hints_in_messages
-from core.spark.datasource.options import READ_STREAM, catalog_options, require_allowed
-from core.spark.datasource.requested_state import read_scope
-from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.streaming.consumers import ConsumerPosition
-from core.spark.streaming.gaps import describe_gap, over_gap
-from core.spark.streaming.limits import Size
-from core.spark.streaming.next_changes import Expired, in_new_main, main_moved, next_end
-from core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, read_offset
-from core.spark.streaming.options import read_options
-from core.spark.streaming.pieces import PlannedPieces
-from core.spark.streaming.start import start_position
-from core.storage.files import Files
-from core.storage.open import open_files
-from core.table.catalog import find_table
-from core.table.layout import MAIN, Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
+from paimark.core.errors import NotFound, Refused, hints_in_messages
+from paimark.core.spark.datasource.options import READ_STREAM, catalog_options, require_allowed
+from paimark.core.spark.datasource.requested_state import read_scope
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from paimark.core.spark.streaming.consumers import ConsumerPosition
+from paimark.core.spark.streaming.gaps import describe_gap, over_gap
+from paimark.core.spark.streaming.limits import Size
+from paimark.core.spark.streaming.next_changes import Expired, in_new_main, main_moved, next_end
+from paimark.core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, read_offset
+from paimark.core.spark.streaming.options import read_options
+from paimark.core.spark.streaming.pieces import PlannedPieces
+from paimark.core.spark.streaming.start import start_position
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import find_table
+from paimark.core.table.layout import MAIN, Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from core.spark.streaming.changes import RowForm
+    from paimark.core.spark.streaming.changes import RowForm
 
 _log = logging.getLogger("paimark")
 KIND_FIELD = StructField("_row_kind", StringType())
@@ -165,14 +165,14 @@ class PaimarkStreamReader(DataSourceStreamReader):
             _log.warning("%s.", describe_gap(last.gap, root.table.full_name))
         scan = self._scan(warehouse, root)
         splits, rows = self._pieces.splits(warehouse.files, scan, first, last)
-        from core.spark.streaming.changes import tasks
+        from paimark.core.spark.streaming.changes import tasks
 
         text = scan.to_text()
         return [StreamPart(text, task, rows) for task in tasks(splits, rows)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        from core.spark.arrow import fit_batch
-        from core.spark.streaming.changes import read_task
+        from paimark.core.spark.arrow import fit_batch
+        from paimark.core.spark.streaming.changes import read_task
 
         if not isinstance(partition, StreamPart):
             return
@@ -243,13 +243,13 @@ class PaimarkStreamReader(DataSourceStreamReader):
         return in_new_main(warehouse.files, root, last_offset.position)
 
     def _require_streamable(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> None:
-        from core.spark.streaming.changes import require_streamable
+        from paimark.core.spark.streaming.changes import require_streamable
 
         require_streamable(self._scan(warehouse, root), begins_whole=start.is_full)
 
     def _scan(self, warehouse: WarehouseAccess, root: Root) -> Scan:
         """A scan by the root's newest schema. Raises `Refused` if that lacks columns of the query."""
-        from core.spark.datasource.types import spark_columns
+        from paimark.core.spark.datasource.types import spark_columns
 
         # The table's own options for the start apply if the query has none.
         scan = make_scan(warehouse, root, None, pinned=False, scope=read_scope(self._options))

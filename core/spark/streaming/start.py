@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from core.errors import NotFound
-from core.spark.streaming.offsets import StreamPosition, mark_of, position_of
-from core.spark.streaming.options import ReadOptions
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.records import Snapshot
-from core.travel.states import States
-from core.travel.version import Resolved, resolve_time, resolve_version
+from paimark.core.errors import NotFound
+from paimark.core.spark.streaming.offsets import StreamPosition, mark_of, position_of
+from paimark.core.spark.streaming.options import ReadOptions
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.records import Snapshot
+from paimark.core.travel.states import States
+from paimark.core.travel.version import Resolved, resolve_time, resolve_version
 
 _SNAPSHOT = re.compile(r"(?:snapshot\.)?([0-9]{1,18})", re.IGNORECASE)
 

@@ -11,11 +11,11 @@ and restarted on its checkpoint. Rows of a table with keys are upserts; if a key
 later row counts, or that of the higher task. If the table has the option `rowkind.field`, that column tells
 which rows delete (`-D`).
 
-Options besides those of `core.spark.writing.write`: `checkpointLocation`, given here and not in Spark's
-settings, because the query's id is read from it, and each batch's event-time watermark, which the snapshot
-gets unless the one before has a later one. If this process can't read it: `query-id`, a name that no other
-query has; then there is no watermark. Without `branch` each batch goes to the root that is main then. The
-output mode is `append`; write aggregates that change with `foreachBatch`.
+Options besides those of `paimark.core.spark.writing.write`: `checkpointLocation`, given here and not in
+Spark's settings, because the query's id is read from it, and each batch's event-time watermark, which the
+snapshot gets unless the one before has a later one. If this process can't read it: `query-id`, a name that no
+other query has; then there is no watermark. Without `branch` each batch goes to the root that is main then.
+The output mode is `append`; write aggregates that change with `foreachBatch`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 
-from core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_in_messages
-from core.spark.datasource.options import catalog_options
-from core.spark.writing.target import WriteTarget
-from core.spark.writing.write import TaskMessage, delete_uncommitted, find_target
-from core.storage.files import read_if_there
-from core.storage.open import open_files
+from paimark.core.errors import Corrupt, PaimarkError, Refused, UsageError, hints_in_messages
+from paimark.core.spark.datasource.options import catalog_options
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.write import TaskMessage, delete_uncommitted, find_target
+from paimark.core.storage.files import read_if_there
+from paimark.core.storage.open import open_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +62,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
     def write(self, iterator: Iterator[pa.RecordBatch]) -> StreamTaskMessage:
         from pyspark import TaskContext
 
-        from core.spark.writing.row_files import write_rows
+        from paimark.core.spark.writing.row_files import write_rows
 
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
@@ -71,7 +71,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 
     @hints_in_messages()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
-        from core.spark.streaming.batch_commit import commit_batch
+        from paimark.core.spark.streaming.batch_commit import commit_batch
 
         from_tasks = [each for each in messages if isinstance(each, StreamTaskMessage)]
         by_task = [(WriteTarget.from_text(each.target), each.messages) for each in from_tasks]
@@ -91,7 +91,7 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 @hints_in_messages()
 def stream_writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> PaimarkStreamWriter:
     """Make the writer for the options. Raises `UsageError` and `Refused` for rows that can't be written."""
-    from core.spark.writing.row_files import check_columns
+    from paimark.core.spark.writing.row_files import check_columns
 
     if overwrite:
         raise UsageError(

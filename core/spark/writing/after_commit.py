@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from importlib import import_module
 
-from core.redaction import redacted
-from core.spark.writing.target import WriteTarget
+from paimark.core.redaction import redacted
+from paimark.core.spark.writing.target import WriteTarget
 
 _LOG = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from core.errors import Refused
+from paimark.core.errors import Refused
 
 
 def require_no_null_elements(name: str, table: Any, batch: pa.RecordBatch) -> None:

@@ -25,12 +25,12 @@ from pyspark.sql.types import (
     VariantType,
 )
 
-from core.errors import StatementFailed
-from core.figures import counted
-from core.spark.datasource.types import spark_columns
-from core.spark.writing.target import WriteTarget
-from core.table.records import SchemaField
-from core.travel.statements.inserts import Insert, NamedColumn
+from paimark.core.errors import StatementFailed
+from paimark.core.figures import counted
+from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.table.records import SchemaField
+from paimark.core.travel.statements.inserts import Insert, NamedColumn
 
 _NESTED = (ArrayType, MapType, StructType, VariantType)
 _LENGTH = re.compile(r"(?:VAR)?CHAR\((\d+)\)(?: NOT NULL)?")

@@ -16,16 +16,16 @@ from pypaimon.snapshot.snapshot_commit import SnapshotCommit
 from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCommit
 
-from core.cancelling import check_cancelled
-from core.errors import Refused
-from core.spark.writing.late_commit import FileChanges, came_too_late
-from core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
-from core.storage.files import Files
-from core.storage.open import require_conditions
-from core.table.layout import Root
-from core.table.lineage.commits import Overwritten, settle
-from core.table.lineage.lineage import Lineage
-from core.table.records import Snapshot
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import Refused
+from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
+from paimark.core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import require_conditions
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.commits import Overwritten, settle
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Snapshot
 
 # pypaimon's 10 tries are used up within seconds beside a job that commits all the time.
 _RETRIES, _MOST_WAIT_MS = 100, 1000

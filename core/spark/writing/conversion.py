@@ -1,9 +1,9 @@
 """Convert rows that a program writes through the data source to the table's types, without loss.
 
-INSERT converts in the query (`core.spark.writing.column_assignment`). The data source gets a frame's columns
-unconverted, and Arrow's casts round numbers, make them infinite, cut times to dates, drop fields of structs,
-and treat a time without a zone as UTC. So only conversions that keep every value are made; for those that may
-not, the values are compared.
+INSERT converts in the query (`paimark.core.spark.writing.column_assignment`). The data source gets a frame's
+columns unconverted, and Arrow's casts round numbers, make them infinite, cut times to dates, drop fields of
+structs, and treat a time without a zone as UTC. So only conversions that keep every value are made; for those
+that may not, the values are compared.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from pyspark.sql.types import (
     VarcharType,
 )
 
-from core.errors import Refused
-from core.table.definition.column_types import ColumnType
-from core.table.records import TableSchema
+from paimark.core.errors import Refused
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.records import TableSchema
 
 CAST_HINT = "Convert it in the query, with cast or round, to say what may be lost."
 _TEXTS = (StringType, CharType, VarcharType)

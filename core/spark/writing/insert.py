@@ -7,22 +7,22 @@ from dataclasses import dataclass
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
-from core.errors import Refused, failing_at
-from core.spark.datasource.scan import WarehouseAccess
-from core.spark.protocol import Inserting
-from core.spark.session_conf import OVERWRITE_MODE, SessionConf
-from core.spark.writing.column_assignment import ColumnAssignment
-from core.spark.writing.commit import encode_partitions
-from core.spark.writing.receipt import find_written, with_receipt
-from core.spark.writing.target import WriteTarget
-from core.spark.writing.write import clustered_for
-from core.table.catalog import find_table
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
-from core.table.manifests.manifests import read_facts, read_manifest_list
-from core.table.names import named_table
-from core.table.records import Snapshot
-from core.travel.statements.inserts import Insert
+from paimark.core.errors import Refused, failing_at
+from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.protocol import Inserting
+from paimark.core.spark.session_conf import OVERWRITE_MODE, SessionConf
+from paimark.core.spark.writing.column_assignment import ColumnAssignment
+from paimark.core.spark.writing.commit import encode_partitions
+from paimark.core.spark.writing.receipt import find_written, with_receipt
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.write import clustered_for
+from paimark.core.table.catalog import find_table
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.manifests.manifests import read_facts, read_manifest_list
+from paimark.core.table.names import named_table
+from paimark.core.table.records import Snapshot
+from paimark.core.travel.statements.inserts import Insert
 
 
 @dataclass(frozen=True)

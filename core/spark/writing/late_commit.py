@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
-from core.storage.files import Files, Unanswered, read_if_there
-from core.table.layout import Root
-from core.table.lineage.commits import states_since
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import names_any, snapshot_facts
-from core.table.records import Snapshot
+from paimark.core.storage.files import Files, Unanswered, read_if_there
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.commits import states_since
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import names_any, snapshot_facts
+from paimark.core.table.records import Snapshot
 
 
 class FileChanges(NamedTuple):

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import msgspec
 
-from core.errors import NotFound
-from core.spark.writing.target import WriteTarget
-from core.storage.files import Files
-from core.storage.open import require_conditions
-from core.table.landed import Landed, find_commit
-from core.table.lineage.commits import note_last, overwritten, require_last_commit
-from core.table.records import Snapshot
+from paimark.core.errors import NotFound
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import require_conditions
+from paimark.core.table.landed import Landed, find_commit
+from paimark.core.table.lineage.commits import note_last, overwritten, require_last_commit
+from paimark.core.table.records import Snapshot
 
 
 @contextmanager

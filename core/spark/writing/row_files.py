@@ -13,21 +13,21 @@ from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.table_write import BatchTableWrite
 from pyspark.sql.types import StructType
 
-from core.cancelling import check_cancelled
-from core.errors import Refused
-from core.spark.datasource.paimon import open_table
-from core.spark.datasource.types import spark_columns
-from core.spark.writing.after_commit import after_commit
-from core.spark.writing.avro_lists import require_no_null_elements
-from core.spark.writing.commit import Commit
-from core.spark.writing.conversion import convert_batch, require_lengths, require_types
-from core.spark.writing.receipt import leave_receipt
-from core.spark.writing.target import WriteTarget, require_unchanged, require_writable
-from core.storage.files import Unanswered
-from core.storage.open import open_files
-from core.table.definition.column_types import ColumnType
-from core.table.lineage.commits import Overwritten, require_last_commit
-from core.table.links import require_no_links
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.paimon import open_table
+from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.writing.after_commit import after_commit
+from paimark.core.spark.writing.avro_lists import require_no_null_elements
+from paimark.core.spark.writing.commit import Commit
+from paimark.core.spark.writing.conversion import convert_batch, require_lengths, require_types
+from paimark.core.spark.writing.receipt import leave_receipt
+from paimark.core.spark.writing.target import WriteTarget, require_unchanged, require_writable
+from paimark.core.storage.files import Unanswered
+from paimark.core.storage.open import open_files
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.lineage.commits import Overwritten, require_last_commit
+from paimark.core.table.links import require_no_links
 
 BUCKET_COLUMN = "__paimark_bucket"
 _KINDS = ("+I", "+U", "-U", "-D")
@@ -222,7 +222,7 @@ def _require_one_task_a_bucket(target: WriteTarget, by_task: Sequence[Sequence[A
     ):
         raise Refused(
             f"Two tasks wrote to one bucket of {target.name}, whose rows have keys: "
-            "give the rows to core.spark.writing.write.clustered first"
+            "give the rows to paimark.core.spark.writing.write.clustered first"
         )
 
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from core.errors import Refused
-from core.spark.datasource.scan import Scan, TableAddress
-from core.storage.files import Files, read_if_there
-from core.table.definition import kinds
-from core.table.definition.kinds import WriteMode
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.lost_newest import require_newest
-from core.table.lineage.main_branch import main_root
-from core.table.records import Snapshot, commit_key
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.scan import Scan, TableAddress
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.definition import kinds
+from paimark.core.table.definition.kinds import WriteMode
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lost_newest import require_newest
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.records import Snapshot, commit_key
 
 # `module:function`, called with the warehouse, its options and the root. It returns a message, or nothing.
-DUE_SAVEPOINT = "core.actions.savepoints.auto_savepoint:after_write"
+DUE_SAVEPOINT = "paimark.core.actions.savepoints.auto_savepoint:after_write"
 
 
 class WriteTarget(TableAddress, frozen=True, kw_only=True):

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
-from core.errors import UsageError, hints_in_messages
-from core.quoting import quoted
-from core.spark.datasource.options import catalog_options
-from core.spark.datasource.scan import WarehouseAccess
-from core.spark.writing.target import WriteTarget
-from core.storage.open import open_files
-from core.table.catalog import find_table
-from core.table.layout import MAIN
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_root
+from paimark.core.errors import UsageError, hints_in_messages
+from paimark.core.quoting import quoted
+from paimark.core.spark.datasource.options import catalog_options
+from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import find_table
+from paimark.core.table.layout import MAIN
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,13 +51,13 @@ class PaimarkWriter(DataSourceArrowWriter):
 
     @hints_in_messages()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskMessage:
-        from core.spark.writing.row_files import write_rows
+        from paimark.core.spark.writing.row_files import write_rows
 
         return TaskMessage(write_rows(self.target, iterator))
 
     @hints_in_messages()
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        from core.spark.writing.row_files import commit_rows
+        from paimark.core.spark.writing.row_files import commit_rows
 
         commit_rows(self.target, [each.messages for each in messages if isinstance(each, TaskMessage)])
 
@@ -73,14 +73,14 @@ def delete_uncommitted(target: WriteTarget, messages: list[WriterCommitMessage |
     """
     if all(each is not None for each in messages):
         return
-    from core.spark.writing.row_files import delete_rows
+    from paimark.core.spark.writing.row_files import delete_rows
 
     delete_rows(target, [each.messages for each in messages if isinstance(each, TaskMessage)])
 
 
 def writer(options: Mapping[str, str], columns: StructType, overwrite: bool) -> PaimarkWriter:
     """Make the writer for the options. Raises `Refused` for columns that the table does not have."""
-    from core.spark.writing.row_files import check_columns
+    from paimark.core.spark.writing.row_files import check_columns
 
     target_text = options.get("target")
     target = WriteTarget.from_text(target_text) if target_text else find_target(options, overwrite)
@@ -98,7 +98,7 @@ def clustered_for(frame: DataFrame, target: WriteTarget) -> DataFrame:
     from pypaimon.table.bucket_mode import BucketMode
     from pyspark.sql.types import IntegerType, StructField, StructType
 
-    from core.spark.writing.row_files import BUCKET_COLUMN, open_target
+    from paimark.core.spark.writing.row_files import BUCKET_COLUMN, open_target
 
     table = open_target(target)
     mode, partition = table.bucket_mode(), [quoted(name) for name in table.partition_keys]
@@ -118,7 +118,7 @@ def clustered_for(frame: DataFrame, target: WriteTarget) -> DataFrame:
 def _with_buckets(
     target: str, names: list[str], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    from core.spark.writing.row_files import buckets_of
+    from paimark.core.spark.writing.row_files import buckets_of
 
     with hints_in_messages():
         yield from buckets_of(

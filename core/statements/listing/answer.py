@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from core.errors import NotFound, failing_at
-from core.spark.protocol import LISTED, Batch, Columns, Event, Finished, Reading
-from core.statements.listing.selection import Condition, Item, Order, Selection, read_selection
-from core.storage.files import Files
-from core.table.lineage.main_branch import branch_root
-from core.table.names import is_safe_name
-from core.table.system_tables import Column, Row, SystemTable, Unreadable, left_out, system_table
-from core.travel.parse.uses import Statement, TableUse
-from core.travel.resolving import resolve_name
+from paimark.core.errors import NotFound, failing_at
+from paimark.core.spark.protocol import LISTED, Batch, Columns, Event, Finished, Reading
+from paimark.core.statements.listing.selection import Condition, Item, Order, Selection, read_selection
+from paimark.core.storage.files import Files
+from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.names import is_safe_name
+from paimark.core.table.system_tables import Column, Row, SystemTable, Unreadable, left_out, system_table
+from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.resolving import resolve_name
 
 _ROWS_A_BATCH = 20_000
 _SPARK_TYPES = {
@@ -185,7 +185,7 @@ def _comparable(value: Any) -> Any:
 def _batches(listing: Listing, rows: Sequence[Row], zone: str) -> Iterator[Batch]:
     import pyarrow as pa
 
-    from core.spark.arrow import in_zone, ipc_stream, listed_rows
+    from paimark.core.spark.arrow import in_zone, ipc_stream, listed_rows
 
     table = listed_rows(listing.columns, rows)
     table = table.cast(pa.schema([in_zone(field, zone) for field in table.schema]))

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from core.travel.parse.cursor import TokenCursor
-from core.travel.parse.tokens import Token
-from core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.tokens import Token
+from paimark.core.travel.parse.uses import Statement, TableUse
 
 _COMPARISONS = {"=": "=", "==": "=", "<>": "!=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 # Words that are not read as the name of a column.

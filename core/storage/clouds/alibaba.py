@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from core.storage.conditions import Conditions, Race
-from core.storage.files import DirectoryEntry
-from core.storage.limits import require_small
-from core.storage.remote import LISTING_SECONDS, RemoteFiles
+from paimark.core.storage.conditions import Conditions, Race
+from paimark.core.storage.files import DirectoryEntry
+from paimark.core.storage.limits import require_small
+from paimark.core.storage.remote import LISTING_SECONDS, RemoteFiles
 
 # The most that OSS lists in one answer.
 _PAGE = 1000

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from core.storage.clouds.azure_account import client_account
-from core.storage.clouds.marked import WRITER, MarkedFiles
-from core.storage.files import DirectoryEntry
-from core.storage.limits import require_small
-from core.storage.remote import LISTING_SECONDS
+from paimark.core.storage.clouds.azure_account import client_account
+from paimark.core.storage.clouds.marked import WRITER, MarkedFiles
+from paimark.core.storage.files import DirectoryEntry
+from paimark.core.storage.limits import require_small
+from paimark.core.storage.remote import LISTING_SECONDS
 
 # The metadata of a blob that is a directory, in an account with a hierarchical namespace.
 _DIRECTORY = "hdi_isfolder"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from core.errors import UsageError
+from paimark.core.errors import UsageError
 
 HOST = "dfs.core.windows.net"
 KEY, SAS = "fs.azure.account.key", "fs.azure.sas.fixed.token"

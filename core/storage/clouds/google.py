@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from core.storage.clouds.google_options import ENDPOINT, TYPE, UNSIGNED
-from core.storage.clouds.marked import WRITER, MarkedFiles
+from paimark.core.storage.clouds.google_options import ENDPOINT, TYPE, UNSIGNED
+from paimark.core.storage.clouds.marked import WRITER, MarkedFiles
 
 _GOOGLE = "https://storage.googleapis.com"
 # It logs tracebacks of errors that it also raises.

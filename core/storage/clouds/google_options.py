@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.errors import UsageError
+from paimark.core.errors import UsageError
 
 ENDPOINT = "fs.gs.storage.root.url"
 KEYFILE = "fs.gs.auth.service.account.json.keyfile"

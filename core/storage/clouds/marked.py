@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from core.storage.remote import RemoteFiles
-from core.storage.remote_errors import is_missing
+from paimark.core.storage.remote import RemoteFiles
+from paimark.core.storage.remote_errors import is_missing
 
 # The metadata name of the mark. Azure accepts only letters and digits.
 WRITER = "paimarkwrite"

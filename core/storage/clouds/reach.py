@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from functools import cache
 from urllib.parse import urlsplit
 
-from core.errors import Unavailable, UsageError
-from core.storage.clouds.google_options import ENDPOINT
-from core.storage.network.listening import reason, require_listening
+from paimark.core.errors import Unavailable, UsageError
+from paimark.core.storage.clouds.google_options import ENDPOINT
+from paimark.core.storage.network.listening import reason, require_listening
 
 _GOOGLE = "https://storage.googleapis.com"
 _EMULATOR = "STORAGE_EMULATOR_HOST"

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from core.errors import Unavailable, UsageError
-from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
-from core.storage.paths import checked
-from core.storage.remote import RemoteFiles
-from core.storage.remote_errors import unavailable
+from paimark.core.errors import Unavailable, UsageError
+from paimark.core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
+from paimark.core.storage.paths import checked
+from paimark.core.storage.remote import RemoteFiles
+from paimark.core.storage.remote_errors import unavailable
 
 
 class HdfsFiles(RemoteFiles):
@@ -64,7 +64,7 @@ def open_hdfs(location: str, shown: str, options: Mapping[str, str]) -> HdfsFile
         )
     host, slash, path = location.partition("/")
     try:
-        from core.storage.hadoop.hdfs_client import HdfsClient
+        from paimark.core.storage.hadoop.hdfs_client import HdfsClient
     except ImportError as error:
         raise Unavailable(
             f"{shown} needs a library that is not installed", "Install it: pip install 'paimark[hdfs]'."

@@ -17,10 +17,10 @@ from typing import Any
 # The library's other client, the asynchronous one, can hang for ever when it is collected.
 from hdfs_native import Client, FileStatus, WriteOptions
 
-from core.figures import size
-from core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
-from core.storage.limits import require_small
-from core.storage.network.listening import require_listening
+from paimark.core.figures import size
+from paimark.core.storage.known_options import CONF_DIR, KEYTAB, PRINCIPAL
+from paimark.core.storage.limits import require_small
+from paimark.core.storage.network.listening import require_listening
 
 # Unreachable NameNodes of a name service are given up in about ten seconds.
 _PATIENCE = {"dfs.client.failover.max.attempts": "4", "dfs.client.failover.sleep.base.millis": "300"}

@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from core.storage.remote_errors import code_of, is_refusal
-from core.storage.s3.credentials import without_questions
+from paimark.core.storage.remote_errors import code_of, is_refusal
+from paimark.core.storage.s3.credentials import without_questions
 
 # The codes of S3, of stores that speak like it, and of the service that gives keys to a role.
 _REFUSALS = frozenset(

@@ -9,9 +9,9 @@ import os
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from core.storage.known_options import S3_CREDENTIALS, s3_name
-from core.storage.option_values import is_yes
-from core.storage.remote import IN_FLIGHT
+from paimark.core.storage.known_options import S3_CREDENTIALS, s3_name
+from paimark.core.storage.option_values import is_yes
+from paimark.core.storage.remote import IN_FLIGHT
 
 # A dead endpoint is tried twice, so it has answered, or been given up, in about ten seconds.
 _CONNECT_SECONDS = 3.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from core.table.records import Tag
+from paimark.core.table.records import Tag
 
 # A day, an hour or a minute in Paimon's formats, and the tags of batch writers. The engine ignores
 # the text after a blank.

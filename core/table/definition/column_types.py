@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from core.quoting import quoted_if_needed
+from paimark.core.quoting import quoted_if_needed
 
 _WORDS = re.compile(r"\s*([A-Z_]+)\s*(?:\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\))?(.*)", re.DOTALL)
 _NOT_NULL = " NOT NULL"

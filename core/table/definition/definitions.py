@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from core.storage.files import Files
-from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import Root
-from core.table.records import TableSchema
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import Root
+from paimark.core.table.records import TableSchema
 
 
 def definition(schema: TableSchema) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping
 
 import msgspec
 
-from core.table.definition.column_types import ColumnType, type_text
-from core.table.records import TableSchema
+from paimark.core.table.definition.column_types import ColumnType, type_text
+from paimark.core.table.records import TableSchema
 
 Sign = Callable[[TableSchema], str]
 

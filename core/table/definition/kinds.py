@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from core.table.definition import kind_signs as signs
-from core.table.definition.kind_signs import Sign
-from core.table.records import TableSchema
+from paimark.core.table.definition import kind_signs as signs
+from paimark.core.table.definition.kind_signs import Sign
+from paimark.core.table.records import TableSchema
 
 # `add`: INSERT INTO and streams. `replace`: INSERT OVERWRITE. `rewrite`: rows that are read from the table
 # and written to it again, by rollback, merge-branch, an overwrite of main, and the undo of these.

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from core.errors import UsageError
-from core.redaction import shown_value
+from paimark.core.errors import UsageError
+from paimark.core.redaction import shown_value
 
 
 def _words(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from core.errors import UsageError
+from paimark.core.errors import UsageError
 
 NEVER = "2147483647"
 _AUTOMATIC_TAGS, _NONE = "tag.automatic-creation", "none"

@@ -15,9 +15,9 @@ from threading import Lock
 
 import msgspec
 
-from core.storage.files import Files
-from core.table.layout import SNAPSHOT_PREFIX, Root, number_in
-from core.table.records import DECODE_ERRORS, misnamed, not_whole
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, number_in
+from paimark.core.table.records import DECODE_ERRORS, misnamed, not_whole
 
 # About 50 MB.
 _MOST_REMEMBERED = 200_000

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from core.once import once
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import SNAPSHOT_PREFIX, Root
-from core.table.lineage.lineage import Lineage, numbered
-from core.table.read_tags import is_read_tag
-from core.table.records import Snapshot, Tag, is_apart, is_same_commit
+from paimark.core.once import once
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root
+from paimark.core.table.lineage.lineage import Lineage, numbered
+from paimark.core.table.read_tags import is_read_tag
+from paimark.core.table.records import Snapshot, Tag, is_apart, is_same_commit
 
 
 @dataclass(frozen=True, slots=True)

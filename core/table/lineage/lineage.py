@@ -8,16 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from core.errors import Corrupt, FileMissing, NotFound, Unavailable
-from core.storage.files import Files
-from core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
-from core.table.lineage.commit_times import CommitTimes, read_commit_times
-from core.table.lineage.main_branch import branch_names, root_exists
-from core.table.names import checked_name, is_safe_name, near_or_all_names, table_missing
-from core.table.reading import numbered, read_records
-from core.table.records import DECODE_ERRORS, UNREADABLE_HINT, Snapshot, TableSchema, Tag, misnamed, not_whole
-from core.table.rows import SnapshotRow, row_decoder
-from core.text import whole_number
+from paimark.core.errors import Corrupt, FileMissing, NotFound, Unavailable
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.table.lineage.commit_times import CommitTimes, read_commit_times
+from paimark.core.table.lineage.main_branch import branch_names, root_exists
+from paimark.core.table.names import checked_name, is_safe_name, near_or_all_names, table_missing
+from paimark.core.table.reading import numbered, read_records
+from paimark.core.table.records import (
+    DECODE_ERRORS,
+    UNREADABLE_HINT,
+    Snapshot,
+    TableSchema,
+    Tag,
+    misnamed,
+    not_whole,
+)
+from paimark.core.table.rows import SnapshotRow, row_decoder
+from paimark.core.text import whole_number
 
 __all__ = ["Lineage", "numbered"]
 

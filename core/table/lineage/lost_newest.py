@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.forks import Side
-from core.table.lineage.lineage import Lineage
-from core.table.records import is_apart
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.forks import Side
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import is_apart
 
 
 class LostNewest(NamedTuple):

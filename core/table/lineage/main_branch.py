@@ -6,10 +6,18 @@ directory. Read it once per operation and pass the root on: reading it for every
 
 from __future__ import annotations
 
-from core.errors import Corrupt, NotFound
-from core.storage.files import Files, read_if_there
-from core.table.layout import BRANCH_PREFIX, MAIN, SCHEMA_PREFIX, SNAPSHOT_PREFIX, Root, TablePath, number_in
-from core.table.names import checked_name, is_safe_name, near_or_all_names
+from paimark.core.errors import Corrupt, NotFound
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import (
+    BRANCH_PREFIX,
+    MAIN,
+    SCHEMA_PREFIX,
+    SNAPSHOT_PREFIX,
+    Root,
+    TablePath,
+    number_in,
+)
+from paimark.core.table.names import checked_name, is_safe_name, near_or_all_names
 
 # No store allows longer file names.
 _LONGEST_NAME = 1024

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from core.table.lineage.forks import Fork, Side
-from core.table.records import Snapshot, is_same_commit
+from paimark.core.table.lineage.forks import Fork, Side
+from paimark.core.table.records import Snapshot, is_same_commit
 
 
 class Unheld(NamedTuple):

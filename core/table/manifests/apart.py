@@ -10,14 +10,14 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.errors import Corrupt, FileMissing
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.chain import comes_from
-from core.table.manifests.files import snapshot_facts
-from core.table.read_tags import is_read_tag
-from core.table.records import APART, Snapshot, Tag, is_apart, is_same_commit
+from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.chain import comes_from
+from paimark.core.table.manifests.files import snapshot_facts
+from paimark.core.table.read_tags import is_read_tag
+from paimark.core.table.records import APART, Snapshot, Tag, is_apart, is_same_commit
 
 # The advice for a table with such a tag.
 INSTEAD = "Expire with Paimark alone, or roll back to the savepoint and delete it"

@@ -18,8 +18,8 @@ from typing import Any
 
 import fastavro
 
-from core.figures import counted, size
-from core.storage.limits import TooLarge
+from paimark.core.figures import counted, size
+from paimark.core.storage.limits import TooLarge
 
 MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16

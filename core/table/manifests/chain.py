@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from core.errors import Corrupt, FileMissing
-from core.figures import counted
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.manifests.manifests import file_facts, manifest_facts, read_in_batches
-from core.table.records import Snapshot
+from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.figures import counted
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.manifests.manifests import file_facts, manifest_facts, read_in_batches
+from paimark.core.table.records import Snapshot
 
 # A data file, by the fields that are the same in the entry that adds it and the one that deletes it.
 File = tuple[str, bytes, int, int]

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from core.errors import Corrupt, Refused
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.manifests.files import FileLocations, data_manifests, live_entries, schema_of
-from core.table.manifests.partitions import RowTexts
-from core.table.records import Snapshot, TableSchema
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.manifests.files import FileLocations, data_manifests, live_entries, schema_of
+from paimark.core.table.manifests.partitions import RowTexts
+from paimark.core.table.records import Snapshot, TableSchema
 
 _SOURCES = {0: "APPEND", 1: "COMPACT"}
 

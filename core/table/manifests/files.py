@@ -10,14 +10,14 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from core.cancelling import check_cancelled
-from core.errors import Corrupt, FileMissing, Refused
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.storage.paths import is_inside
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.manifests import (
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import Corrupt, FileMissing, Refused
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.storage.paths import is_inside
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.manifests import (
     FileFacts,
     FileKey,
     ManifestEntry,
@@ -27,8 +27,8 @@ from core.table.manifests.manifests import (
     read_manifest_list,
     read_manifests,
 )
-from core.table.manifests.partitions import PartitionNames
-from core.table.records import Snapshot, TableSchema
+from paimark.core.table.manifests.partitions import PartitionNames
+from paimark.core.table.records import Snapshot, TableSchema
 
 # Below a table: the file of a bucket, and of its index directory.
 _IN_BUCKET = re.compile(

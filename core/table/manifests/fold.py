@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.table.manifests.manifests import FileFacts, FileKey
-from core.table.manifests.runs import Runs, add, minus, union
+from paimark.core.table.manifests.manifests import FileFacts, FileKey
+from paimark.core.table.manifests.runs import Runs, add, minus, union
 
 _KIND_BITS, _KEY_BITS = 1, 24
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.table.manifests.avro import BadAvro
+from paimark.core.table.manifests.avro import BadAvro
 
 _INT = frozenset({"int", "long"})
 _TEXT = frozenset({"string"})

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import fastavro
 
-from core.cancelling import check_cancelled
-from core.errors import Corrupt, FileMissing
-from core.storage.files import Files
-from core.table.manifests.avro import AvroFile, read_avro
-from core.table.manifests.manifest_fields import (
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.storage.files import Files
+from paimark.core.table.manifests.avro import AvroFile, read_avro
+from paimark.core.table.manifests.manifest_fields import (
     ENTRIES,
     INDEX,
     LIST,

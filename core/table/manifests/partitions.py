@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 
-from core.errors import Corrupt, Refused
-from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
-from core.table.records import TableSchema
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.manifests.binary_row import INTEGERS, starts, timestamp, unscaled, variable
+from paimark.core.table.records import TableSchema
 
 _DEFAULT_NAME = "__DEFAULT_PARTITION__"
 _ESCAPED = frozenset("\"#%'*/:=?\\{}[]^\x7f" + "".join(map(chr, range(32))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.table.timeline.lanes import Lane, LaneCommit, Run, forked_at
+from paimark.core.table.timeline.lanes import Lane, LaneCommit, Run, forked_at
 
 MOST_LANES = 8
 FOLDED = "┊"

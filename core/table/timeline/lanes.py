@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from core.table.layout import Root
+from paimark.core.table.layout import Root
 
 # A run of plain commits that is longer than this is folded into one row.
 FEW = 8

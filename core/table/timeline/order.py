@@ -6,7 +6,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from core.table.timeline.lanes import Lane, LaneCommit, Run, forked_at
+from paimark.core.table.timeline.lanes import Lane, LaneCommit, Run, forked_at
 
 # Epoch milliseconds of the newest commit of a run.
 TimeOf = Callable[[Run], int]

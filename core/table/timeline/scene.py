@@ -9,15 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
-from core.errors import NotFound, PaimarkError
-from core.figures import counted
-from core.storage.files import Files
-from core.storage.parallel import each_of
-from core.table.layout import MAIN, Root, TablePath, in_order_of_makers
-from core.table.lineage.forks import Fork, Side, find_fork
-from core.table.lineage.main_branch import branch_names
-from core.table.records import Point, Snapshot, Tag, commit_key, is_apart
-from core.table.timeline.lanes import Lane, LaneCommit, locate
+from paimark.core.errors import NotFound, PaimarkError
+from paimark.core.figures import counted
+from paimark.core.storage.files import Files
+from paimark.core.storage.parallel import each_of
+from paimark.core.table.layout import MAIN, Root, TablePath, in_order_of_makers
+from paimark.core.table.lineage.forks import Fork, Side, find_fork
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.records import Point, Snapshot, Tag, commit_key, is_apart
+from paimark.core.table.timeline.lanes import Lane, LaneCommit, locate
 
 T = TypeVar("T")
 

@@ -6,14 +6,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.storage.files import Files
-from core.table.layout import SAVEPOINT_TAG_PREFIX
-from core.table.records import DECODE_ERRORS, Tag, misnamed, not_whole
-from core.table.rows import SnapshotRow, row_decoder
-from core.table.timeline.drawing import FOLDED, Drawing
-from core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs
-from core.table.timeline.order import in_order
-from core.table.timeline.scene import Scene
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX
+from paimark.core.table.records import DECODE_ERRORS, Tag, misnamed, not_whole
+from paimark.core.table.rows import SnapshotRow, row_decoder
+from paimark.core.table.timeline.drawing import FOLDED, Drawing
+from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs
+from paimark.core.table.timeline.order import in_order
+from paimark.core.table.timeline.scene import Scene
 
 # The number of runs of a lane that are read ahead: as many as a screen shows.
 _AHEAD = 48

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.errors import NotFound, Refused
-from core.table.definition.column_types import type_text
-from core.table.records import SchemaField, TableSchema
-from core.travel.diff.versions import DiffVersion
+from paimark.core.errors import NotFound, Refused
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.table.records import SchemaField, TableSchema
+from paimark.core.travel.diff.versions import DiffVersion
 
 _NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
 _TEXTS = ("CHAR", "VARCHAR", "STRING")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from core.cells import ELLIPSIS, cut, width_of
-from core.text import clean_text
+from paimark.core.cells import ELLIPSIS, cut, width_of
+from paimark.core.text import clean_text
 
 # How many characters stay before a difference, and how many after its first one if there is room.
 _BEFORE, _AFTER = 3, 8

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.quoting import quoted
-from core.text import distinct
-from core.travel.diff.page import CHANGE, LINES, TIMES, Page
-from core.travel.diff.sides import SIDE, Sides, field_of, one_type, ordered
+from paimark.core.quoting import quoted
+from paimark.core.text import distinct
+from paimark.core.travel.diff.page import CHANGE, LINES, TIMES, Page
+from paimark.core.travel.diff.sides import SIDE, Sides, field_of, one_type, ordered
 
 _ONLY = {"added": "> 0", "removed": "< 0", "changed": "IS NULL"}
 

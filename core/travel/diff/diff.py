@@ -13,18 +13,18 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any
 
-from core.quoting import literal, quoted
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.lineage.main_branch import main_root
-from core.text import clean_text
-from core.travel.diff import counted, keyed
-from core.travel.diff.columns import ColumnPair, column_notes, key_pairs, pair_columns
-from core.travel.diff.page import CHANGES, Change, Page
-from core.travel.diff.rows import DiffRow, Totals, page_rows, read_totals
-from core.travel.diff.sides import Sides
-from core.travel.diff.versions import DiffVersion, find_version, shared_field_id
-from core.travel.requested_version import RequestedVersion
+from paimark.core.quoting import literal, quoted
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.text import clean_text
+from paimark.core.travel.diff import counted, keyed
+from paimark.core.travel.diff.columns import ColumnPair, column_notes, key_pairs, pair_columns
+from paimark.core.travel.diff.page import CHANGES, Change, Page
+from paimark.core.travel.diff.rows import DiffRow, Totals, page_rows, read_totals
+from paimark.core.travel.diff.sides import Sides
+from paimark.core.travel.diff.versions import DiffVersion, find_version, shared_field_id
+from paimark.core.travel.requested_version import RequestedVersion
 
 
 @dataclass(frozen=True)

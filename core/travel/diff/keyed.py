@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.quoting import literal, quoted
-from core.table.definition.column_types import type_text
-from core.text import distinct
-from core.travel.diff.page import CHANGE, LINES, TIMES, Page
-from core.travel.diff.sides import SIDE, Sides, field_of, one_type, ordered
+from paimark.core.quoting import literal, quoted
+from paimark.core.table.definition.column_types import type_text
+from paimark.core.text import distinct
+from paimark.core.travel.diff.page import CHANGE, LINES, TIMES, Page
+from paimark.core.travel.diff.sides import SIDE, Sides, field_of, one_type, ordered
 
 _KIND = f"CASE WHEN o.{SIDE} IS NULL THEN 'added' WHEN n.{SIDE} IS NULL THEN 'removed' ELSE 'changed' END"
 _BOTH = f"o.{SIDE} AND n.{SIDE}"

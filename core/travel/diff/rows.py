@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.arrow_values import cell_value
-from core.travel.diff.page import Change
-from core.travel.diff.sides import Sides
+from paimark.core.arrow_values import cell_value
+from paimark.core.travel.diff.page import Change
+from paimark.core.travel.diff.sides import Sides
 
 Values = Mapping[str, object]
 

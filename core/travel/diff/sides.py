@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.quoting import quoted
-from core.table.records import SchemaField
-from core.travel.diff.columns import ColumnPair, comparable, has_no_order
+from paimark.core.quoting import quoted
+from paimark.core.table.records import SchemaField
+from paimark.core.travel.diff.columns import ColumnPair, comparable, has_no_order
 
 # Used only inside statements. Those name the table's columns by index, so no column can clash with it.
 SIDE = "__paimark_side"

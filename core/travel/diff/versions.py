@@ -11,15 +11,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.errors import NotFound, UsageError
-from core.storage.files import Files
-from core.table.layout import MAIN, Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_names, branch_root, main_root
-from core.table.names import is_safe_name
-from core.table.records import Snapshot, TableSchema
-from core.travel.requested_version import RequestedVersion
-from core.travel.version import resolve_latest, resolve_version
+from paimark.core.errors import NotFound, UsageError
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import MAIN, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, branch_names, branch_root, main_root
+from paimark.core.table.names import is_safe_name
+from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.travel.requested_version import RequestedVersion
+from paimark.core.travel.version import resolve_latest, resolve_version
 
 _BRANCH = "branch."
 _SAVEPOINT = re.compile(r"savepoint\.[0-9]{1,18}", re.IGNORECASE)

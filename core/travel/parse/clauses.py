@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from core.text import has_halves
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.expressions import ExpressionReader
-from core.travel.parse.tokens import Token, keywords
-from core.travel.parse.uses import Clause
+from paimark.core.text import has_halves
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.expressions import ExpressionReader
+from paimark.core.travel.parse.tokens import Token, keywords
+from paimark.core.travel.parse.uses import Clause
 
 _VERSION_WORDS = keywords("VERSION SYSTEM_VERSION")
 _TIME_WORDS = keywords("TIMESTAMP SYSTEM_TIME")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn, Self
 
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.names import NameReader
-from core.travel.parse.tokens import Token
-from core.travel.parse.uses import Statement
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.names import NameReader
+from paimark.core.travel.parse.tokens import Token
+from paimark.core.travel.parse.uses import Statement
 
 
 class TokenCursor(NameReader):

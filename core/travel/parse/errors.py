@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.errors import StatementFailed
+from paimark.core.errors import StatementFailed
 
 
 class SqlRefused(StatementFailed):

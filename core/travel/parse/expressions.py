@@ -12,8 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn
 
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.tokens import Token, keywords
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.tokens import Token, keywords
 
 CONSTANT_HINT = (
     "The time is a constant: a literal, CURRENT_TIMESTAMP or now(), intervals added or taken away, and "

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from core.travel.parse.tokens import Token, keywords
-from core.travel.parse.uses import StatementKind
+from paimark.core.travel.parse.tokens import Token, keywords
+from paimark.core.travel.parse.uses import StatementKind
 
 
 class Classified(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.travel.parse.clauses import read_clause, starts_clause
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.tokens import Token, keywords
-from core.travel.parse.uses import TableUse
+from paimark.core.travel.parse.clauses import read_clause, starts_clause
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.tokens import Token, keywords
+from paimark.core.travel.parse.uses import TableUse
 
 # Words that end a FROM list. Those in _WITH_BY do so only before BY; elsewhere they are names.
 _ENDS_FROM = keywords(

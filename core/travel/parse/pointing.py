@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.cells import cut, width_of
-from core.text import clean_text
+from paimark.core.cells import cut, width_of
+from paimark.core.text import clean_text
 
 # The part of a cut line that lies before the caret, in percent.
 _BEFORE = 60

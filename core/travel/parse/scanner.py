@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from core.travel.parse.clauses import starts_clause
-from core.travel.parse.ctes import CteNames
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.names import NameReader
-from core.travel.parse.tokens import Token, keywords
-from core.travel.parse.uses import Block, ColumnReference, Relation, TableUse
+from paimark.core.travel.parse.clauses import starts_clause
+from paimark.core.travel.parse.ctes import CteNames
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.names import NameReader
+from paimark.core.travel.parse.tokens import Token, keywords
+from paimark.core.travel.parse.uses import Block, ColumnReference, Relation, TableUse
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
 _SET_OPERATIONS = keywords("UNION INTERSECT EXCEPT MINUS")

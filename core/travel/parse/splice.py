@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.quoting import quoted
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.uses import ColumnReference, Relation, Statement, TableUse
+from paimark.core.quoting import quoted
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.uses import ColumnReference, Relation, Statement, TableUse
 
 # Only the last so many parts of a name are compared: no table's name has more.
 _LONGEST_NAME = 8

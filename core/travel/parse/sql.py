@@ -8,13 +8,13 @@ other names. The rest of the text is never changed.
 
 from __future__ import annotations
 
-from core.errors import UsageError
-from core.text import has_halves
-from core.travel.parse.errors import SqlRefused, too_deep
-from core.travel.parse.kinds import classify
-from core.travel.parse.scanner import Scanner
-from core.travel.parse.tokens import Token, tokenize
-from core.travel.parse.uses import Statement
+from paimark.core.errors import UsageError
+from paimark.core.text import has_halves
+from paimark.core.travel.parse.errors import SqlRefused, too_deep
+from paimark.core.travel.parse.kinds import classify
+from paimark.core.travel.parse.scanner import Scanner
+from paimark.core.travel.parse.tokens import Token, tokenize
+from paimark.core.travel.parse.uses import Statement
 
 
 def read_statement(sql: str) -> Statement:

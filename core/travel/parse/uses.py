@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.tokens import Span, Token
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.tokens import Span, Token
 
 StatementKind = Literal[
     "empty",

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.quoting import literal, quoted
-from core.travel.parse.cursor import TokenCursor
-from core.travel.parse.tokens import keywords, tokenize
-from core.travel.parse.uses import SqlText, Statement
+from paimark.core.quoting import literal, quoted
+from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.tokens import keywords, tokenize
+from paimark.core.travel.parse.uses import SqlText, Statement
 
 AlterKind = Literal["add", "drop", "rename", "widen", "nullable", "set", "unset"]
 

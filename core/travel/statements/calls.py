@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.travel.parse.cursor import TokenCursor
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.uses import SqlText, Statement
+from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.uses import SqlText, Statement
 
 SCHEMA = "sys"
 ArgumentValue = str | int | bool | None

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.travel.parse.clauses import starts_clause
-from core.travel.parse.cursor import TokenCursor
-from core.travel.parse.errors import SqlRefused
-from core.travel.parse.kinds import cte_list_end
-from core.travel.parse.tokens import keywords
-from core.travel.parse.uses import SqlText, Statement
+from paimark.core.travel.parse.clauses import starts_clause
+from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.kinds import cte_list_end
+from paimark.core.travel.parse.tokens import keywords
+from paimark.core.travel.parse.uses import SqlText, Statement
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE MAP REDUCE (")
 _FORM = "Write INSERT INTO db.t [PARTITION (p = 'x')] [(columns)] SELECT or VALUES ..."

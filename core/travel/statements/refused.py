@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.errors import Refused
-from core.travel.parse.kinds import classify, cte_list_end
-from core.travel.parse.tokens import keywords
-from core.travel.parse.uses import Statement
+from paimark.core.errors import Refused
+from paimark.core.travel.parse.kinds import classify, cte_list_end
+from paimark.core.travel.parse.tokens import keywords
+from paimark.core.travel.parse.uses import Statement
 
 _REWRITE = "INSERT OVERWRITE db.t with a query of the rows that stay does the same."
 _OTHER_ENGINE = "Use Spark or Flink with Paimon's own connector, or pypaimon."

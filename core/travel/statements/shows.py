@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from core.travel.parse.cursor import TokenCursor
-from core.travel.parse.uses import Statement
+from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.uses import Statement
 
 ShowKind = Literal["columns", "properties", "create", "partitions"]
 _HEADS: tuple[tuple[tuple[str, ...], ShowKind], ...] = (

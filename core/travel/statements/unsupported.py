@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.table.system_tables import SYSTEM_TABLES
-from core.travel.parse.cursor import TokenCursor
-from core.travel.parse.tokens import Token, keywords
-from core.travel.parse.uses import Statement
-from core.travel.statements.shows import ENGINE_VIEWS, created_view
+from paimark.core.table.system_tables import SYSTEM_TABLES
+from paimark.core.travel.parse.cursor import TokenCursor
+from paimark.core.travel.parse.tokens import Token, keywords
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.shows import ENGINE_VIEWS, created_view
 
 _JAVA_CALLS = keywords("java_method reflect try_reflect")
 _OF_FILES = keywords("input_file_name input_file_block_start input_file_block_length")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, time
 
-from core.travel.times.zones import zone_of
+from paimark.core.travel.times.zones import zone_of
 
 _DATE = r"[+-]?(?P<year>\d{4,6})(?:-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2})"
 _CLOCK = (

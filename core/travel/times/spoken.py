@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 
-from core.durations import parse_duration
-from core.errors import UsageError
-from core.travel.times.literals import read_timestamp
+from paimark.core.durations import parse_duration
+from paimark.core.errors import UsageError
+from paimark.core.travel.times.literals import read_timestamp
 
 HINT = "Write it like yesterday 03:10, monday 03:10, 2 h ago, 03:10 or 2026-11-20 03:00."
 _AGO = re.compile(r"(.+?)\s+ago", re.IGNORECASE)

@@ -14,8 +14,8 @@ from decimal import Decimal
 from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
-from core.travel.parse.errors import SqlRefused, too_deep
-from core.travel.parse.expressions import (
+from paimark.core.travel.parse.errors import SqlRefused, too_deep
+from paimark.core.travel.parse.expressions import (
     CONSTANT_HINT,
     Expression,
     ExpressionReader,
@@ -26,10 +26,10 @@ from core.travel.parse.expressions import (
     Opaque,
     OperatorExpression,
 )
-from core.travel.parse.tokens import Span, tokenize
-from core.travel.times.intervals import Duration, read_interval
-from core.travel.times.literals import read_date, read_timestamp
-from core.travel.times.zones import epoch_ms, from_epoch, instant, shifted, zone_of
+from paimark.core.travel.parse.tokens import Span, tokenize
+from paimark.core.travel.times.intervals import Duration, read_interval
+from paimark.core.travel.times.literals import read_date, read_timestamp
+from paimark.core.travel.times.zones import epoch_ms, from_epoch, instant, shifted, zone_of
 
 T = TypeVar("T")
 # A datetime with a zone is a point in time, one without is a local time. datetime is a subclass of date, so a

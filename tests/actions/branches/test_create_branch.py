@@ -14,22 +14,22 @@ import pyarrow as pa
 import pytest
 from pypaimon.catalog.catalog_exception import TableNotExistException
 
-from core.actions.change import journal
-from core.actions.change.journal import new_token
-from core.actions.change.owner import running, this_process
-from core.actions.context import Context
-from core.actions.registry import action
-from core.actions.roots.savepoint_claim import Claim
-from core.cli.checks import doctor
-from core.cli.options import GlobalOptions
-from core.errors import NotFound, Refused, Unavailable
-from core.table.definition.retention import RETENTION_OFF, retention_options
-from core.table.layout import TablePath
-from core.table.lineage.branches import branch_rows
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names
-from core.table.manifests.files import snapshot_facts
-from core.verify import verify
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.journal import new_token
+from paimark.core.actions.change.owner import running, this_process
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.actions.roots.savepoint_claim import Claim
+from paimark.core.cli.checks import doctor
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.errors import NotFound, Refused, Unavailable
+from paimark.core.table.definition.retention import RETENTION_OFF, retention_options
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.branches import branch_rows
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.manifests.files import snapshot_facts
+from paimark.core.verify import verify
 from tests.actions.acting import (
     ORDERS,
     Meanwhile,

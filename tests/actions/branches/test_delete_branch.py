@@ -7,15 +7,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.cli.checks import doctor
-from core.cli.options import GlobalOptions
-from core.errors import NotFound, Refused
-from core.space.space import space
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_names
-from core.verify.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.cli.checks import doctor
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.errors import NotFound, Refused
+from paimark.core.space.space import space
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, branch_names
+from paimark.core.verify.verify import verify
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import ORDERS as ORDERS_SCHEMA

@@ -8,19 +8,19 @@ from random import Random
 
 import pytest
 
-from core.actions.change.landing import left_readers
-from core.actions.garbage import release_pins
-from core.actions.garbage.dependents import dependents
-from core.actions.replace.takeover import savepoints_held_alone
-from core.actions.rollback.truncation import stranded
-from core.actions.roots import savepoint_claim
-from core.actions.roots.guard_tags import is_last_of_savepoint
-from core.actions.savepoints.unprotected import unprotected
-from core.actions.tags.stale_read_tags import left_reads
-from core.storage.files import Files
-from core.table.lineage.branches import branch_rows
-from core.table.lineage.lineage import Lineage
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.change.landing import left_readers
+from paimark.core.actions.garbage import release_pins
+from paimark.core.actions.garbage.dependents import dependents
+from paimark.core.actions.replace.takeover import savepoints_held_alone
+from paimark.core.actions.rollback.truncation import stranded
+from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.roots.guard_tags import is_last_of_savepoint
+from paimark.core.actions.savepoints.unprotected import unprotected
+from paimark.core.actions.tags.stale_read_tags import left_reads
+from paimark.core.storage.files import Files
+from paimark.core.table.lineage.branches import branch_rows
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import context_on, done
 from tests.actions.garbage.test_counting_cost import Crowd
 from tests.actions.histories import TABLE, History

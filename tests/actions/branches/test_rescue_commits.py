@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.actions.context import Context
-from core.actions.roots.stray_commits import stray_commits
-from core.errors import Refused
-from core.table.layout import BARRIER
-from core.table.lineage.main_branch import branch_names
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.errors import Refused
+from paimark.core.table.layout import BARRIER
+from paimark.core.table.lineage.main_branch import branch_names
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
 from tests.actions.test_late_recovery import died, expired

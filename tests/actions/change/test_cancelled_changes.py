@@ -8,13 +8,13 @@ from random import Random
 
 import pytest
 
-from core.actions.context import Counting, Remark
-from core.actions.garbage import estimate
-from core.actions.plan import Outcome
-from core.cancelling import Cancellation, cancellable
-from core.errors import Cancelled
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names
+from paimark.core.actions.context import Counting, Remark
+from paimark.core.actions.garbage import estimate
+from paimark.core.actions.plan import Outcome
+from paimark.core.cancelling import Cancellation, cancellable
+from paimark.core.errors import Cancelled
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names
 from tests.actions.acting import applied, contents, context_on, done, planned
 from tests.actions.histories import TABLE, History
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from core.actions.change import journal
-from core.actions.change.owner import running, silent
-from core.actions.context import Context
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.owner import running, silent
+from paimark.core.actions.context import Context
 from tests.actions.acting import ORDERS
 from tests.eventually import eventually
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.change import journal
-from core.actions.change.owner import running
-from core.actions.context import Context, Counting, Remark
-from core.actions.registry import action
-from core.actions.roots.root_files import copy_files
-from core.errors import Refused, Unavailable
-from core.storage.files import Unanswered
-from core.storage.local import LocalFiles
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.owner import running
+from paimark.core.actions.context import Context, Counting, Remark
+from paimark.core.actions.registry import action
+from paimark.core.actions.roots.root_files import copy_files
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.storage.files import Unanswered
+from paimark.core.storage.local import LocalFiles
 from tests.actions.acting import ORDERS, applied, planned
 from tests.faults.fault_files import Death, FaultFiles
 from tests.storage.wrapped import Wrapped

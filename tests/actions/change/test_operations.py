@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from core.actions.change import operations
-from core.actions.context import Context
-from core.errors import NotFound, Refused, UsageError
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, main_root
-from core.table.operations import read_operations
-from core.table.system_tables import system_table
+from paimark.core.actions.change import operations
+from paimark.core.actions.context import Context
+from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, main_root
+from paimark.core.table.operations import read_operations
+from paimark.core.table.system_tables import system_table
 from tests.actions.acting import ORDERS, applied, done, planned
 from tests.actions.taking_over import add, branched, main_rows
 

@@ -14,16 +14,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.actions.change import journal
-from core.actions.change.owner import Owner, running, this_process
-from core.actions.context import Context
-from core.actions.registry import action
-from core.actions.roots.savepoint_claim import Claim
-from core.errors import Corrupt, Refused, Unavailable
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.lineage.main_branch import branch_names
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.owner import Owner, running, this_process
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.actions.roots.savepoint_claim import Claim
+from paimark.core.errors import Corrupt, Refused, Unavailable
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import read_rows
@@ -34,8 +34,8 @@ SLEEPER = """
 import sys, time
 from pathlib import Path
 from tests.actions.acting import context_on
-from core.actions.registry import action
-from core.table.layout import TablePath
+from paimark.core.actions.registry import action
+from paimark.core.table.layout import TablePath
 
 context, table = context_on(Path(sys.argv[1])), TablePath("shop", "orders")
 name, until = sys.argv[2], sys.argv[3]

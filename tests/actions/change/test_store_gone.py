@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.registry import action
-from core.errors import PaimarkError, Unavailable
-from core.storage.files import Unanswered
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.errors import PaimarkError, Unavailable
+from paimark.core.storage.files import Unanswered
 from tests.actions.acting import ORDERS, context_on, done, planned
 from tests.storage.wrapped import Wrapped
 

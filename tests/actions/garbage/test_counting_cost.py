@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.actions.garbage.references import ToDelete
-from core.actions.garbage.unreferenced import FileCount
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.garbage.references import ToDelete
+from paimark.core.actions.garbage.unreferenced import FileCount
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.garbage.test_unreferenced import expected, random_history
 from tests.actions.histories import TABLE, History, needed_by_all
 from tests.storage.wrapped import Wrapped

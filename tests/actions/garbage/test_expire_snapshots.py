@@ -13,17 +13,17 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.garbage import sweep, watch
-from core.actions.plan import Plan
-from core.actions.registry import action
-from core.errors import NotFound, PaimarkError, Refused, UsageError
-from core.figures import moment
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import each_needed_file, missing_files
+from paimark.core.actions.context import Context
+from paimark.core.actions.garbage import sweep, watch
+from paimark.core.actions.plan import Plan
+from paimark.core.actions.registry import action
+from paimark.core.errors import NotFound, PaimarkError, Refused, UsageError
+from paimark.core.figures import moment
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.manifests.files import each_needed_file, missing_files
 from tests.actions.acting import (
     EVENTS,
     ORDERS,

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from core.actions.garbage.references import ToDelete
-from core.actions.garbage.unreferenced import FileCount
-from core.storage.files import DirectoryEntry, Files
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.apart import marked_unless_proven
-from core.table.manifests.files import data_manifests
-from core.table.records import Snapshot
+from paimark.core.actions.garbage.references import ToDelete
+from paimark.core.actions.garbage.unreferenced import FileCount
+from paimark.core.storage.files import DirectoryEntry, Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.apart import marked_unless_proven
+from paimark.core.table.manifests.files import data_manifests
+from paimark.core.table.records import Snapshot
 from tests.actions.acting import context_on, done
 from tests.actions.histories import TABLE, History, needed_by_all, reached
 from tests.storage.wrapped import Wrapped

@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 
-from core.actions.garbage import sweep, watch
-from core.actions.plan import Outcome
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import each_needed_file
+from paimark.core.actions.garbage import sweep, watch
+from paimark.core.actions.plan import Outcome
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import each_needed_file
 from tests.actions.acting import applied, contents, context_on, planned
 from tests.actions.garbage.test_counting_cost import Crowd, metadata
 from tests.actions.histories import TABLE, History

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.actions.change.operations import stacks
-from core.actions.context import Context
-from core.actions.many.applying import PartlyDone
-from core.actions.many.words import part_done, parts_done
-from core.actions.plan import Plan
-from core.actions.registry import action
-from core.cancelling import Cancellation, cancellable
-from core.errors import Refused, UsageError
-from core.storage.local import LocalFiles
-from core.table.operations import read_operations
+from paimark.core.actions.change.operations import stacks
+from paimark.core.actions.context import Context
+from paimark.core.actions.many.applying import PartlyDone
+from paimark.core.actions.many.words import part_done, parts_done
+from paimark.core.actions.plan import Plan
+from paimark.core.actions.registry import action
+from paimark.core.cancelling import Cancellation, cancellable
+from paimark.core.errors import Refused, UsageError
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.operations import read_operations
 from paimark.results import ManyDone, TagDeleted, result_of
 from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned, replace_rows
 from tests.faults.fault_files import Death, DiesAfter

@@ -9,17 +9,17 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.change import driver
-from core.actions.context import Context
-from core.actions.merge.history import MergeEvent, record
-from core.actions.merge.scope import where_changed
-from core.actions.merge.survey import survey_merge
-from core.actions.plan import Outcome
-from core.actions.registry import action
-from core.errors import NotFound, Refused, UsageError
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.records import point_of
+from paimark.core.actions.change import driver
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge.history import MergeEvent, record
+from paimark.core.actions.merge.scope import where_changed
+from paimark.core.actions.merge.survey import survey_merge
+from paimark.core.actions.plan import Outcome
+from paimark.core.actions.registry import action
+from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import point_of
 from tests.actions.acting import EVENTS, ORDERS, NoWrites, applied, context_on, done, planned
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import EVENTS as EVENTS_SCHEMA

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
-from core.actions.change import driver
-from core.actions.context import Context
-from core.actions.registry import action
-from core.errors import Refused
-from core.spark.client.client import Engine
-from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import WarehouseAccess, make_scan
-from core.storage.local import LocalFiles
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.change import driver
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.errors import Refused
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.datasource.paimon import plan_splits, read_splits
+from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import contents, context_on, done
 from tests.paimon import commit, create_table, open_table
 

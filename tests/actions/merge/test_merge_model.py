@@ -9,13 +9,13 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.actions.merge import history as merge_history
-from core.actions.merge.history import MergeEvent
-from core.actions.merge.survey import base_of
-from core.storage.local import LocalFiles
-from core.table.layout import Root, TablePath
-from core.table.lineage.forks import Side
-from core.table.records import Point, Snapshot, point_of
+from paimark.core.actions.merge import history as merge_history
+from paimark.core.actions.merge.history import MergeEvent
+from paimark.core.actions.merge.survey import base_of
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.forks import Side
+from paimark.core.table.records import Point, Snapshot, point_of
 
 TABLE = TablePath("shop", "t")
 MAIN, FIX = TABLE.root(), TABLE.root("fix")

@@ -10,13 +10,13 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context, Remark
-from core.actions.merge import history
-from core.actions.merge.survey import survey_merge
-from core.errors import Refused
-from core.storage.local import LocalFiles
-from core.table.lineage.lineage import Lineage
-from core.verify import verify
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.merge import history
+from paimark.core.actions.merge.survey import survey_merge
+from paimark.core.errors import Refused
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned
 from tests.actions.taking_over import add, main_rows
 from tests.actions.test_late_recovery import died, expired

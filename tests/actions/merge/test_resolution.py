@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.merge import conflict_file, resolution
-from core.actions.merge.conflict_file import write_conflicts
-from core.actions.merge.resolution import WORDS, read_resolution
-from core.errors import NotFound, PaimarkError, Refused, UsageError
-from core.spark.client.client import Engine
-from core.table.layout import TablePath
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge import conflict_file, resolution
+from paimark.core.actions.merge.conflict_file import write_conflicts
+from paimark.core.actions.merge.resolution import WORDS, read_resolution
+from paimark.core.errors import NotFound, PaimarkError, Refused, UsageError
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import applied, context_on, done, planned
 from tests.paimon import commit, create_table, open_table, read_rows
 from tests.table.branches import create_branch

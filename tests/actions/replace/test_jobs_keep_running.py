@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.errors import Refused
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.context import Context
+from paimark.core.errors import Refused
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import applied, context_on, done, planned
 from tests.paimon import commit, create_table, read_rows
 

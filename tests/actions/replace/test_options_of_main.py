@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.actions.context import Context
-from core.errors import Refused
-from core.table.lineage.main_branch import branch_names
+from paimark.core.actions.context import Context
+from paimark.core.errors import Refused
+from paimark.core.table.lineage.main_branch import branch_names
 from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned
 from tests.actions.taking_over import add, branched
 from tests.paimon import open_table

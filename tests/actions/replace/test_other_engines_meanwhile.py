@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import Context
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.layout import BARRIER, Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, main_root
-from core.verify.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import BARRIER, Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, main_root
+from paimark.core.verify.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, rows_of
 from tests.faults.fault_files import Death, DiesAfter

@@ -10,16 +10,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.actions.context import Context
-from core.actions.roots import guard_tags
-from core.actions.roots.stray_commits import stray_commits
-from core.errors import NotFound, Refused, Unavailable, UsageError
-from core.storage.files import Files
-from core.table.layout import BARRIER
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_names, main_root
-from core.table.savepoints import SavepointManager
-from core.travel.version import resolve_version
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots import guard_tags
+from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.errors import NotFound, Refused, Unavailable, UsageError
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import BARRIER
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, branch_names, main_root
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.travel.version import resolve_version
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned, undoable
 from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
 from tests.faults.fault_files import Death, FaultFiles

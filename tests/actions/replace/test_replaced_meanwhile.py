@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.roots import guard_tags
-from core.errors import Refused
-from core.storage.files import DirectoryEntry, Files
-from core.storage.local import LocalFiles
-from core.table.lineage.main_branch import main_root
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots import guard_tags
+from paimark.core.errors import Refused
+from paimark.core.storage.files import DirectoryEntry, Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.main_branch import main_root
 from tests.actions.acting import ORDERS, context_on, done, planned
 from tests.actions.taking_over import branched, main_rows
 from tests.long import long_but

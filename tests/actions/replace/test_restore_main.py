@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.roots import guard_tags
-from core.errors import Corrupt, Refused
-from core.table.lineage.main_branch import main_root
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots import guard_tags
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.table.lineage.main_branch import main_root
 from tests.actions.acting import ORDERS, applied, done, planned
 from tests.actions.taking_over import branched, main_rows
 

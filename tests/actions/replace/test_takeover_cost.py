@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.storage.files import DirectoryEntry, Files
-from core.table.layout import SNAPSHOT_PREFIX
+from paimark.core.actions.context import Context
+from paimark.core.storage.files import DirectoryEntry, Files
+from paimark.core.table.layout import SNAPSHOT_PREFIX
 from tests.actions.acting import ORDERS, applied, context_on, planned
 from tests.actions.taking_over import branched
 from tests.storage.wrapped import Wrapped

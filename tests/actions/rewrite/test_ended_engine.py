@@ -9,10 +9,10 @@ from typing import cast
 
 import pytest
 
-from core.actions.context import Context
-from core.errors import Cancelled, Unavailable
-from core.spark.client.client import Engine
-from core.spark.protocol import CANCELLED, Event, Failed, Task
+from paimark.core.actions.context import Context
+from paimark.core.errors import Cancelled, Unavailable
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import CANCELLED, Event, Failed, Task
 from tests.actions.acting import contents, done, planned
 from tests.actions.taking_over import add
 

@@ -8,13 +8,13 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.errors import Refused
-from core.storage.local import LocalFiles
-from core.table.landed import Landed, find_commit
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.chain import Break, breaks
-from core.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.errors import Refused
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.landed import Landed, find_commit
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.chain import Break, breaks
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned
 from tests.actions.taking_over import add, branched
 from tests.conftest import ORDERS as ORDERS_SCHEMA

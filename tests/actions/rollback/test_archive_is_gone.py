@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.merge import history
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names
-from core.table.operations import read_operations
-from core.table.records import point_of
-from core.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge import history
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.operations import read_operations
+from paimark.core.table.records import point_of
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, done, planned, undoable
 from tests.actions.taking_over import add, main_rows
 from tests.actions.test_late_recovery import died

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.errors import PaimarkError
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names
-from core.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.errors import PaimarkError
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, done, planned
 from tests.actions.taking_over import add, main_rows
 from tests.actions.test_late_recovery import died, expired

@@ -13,17 +13,17 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.change import driver
-from core.actions.context import Context
-from core.actions.plan import Outcome, Plan
-from core.actions.registry import action
-from core.actions.rewrite import rewrite_main
-from core.errors import NotFound, Refused, UsageError
-from core.spark.client.client import Engine
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import size_of
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.change import driver
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.registry import action
+from paimark.core.actions.rewrite import rewrite_main
+from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import size_of
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, NoWrites, applied, context_on, done
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, open_table, read_rows

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.plan import Outcome
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Outcome
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, NoWrites, applied, contents, context_on, done, planned, undoable
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.actions.undo.test_undo_replacement import of_main

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.rollback import truncate
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names
-from core.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.actions.rollback import truncate
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, context_on, done, planned
 from tests.actions.rollback.test_archive_is_half_gone import half_delete_archive
 from tests.actions.taking_over import add, main_rows

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.errors import Refused
+from paimark.core.actions.context import Context
+from paimark.core.errors import Refused
 from tests.actions.acting import applied, contents, done, planned
 
 DAY = 24 * 3600

@@ -12,7 +12,7 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
+from paimark.core.actions.context import Context
 from tests.actions.acting import applied, contents, planned
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit

@@ -10,17 +10,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.actions.change import journal
-from core.actions.context import Context
-from core.actions.roots import guard_tags
-from core.actions.roots.guard_tags import Repair
-from core.actions.savepoints import auto_savepoint
-from core.errors import Unavailable
-from core.storage.files import Files
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, main_branch_name
-from core.verify import verify
+from paimark.core.actions.change import journal
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots import guard_tags
+from paimark.core.actions.roots.guard_tags import Repair
+from paimark.core.actions.savepoints import auto_savepoint
+from paimark.core.errors import Unavailable
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, main_branch_name
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.actions.taking_over import add, branched, left_stray
 from tests.actions.test_late_recovery import died

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.registry import action
-from core.errors import Refused
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.errors import Refused
 from tests.actions.acting import EVENTS, applied, contents, done, planned
 from tests.actions.taking_over import branched
 from tests.paimon import commit

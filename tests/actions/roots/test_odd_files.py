@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.cli.main import run
-from core.errors import Corrupt
-from core.table.lineage.lineage import Lineage
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.cli.main import run
+from paimark.core.errors import Corrupt
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, done
 from tests.faults import damage
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.roots.pause import cleanings_to_stop, wait_for_cleanings
-from core.table.layout import BARRIER
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots.pause import cleanings_to_stop, wait_for_cleanings
+from paimark.core.table.layout import BARRIER
 from tests.actions.acting import ORDERS, applied, done, planned
 
 MOVES: dict[str, tuple[str, dict[str, object], str, list[str]]] = {
@@ -30,7 +30,7 @@ def test_what_is_moved_stays_behind_a_barrier_until_it_is_read(
         done(context, "delete-branch", name="b", keep=True)
     there: list[set[str]] = []
     monkeypatch.setattr(
-        "core.actions.roots.pause.time.sleep",
+        "paimark.core.actions.roots.pause.time.sleep",
         lambda _: there.append({path.name for path in orders.glob(f"{root}snapshot/*")}),
     )
     waiting = replace(context, verify_wait=0.01)

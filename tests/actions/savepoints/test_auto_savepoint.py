@@ -10,11 +10,11 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.savepoints import auto_savepoint
-from core.actions.savepoints.auto_savepoint import OPTION, once, schedule, watch
-from core.errors import PaimarkError
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.actions.savepoints import auto_savepoint
+from paimark.core.actions.savepoints.auto_savepoint import OPTION, once, schedule, watch
+from paimark.core.errors import PaimarkError
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.faults.fault_files import Death, DiesAfter

@@ -9,18 +9,18 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.savepoints.unprotected import beyond_repair
-from core.cli.checks import doctor
-from core.cli.options import GlobalOptions
-from core.errors import NotFound
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names
-from core.table.manifests.files import missing_of
-from core.table.records import is_apart
-from core.table.savepoints import SavepointManager
-from core.travel.version import resolve_version
-from core.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.actions.savepoints.unprotected import beyond_repair
+from paimark.core.cli.checks import doctor
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.errors import NotFound
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.manifests.files import missing_of
+from paimark.core.table.records import is_apart
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.travel.version import resolve_version
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, done, planned, replace_rows
 from tests.actions.taking_over import branched, rows_of
 from tests.conftest import ORDERS as ORDERS_SCHEMA

@@ -15,13 +15,13 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.registry import action
-from core.errors import NotFound, Refused, UsageError
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table
@@ -271,8 +271,8 @@ def test_an_append_table_by_day_is_saved_and_proven_by_its_partitions(
 def test_ten_processes_at_once_make_ten_savepoints(warehouse: Path, orders: Path) -> None:
     # Nothing that takes a second to import: they are to meet.
     code = (
-        "import sys; from core.actions.context import open_context\n"
-        "from core.actions.registry import action; from core.table.layout import TablePath\n"
+        "import sys; from paimark.core.actions.context import open_context\n"
+        "from paimark.core.actions.registry import action; from paimark.core.table.layout import TablePath\n"
         "context = open_context(sys.argv[1], {}, read_only=False); create = action('create-savepoint')\n"
         "plan = create.plan(context, TablePath('shop', 'orders'), {})\n"
         "print(create.apply(context, plan, lambda line: None).result['savepoint_id'])"

@@ -8,13 +8,13 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.plan import Plan
-from core.errors import Corrupt, NotFound, PaimarkError, Refused
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots
-from core.table.manifests.files import each_needed_file, missing_files
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan
+from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots
+from paimark.core.table.manifests.files import each_needed_file, missing_files
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import (
     ORDERS,
     Meanwhile,

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.registry import action
-from core.actions.roots.savepoint_claim import forget_savepoint
-from core.errors import Refused, Unavailable
-from core.storage.files import Files
-from core.table.savepoints import SavepointManager
-from core.verify.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.actions.roots.savepoint_claim import forget_savepoint
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.storage.files import Files
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.verify.verify import verify
 from tests.actions.acting import (
     ORDERS,
     Meanwhile,

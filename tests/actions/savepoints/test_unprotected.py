@@ -7,17 +7,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.actions.context import Context, Remark
-from core.actions.savepoints import unprotected
-from core.cli.checks import doctor
-from core.cli.options import GlobalOptions
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.apart import warnings
-from core.table.manifests.files import manifest_list_paths
-from core.table.records import Snapshot, is_apart
-from core.table.savepoints import SavepointManager
-from core.travel.version import resolve_version
-from core.verify import verify
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.savepoints import unprotected
+from paimark.core.cli.checks import doctor
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.apart import warnings
+from paimark.core.table.manifests.files import manifest_list_paths
+from paimark.core.table.records import Snapshot, is_apart
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.travel.version import resolve_version
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, NoWrites, context_on, done, planned, replace_rows
 from tests.paimon import read_rows
 

@@ -9,16 +9,16 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.plan import Plan
-from core.cli.main import run
-from core.errors import Refused, UsageError
-from core.statements.run import action_to_confirm
-from core.table.definition.retention import RETENTION_OFF
-from core.table.lineage.branches import branch_health
-from core.table.lineage.lineage import Lineage
-from core.table.records import TableSchema
-from core.travel.parse.sql import read_statement
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan
+from paimark.core.cli.main import run
+from paimark.core.errors import Refused, UsageError
+from paimark.core.statements.run import action_to_confirm
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.lineage.branches import branch_health
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import TableSchema
+from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.paimon import commit, open_table, read_rows
 from tests.table.branches import create_branch

@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from pypaimon.tag.tag import Tag as StockTag
 
-from core.actions.context import Context
-from core.actions.registry import action
-from core.errors import NotFound, Refused, Unavailable, UsageError
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.errors import NotFound, Refused, Unavailable, UsageError
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.paimon import open_table
 from tests.storage.wrapped import Wrapped

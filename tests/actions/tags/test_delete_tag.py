@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.plan import Plan
-from core.errors import NotFound, Refused
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan
+from paimark.core.errors import NotFound, Refused
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned, replace_rows
 from tests.actions.taking_over import add
 from tests.faults.fault_files import Death, DiesAfter

@@ -10,11 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.actions.context import Context
-from core.actions.plan import Plan
-from core.cancelling import Cancellation, cancellable
-from core.errors import Cancelled, NotFound, Refused
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan
+from paimark.core.cancelling import Cancellation, cancellable
+from paimark.core.errors import Cancelled, NotFound, Refused
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
 from tests.paimon import read_rows
 
@@ -67,7 +67,7 @@ def test_the_old_name_stays_until_the_new_one_has_been_there_for_long_enough(
     """Who listed the tags before reads the old one, and knows nothing of the new one."""
     there: list[set[str]] = []
     monkeypatch.setattr(
-        "core.actions.roots.pause.time.sleep",
+        "paimark.core.actions.roots.pause.time.sleep",
         lambda _: there.append({path.name for path in (orders / "tag").iterdir()}),
     )
     plan = planned(replace(context, verify_wait=0.01), RENAME, name="v2", to="new")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import Context, Remark
-from core.actions.registry import action
-from core.errors import Refused
-from core.storage.files import Files
-from core.table.lineage.lineage import Lineage
-from core.verify.verify import verify
+from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.registry import action
+from paimark.core.errors import Refused
+from paimark.core.storage.files import Files
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.verify.verify import verify
 from tests.actions.acting import ORDERS, Meanwhile, contents, context_on, done, planned, replace_rows
 from tests.faults.fault_files import Death, DiesAfter
 from tests.storage.wrapped import Wrapped

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import Context
+from paimark.core.actions.context import Context
 from tests.actions.acting import done
 
 

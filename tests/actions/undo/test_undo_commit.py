@@ -10,13 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.actions.merge.history import events
-from core.actions.plan import Plan
-from core.errors import Refused
-from core.spark.client.client import Engine
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.context import Context
+from paimark.core.actions.merge.history import events
+from paimark.core.actions.plan import Plan
+from paimark.core.errors import Refused
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import applied, done, planned, undoable
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, read_rows

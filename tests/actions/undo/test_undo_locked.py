@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from core.actions.change import journal
-from core.actions.change.owner import running
-from core.actions.context import Context
-from core.actions.plan import Plan
+from paimark.core.actions.change import journal
+from paimark.core.actions.change.owner import running
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Plan
 from tests.actions.acting import EVENTS, ORDERS, done, planned
 from tests.actions.taking_over import add, branched
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.roots import guard_tags
-from core.errors import Refused
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import branch_names, main_root
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import Context
+from paimark.core.actions.roots import guard_tags
+from paimark.core.errors import Refused
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_names, main_root
+from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned, undoable
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death, FaultFiles

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from core.actions.context import Context
-from core.figures import moment
-from core.table.operations import read_operations
+from paimark.core.actions.context import Context
+from paimark.core.figures import moment
+from paimark.core.table.operations import read_operations
 from tests.actions.acting import ORDERS, done, planned
 from tests.actions.taking_over import branched
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.registry import ACTIONS
-from core.table.definition.retention import retention_off
+from paimark.core.actions.registry import ACTIONS
+from paimark.core.table.definition.retention import retention_off
 from tests.cli.command import Paimark, on_terminal, program
 from tests.conftest import ORDERS
 from tests.paimon import commit, open_table
@@ -180,8 +180,8 @@ def test_every_action_is_a_command_with_its_arguments(paimark: Paimark) -> None:
 def test_an_interrupted_change_is_found_and_recovered(paimark: Paimark, warehouse: Path) -> None:
     dies = (
         "import os, sys\n"
-        "from core.cli.query.narrator import Narrator\n"
-        "from core.cli.main import run\n"
+        "from paimark.core.cli.query.narrator import Narrator\n"
+        "from paimark.core.cli.main import run\n"
         "Narrator.step = lambda self, line: line.startswith('copied tag') and os._exit(9)\n"
         "run(sys.argv[1:])\n"
     )

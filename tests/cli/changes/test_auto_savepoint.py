@@ -12,10 +12,10 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.savepoints.auto_savepoint import OPTION
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.savepoints.auto_savepoint import OPTION
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.savepoints import SavepointManager
 from tests.cli.command import PROGRAM, Paimark, bare_environment
 from tests.conftest import EVENTS, ORDERS
 from tests.eventually import eventually

@@ -11,8 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.actions.merge import conflicts as merge_conflicts
-from core.spark.client.client import Engine
+from paimark.core.actions.merge import conflicts as merge_conflicts
+from paimark.core.spark.client.client import Engine
 from tests.actions.acting import contents
 from tests.cli.command import Paimark
 from tests.cli.shared_engine import share

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.checks.doctor_readers import on_paper
-from core.config import Settings
-from core.spark.stores.jars.cached import directory_of
-from core.spark.stores.jars.lists import jar_sets
+from paimark.core.cli.checks.doctor_readers import on_paper
+from paimark.core.config import Settings
+from paimark.core.spark.stores.jars.cached import directory_of
+from paimark.core.spark.stores.jars.lists import jar_sets
 
 HINT = "Run `paimark jars fetch s3`, or give them with --spark-conf 'spark.jars=/dir/*.jar'."
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.cli.checks.doctor_store import taking_turns, writers_at_once
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.cli.checks.doctor_store import taking_turns, writers_at_once
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import contents
 from tests.cli.command import CommandResult, Paimark
 from tests.storage.pretending import PretendingServer

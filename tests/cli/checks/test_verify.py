@@ -74,8 +74,8 @@ def test_data_that_cannot_be_decoded_is_code_1_when_it_is_read(paimark: Paimark,
 def test_a_store_that_does_not_answer_is_code_3(
     paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from core.errors import Unavailable
-    from core.storage.local import LocalFiles
+    from paimark.core.errors import Unavailable
+    from paimark.core.storage.local import LocalFiles
 
     def fail(self: LocalFiles, directory: str) -> list[object]:
         raise Unavailable(f"{directory} can't be used: input/output error")

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.registry import ACTIONS
-from core.config import Settings
-from core.errors import Refused
-from core.spark.client.client import Engine
-from core.spark.protocol import Failed, Finished
-from core.statements.run import CallMode, action_to_confirm, run_statement
-from core.travel.parse.sql import read_statement
+from paimark.core.actions.registry import ACTIONS
+from paimark.core.config import Settings
+from paimark.core.errors import Refused
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Failed, Finished
+from paimark.core.statements.run import CallMode, action_to_confirm, run_statement
+from paimark.core.travel.parse.sql import read_statement
 from tests.cli.command import Paimark, on_terminal
 
 

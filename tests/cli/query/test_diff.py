@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.cli.command import Paimark
 from tests.cli.shared_engine import share
 from tests.paimon import commit, create_table, open_table, read_rows

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.actions.context import Counting, Remark
-from core.cli.query.narrator import Narrator
+from paimark.core.actions.context import Counting, Remark
+from paimark.core.cli.query.narrator import Narrator
 
 
 def narrated(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.options import GlobalOptions
-from core.cli.query.answering import show_events
-from core.cli.query.narrator import Narrator
-from core.cli.query.result import PrintedResult
-from core.errors import Unavailable
-from core.spark.arrow import cells_batch
-from core.spark.protocol import Columns, Event, Finished
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.cli.query.answering import show_events
+from paimark.core.cli.query.narrator import Narrator
+from paimark.core.cli.query.result import PrintedResult
+from paimark.core.errors import Unavailable
+from paimark.core.spark.arrow import cells_batch
+from paimark.core.spark.protocol import Columns, Event, Finished
 from tests.cli.command import Paimark
 from tests.full_disk import no_file_over
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet
 import pytest
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.cli.command import PROGRAM, Paimark, bare_environment
 from tests.cli.shared_engine import share
 from tests.eventually import eventually

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from core.actions.context import Context
-from core.storage.files import Files
+from paimark.core.actions.context import Context
+from paimark.core.storage.files import Files
 from tests.actions.acting import ORDERS, contents, context_on, done, planned
 from tests.actions.apart_from_chance import apart_from_chance, difference
 from tests.storage.pretending import FULL, Fault, PretendingServer

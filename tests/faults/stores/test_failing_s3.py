@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.errors import Unavailable
-from core.storage.files import Files
-from core.storage.open import open_files, require_conditions
+from paimark.core.actions.context import Context
+from paimark.core.errors import Unavailable
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files, require_conditions
 from tests.actions.acting import ORDERS, done
 from tests.faults.stores.failing import Case, FailingScene
 from tests.faults.test_replace_main import branch, savepoint

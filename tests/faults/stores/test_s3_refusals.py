@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from core.errors import Unavailable
-from core.storage.files import Files
-from core.storage.open import open_files, require_conditions
+from paimark.core.errors import Unavailable
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files, require_conditions
 from tests.storage.pretending import DENIED, EXPIRED, FULL, LOST, Fault, PretendingServer
 from tests.storage.stores import BUCKET
 

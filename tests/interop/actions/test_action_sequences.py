@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
+from paimark.core.actions.context import Context
 from tests.interop.chain import Chain
 from tests.interop.chain_kinds import KINDS, K, Row, S, V, documented
 from tests.interop.judge import Judge

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import open_context
-from core.actions.registry import action
-from core.storage.local import LocalFiles
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.context import open_context
+from paimark.core.actions.registry import action
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.cli.command import Paimark
 from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge, JudgeError, Row, comparable

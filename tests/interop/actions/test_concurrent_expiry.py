@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import pytest
 
-from core.actions.context import open_context
-from core.actions.registry import action
-from core.errors import PaimarkError
-from core.storage.known_options import VERIFY_WAIT_OPTION
-from core.storage.local import LocalFiles
-from core.table.catalog import parse_table_name
-from core.table.savepoints import SavepointManager
+from paimark.core.actions.context import open_context
+from paimark.core.actions.registry import action
+from paimark.core.errors import PaimarkError
+from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.savepoints import SavepointManager
 from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge, Row
 from tests.interop.ours import act

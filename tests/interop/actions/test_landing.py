@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.change.landing import hold_expiry, release_expiry
-from core.storage.local import LocalFiles
-from core.table.catalog import parse_table_name
+from paimark.core.actions.change.landing import hold_expiry, release_expiry
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
 from tests.interop.judge import Judge
 
 TABLES = ["shop.orders", "shop.events"]

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.storage.local import LocalFiles
-from core.table.catalog import parse_table_name
-from core.table.lineage.lineage import Lineage
-from core.table.operations import read_operations
-from core.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.operations import read_operations
+from paimark.core.verify import verify
 from tests.actions.acting import context_on, done, planned
 from tests.faults.fault_files import Death, FaultFiles, WatchedWrites
 from tests.interop.actions.test_garbage_collection import grow, make_table, some_rows

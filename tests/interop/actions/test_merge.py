@@ -8,13 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.change import driver
-from core.actions.context import Context
-from core.actions.plan import Outcome
-from core.actions.registry import action
-from core.errors import Refused
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.change import driver
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Outcome
+from paimark.core.actions.registry import action
+from paimark.core.errors import Refused
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import done
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, comparable

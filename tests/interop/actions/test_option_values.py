@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.errors import UsageError
-from core.table.definition.option_types import OPTION_KINDS, require_value
+from paimark.core.errors import UsageError
+from paimark.core.table.definition.option_types import OPTION_KINDS, require_value
 from tests.interop.judge import Judge
 
 SAMPLES = (

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from core.actions.context import Context
-from core.table.layout import TablePath
+from paimark.core.actions.context import Context
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import applied, done, planned
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge, comparable

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.table.catalog import parse_table_name
+from paimark.core.table.catalog import parse_table_name
 from tests.actions.acting import contents
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.ours import act

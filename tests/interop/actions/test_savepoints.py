@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.open import open_files
-from core.table.catalog import parse_table_name
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_root
-from core.table.manifests.files import each_needed_file, live_entries, missing_files
-from core.table.manifests.manifests import read_manifest_list
-from core.table.savepoints import SavepointManager
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.manifests.files import each_needed_file, live_entries, missing_files
+from paimark.core.table.manifests.manifests import read_manifest_list
+from paimark.core.table.savepoints import SavepointManager
 from tests.interop.judge import Judge, JudgeError, Row, comparable
 from tests.interop.ours import act
 from tests.paimon import read_rows

@@ -10,11 +10,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.spark.client.client import Engine
-from core.table.definition.retention import RETENTION_OFF
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.actions.context import Context
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import applied, done, planned
 from tests.interop.judge import Judge, Row, comparable
 from tests.paimon import commit, create_table, read_rows

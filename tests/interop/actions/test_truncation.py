@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.table.layout import TablePath
+from paimark.core.actions.context import Context
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import applied, context_on, done, planned
 from tests.interop.judge import Judge
 

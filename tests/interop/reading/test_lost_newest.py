@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.table.lineage.lost_newest import lost_newest
+from paimark.core.table.lineage.lost_newest import lost_newest
 from tests.actions.acting import ORDERS, context_on, done
 from tests.interop.judge import Judge, JudgeError
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from core.errors import Refused
-from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import WarehouseAccess, make_scan
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.paimon import plan_splits, read_splits
+from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 
 COLUMNS = {"k": "INT", "v": "INT", "s": "STRING"}

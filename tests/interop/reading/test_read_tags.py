@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.engine import holding_reads
-from core.spark.engine.holding_reads import Held, HeldReads
-from core.spark.protocol import Reading
-from core.storage.local import LocalFiles
-from core.table.catalog import parse_table_name
-from core.table.lineage.lineage import Lineage
+from paimark.core.spark.engine import holding_reads
+from paimark.core.spark.engine.holding_reads import Held, HeldReads
+from paimark.core.spark.protocol import Reading
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.lineage.lineage import Lineage
 from tests.eventually import eventually
 from tests.interop.actions.test_garbage_collection import grow, make_table
 from tests.interop.judge import Judge

@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.chain import breaks
-from core.table.manifests.manifests import read_manifest_list
-from core.table.records import Snapshot
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.chain import breaks
+from paimark.core.table.manifests.manifests import read_manifest_list
+from paimark.core.table.records import Snapshot
 from tests.conftest import ORDERS
 from tests.interop.actions.test_garbage_collection import KINDS, grow, make_table
 from tests.interop.judge import Judge

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.system_tables import SYSTEM_TABLES, system_table
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.system_tables import SYSTEM_TABLES, system_table
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import Refused
+from paimark.core.errors import Refused
 from tests.interop.judge import Judge
 from tests.interop.written import Table, as_judged
 from tests.long import long_but

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from core.errors import Refused
-from core.spark.writing.write import clustered_for, find_target
-from core.table.definition.kinds import FUNCTIONS
+from paimark.core.errors import Refused
+from paimark.core.spark.writing.write import clustered_for, find_target
+from paimark.core.table.definition.kinds import FUNCTIONS
 from tests.interop.judge import Judge
 from tests.interop.written import Table, as_judged
 from tests.table.definition.test_table_kinds import unclassified

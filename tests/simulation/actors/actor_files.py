@@ -1,7 +1,7 @@
 """The storage of one actor: the actor may lose the turn, or die, at each operation.
 
-`create`, `replace`, `delete` and the other methods do what `core.storage` promises on each kind of store;
-stock Paimon calls `put` and `rename`.
+`create`, `replace`, `delete` and the other methods do what `paimark.core.storage` promises on each kind of
+store; stock Paimon calls `put` and `rename`.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 
-from core.errors import FileMissing
-from core.storage.files import DirectoryEntry, Unanswered, delete_if_own
+from paimark.core.errors import FileMissing
+from paimark.core.storage.files import DirectoryEntry, Unanswered, delete_if_own
 from tests.simulation.actors.scheduler import Actor, Death, Fate
 from tests.simulation.world import World
 
 
 class ActorFiles:
-    """Implements `core.storage.files.Files` on the world's store.
+    """Implements `paimark.core.storage.files.Files` on the world's store.
 
     If the world has a real store too, all changes are repeated there; with `reads_server`, all reads as well.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from core.table.layout import Root
+from paimark.core.table.layout import Root
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.judging import view
 from tests.simulation.schedules.hazards import Hazard

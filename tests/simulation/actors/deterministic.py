@@ -20,7 +20,7 @@ from random import Random
 from types import ModuleType
 from typing import Any
 
-import core.actions
+import paimark.core.actions
 from tests.simulation.actors.scheduler import Scheduler
 
 
@@ -82,7 +82,9 @@ def deterministic(scheduler: Scheduler, random: Random) -> Iterator[None]:
     try:
         for module in _product_modules():
             # The clients of a real store need the real time.
-            if getattr(module, "time", None) is time and not module.__name__.startswith("core.storage."):
+            if getattr(module, "time", None) is time and not module.__name__.startswith(
+                "paimark.core.storage."
+            ):
                 put(module, "time", simulated)
             if getattr(module, "ThreadPoolExecutor", None) is ThreadPoolExecutor:
                 put(module, "ThreadPoolExecutor", OneByOne)
@@ -111,6 +113,6 @@ def _locks_of_properties(module: ModuleType) -> list[object]:
 @cache
 def _product_modules() -> list[ModuleType]:
     """All loaded modules of `core`, after an import of all actions, which are otherwise imported on use."""
-    for each in pkgutil.walk_packages(core.actions.__path__, "core.actions."):
+    for each in pkgutil.walk_packages(paimark.core.actions.__path__, "paimark.core.actions."):
         importlib.import_module(each.name)
     return [module for name, module in sys.modules.items() if name.startswith("core.")]

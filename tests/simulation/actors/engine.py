@@ -16,15 +16,15 @@ from typing import Any
 from pypaimon.common.json_util import JSON
 from pypaimon.snapshot.snapshot import Snapshot as PaimonSnapshot
 
-from core.actions.merge import sql as merge_sql
-from core.errors import PaimarkError, Refused
-from core.spark.protocol import Ask, Cause, Event, Failed, TaskResult, Version, Write
-from core.spark.writing.commit import CreateSnapshot
-from core.spark.writing.late_commit import FileChanges
-from core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
-from core.table.lineage.commits import Overwritten
-from core.table.lineage.lineage import Lineage
-from core.table.records import Snapshot
+from paimark.core.actions.merge import sql as merge_sql
+from paimark.core.errors import PaimarkError, Refused
+from paimark.core.spark.protocol import Ask, Cause, Event, Failed, TaskResult, Version, Write
+from paimark.core.spark.writing.commit import CreateSnapshot
+from paimark.core.spark.writing.late_commit import FileChanges
+from paimark.core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
+from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Snapshot
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import ADD, DELETE, KEY, Change, Entry, Identity, Rows
@@ -38,7 +38,7 @@ _ATTEMPTS = 3
 
 
 class StandInEngine:
-    """The result of `Context.engine`: the methods of `core.spark.client.client.Engine` that actions use."""
+    """What `Context.engine` returns: those methods of `core/spark/client/client.py` that actions use."""
 
     def __init__(self, world: World, actor: Actor) -> None:
         self._world = world

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from core.actions.plan import Outcome
-from core.table.layout import Root
+from paimark.core.actions.plan import Outcome
+from paimark.core.table.layout import Root
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
 from tests.simulation.judging import view

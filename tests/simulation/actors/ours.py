@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from core.actions.context import NO_AUDIT, Context
-from core.actions.plan import Plan
-from core.actions.registry import action
-from core.errors import Corrupt, PaimarkError, Unavailable
+from paimark.core.actions.context import NO_AUDIT, Context
+from paimark.core.actions.plan import Plan
+from paimark.core.actions.registry import action
+from paimark.core.errors import Corrupt, PaimarkError, Unavailable
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.engine import StandInEngine
 from tests.simulation.actors.late_writes import WAITED_SECONDS

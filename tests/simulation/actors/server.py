@@ -11,8 +11,8 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NoReturn
 
-from core.storage.files import DirectoryEntry, Files, read_if_there
-from core.storage.open import open_files, require_conditions
+from paimark.core.storage.files import DirectoryEntry, Files, read_if_there
+from paimark.core.storage.open import open_files, require_conditions
 from tests.simulation.memory import MemoryStore
 
 _AT_ONCE = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from core.table.layout import Root
+from paimark.core.table.layout import Root
 from tests.simulation.formats import DataFile, Identity, Rows, live_files, merged_rows
 from tests.simulation.judging import view
 from tests.simulation.judging.watch import Watch, describe

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.table.layout import Root
+from paimark.core.table.layout import Root
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.judging import view
 from tests.simulation.world import TABLE, World

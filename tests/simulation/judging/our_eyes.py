@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from core.errors import PaimarkError
-from core.table.layout import Root, savepoint_tag
-from core.travel.version import resolve_latest, resolve_time, resolve_version
-from core.verify.verify import verify
+from paimark.core.errors import PaimarkError
+from paimark.core.table.layout import Root, savepoint_tag
+from paimark.core.travel.version import resolve_latest, resolve_time, resolve_version
+from paimark.core.verify.verify import verify
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.ours import context_of
 from tests.simulation.actors.scheduler import Actor

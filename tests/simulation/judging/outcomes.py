@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from core.table.layout import Root, savepoint_tag
+from paimark.core.table.layout import Root, savepoint_tag
 from tests.simulation.actors.operations import Key, Move, Operation, References
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.judging import view

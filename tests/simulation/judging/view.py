@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from core.table.layout import Root
+from paimark.core.table.layout import Root
 from tests.simulation.formats import Identity, identity_of
 from tests.simulation.memory import MemoryStore
 from tests.simulation.world import TABLE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from core.actions.change.journal import Journal
-from core.table.layout import BARRIER_ID, Root
+from paimark.core.actions.change.journal import Journal
+from paimark.core.table.layout import BARRIER_ID, Root
 from tests.simulation.actors.operations import Key, Move, Operation, References
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity

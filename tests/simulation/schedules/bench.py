@@ -6,8 +6,8 @@ from collections.abc import Callable
 from copy import deepcopy
 from random import Random
 
-from core.errors import PaimarkError
-from core.table.layout import Root
+from paimark.core.errors import PaimarkError
+from paimark.core.table.layout import Root
 from tests.simulation.actors.operations import Operation
 from tests.simulation.actors.ours import Ours
 from tests.simulation.actors.scheduler import Actor, Death, Fate, Scheduler

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import NamedTuple
 
-from core.table.layout import BARRIER_ID
+from paimark.core.table.layout import BARRIER_ID
 from tests.simulation.actors.deterministic import deterministic
 from tests.simulation.actors.scheduler import Actor, Fate
 from tests.simulation.actors.server import Server

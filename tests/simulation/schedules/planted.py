@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from core.storage.files import Files
-from core.table.definition.retention import RETENTION_OFF
-from core.table.landed import Fate, Landed
-from core.table.layout import BARRIER_ID, Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.records import Snapshot, Tag
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.retention import RETENTION_OFF
+from paimark.core.table.landed import Fate, Landed
+from paimark.core.table.layout import BARRIER_ID, Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.records import Snapshot, Tag
 
 
 def _only_the_next(files: Files, root: Root, user: str, after: int) -> Fate:
@@ -40,7 +40,7 @@ def _by_first_snapshots(files: Files, table: TablePath, tag: Tag, going: Collect
 
 def _no_late_files(files: Files, source: Root, target: Root, swap: object) -> None:
     """Planted for `move_rest`: the old root is removed with the commits that were made there meanwhile."""
-    from core.actions.roots.root_files import remove_root
+    from paimark.core.actions.roots.root_files import remove_root
 
     remove_root(files, source)
 
@@ -73,55 +73,65 @@ _EXPIRY_OFF = {name: value for name, value in RETENTION_OFF.items() if name.star
 _Change = tuple[str, object]
 # By the name of each fault: the functions that are replaced, with their replacements.
 PLANTS: dict[str, tuple[_Change, ...]] = {
-    "a-commit-is-looked-for-in-the-next-snapshot-alone": (("core.table.landed.find_commit", _only_the_next),),
+    "a-commit-is-looked-for-in-the-next-snapshot-alone": (
+        ("paimark.core.table.landed.find_commit", _only_the_next),
+    ),
     "expiry-passes-a-commit-that-is-being-made": (
-        ("core.actions.rewrite.rewrite_main.hold_expiry", _nothing),
-        ("core.actions.merge.merge_branch.hold_expiry", _nothing),
-        ("core.table.landed.find_commit", _only_the_next),
+        ("paimark.core.actions.rewrite.rewrite_main.hold_expiry", _nothing),
+        ("paimark.core.actions.merge.merge_branch.hold_expiry", _nothing),
+        ("paimark.core.table.landed.find_commit", _only_the_next),
     ),
     "a-branch-stands-on-its-first-snapshot": (
-        ("core.actions.garbage.deletion.dependents", _by_first_snapshots),
+        ("paimark.core.actions.garbage.deletion.dependents", _by_first_snapshots),
     ),
-    "a-moved-root-loses-what-came-late": (("core.actions.branches.rename_root.move_rest", _no_late_files),),
+    "a-moved-root-loses-what-came-late": (
+        ("paimark.core.actions.branches.rename_root.move_rest", _no_late_files),
+    ),
     "a-deletion-takes-what-its-plan-did-not-see": (
-        ("core.actions.branches.delete_branch.require_unmoved", _nothing),
+        ("paimark.core.actions.branches.delete_branch.require_unmoved", _nothing),
     ),
     "no-barrier-for-open-sessions": (
-        ("core.actions.replace.replace_main_branch.put_barrier", _nothing),
-        ("core.actions.replace.table_directory.put_barrier", _nothing),
-        ("core.actions.roots.guard_tags.put_barrier", _nothing),
+        ("paimark.core.actions.replace.replace_main_branch.put_barrier", _nothing),
+        ("paimark.core.actions.replace.table_directory.put_barrier", _nothing),
+        ("paimark.core.actions.roots.guard_tags.put_barrier", _nothing),
     ),
     "main-does-not-know-what-a-branch-keeps": (
-        ("core.actions.roots.shared_snapshots._tag_in_main", _nothing),
+        ("paimark.core.actions.roots.shared_snapshots._tag_in_main", _nothing),
     ),
-    "a-savepoint-without-its-tag-stays-so": (("core.actions.recover.unprotected", _empty),),
-    "a-rollback-counts-that-was-taken-back": (("core.actions.merge.history._is_given_up", _no),),
-    "engines-make-tags-of-branches": (("core.actions.roots.branch_files.RETENTION_OFF", _EXPIRY_OFF),),
+    "a-savepoint-without-its-tag-stays-so": (("paimark.core.actions.recover.unprotected", _empty),),
+    "a-rollback-counts-that-was-taken-back": (("paimark.core.actions.merge.history._is_given_up", _no),),
+    "engines-make-tags-of-branches": (
+        ("paimark.core.actions.roots.branch_files.RETENTION_OFF", _EXPIRY_OFF),
+    ),
     "a-rollback-makes-an-archive-somebodys": (
-        ("core.actions.replace.replace_main_branch.is_whole_copy", _no),
+        ("paimark.core.actions.replace.replace_main_branch.is_whole_copy", _no),
     ),
     "a-tag-that-main-lost-makes-an-archive-somebodys": (
-        ("core.actions.undo.replacement.UndoReplacement._known_tags", _nothing),
+        ("paimark.core.actions.undo.replacement.UndoReplacement._known_tags", _nothing),
     ),
     "a-recovery-takes-another-branch-for-the-one-that-goes": (
-        ("core.actions.branches.delete_branch.still_goes", _yes),
+        ("paimark.core.actions.branches.delete_branch.still_goes", _yes),
     ),
     "a-recovery-moves-another-branch-of-the-name": (
-        ("core.actions.branches.rename_root.still_goes", _yes),
-        ("core.actions.branches.rename_root.RootMove._is_copied", _yes),
+        ("paimark.core.actions.branches.rename_root.still_goes", _yes),
+        ("paimark.core.actions.branches.rename_root.RootMove._is_copied", _yes),
     ),
     "a-recovery-writes-into-a-branch-of-another-engine": (
-        ("core.actions.branches.create_branch.CreateBranch._is_anothers", _no),
+        ("paimark.core.actions.branches.create_branch.CreateBranch._is_anothers", _no),
     ),
     "a-stock-engine-moves-main-to-a-branch-that-goes": (
-        ("core.actions.branches.going.put_before_removal", _mark_without_hint),
+        ("paimark.core.actions.branches.going.put_before_removal", _mark_without_hint),
     ),
     "an-expiry-goes-on-in-a-branch-that-is-gone": (
-        ("core.actions.garbage.expire_snapshots.ExpireSnapshots._is_another", _no),
+        ("paimark.core.actions.garbage.expire_snapshots.ExpireSnapshots._is_another", _no),
     ),
-    "an-undo-tells-of-a-branch-that-is-gone": (("core.actions.undo.replacement.root_exists", _yes),),
-    "a-merge-copies-tags-of-a-branch-that-is-gone": (("core.actions.merge.merge_branch.root_exists", _yes),),
-    "a-branch-stands-on-a-tag-of-engines": (("core.actions.branches.create_branch.is_permanent", _yes),),
+    "an-undo-tells-of-a-branch-that-is-gone": (("paimark.core.actions.undo.replacement.root_exists", _yes),),
+    "a-merge-copies-tags-of-a-branch-that-is-gone": (
+        ("paimark.core.actions.merge.merge_branch.root_exists", _yes),
+    ),
+    "a-branch-stands-on-a-tag-of-engines": (
+        ("paimark.core.actions.branches.create_branch.is_permanent", _yes),
+    ),
 }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.errors import PaimarkError
-from core.table.layout import Root
+from paimark.core.errors import PaimarkError
+from paimark.core.table.layout import Root
 from tests.simulation.actors.operations import Operation, References
 from tests.simulation.actors.ours import Ours
 from tests.simulation.actors.scheduler import Actor, Fate

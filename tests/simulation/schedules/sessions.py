@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from core.actions.plan import Plan
-from core.table.layout import Root
+from paimark.core.actions.plan import Plan
+from paimark.core.table.layout import Root
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Format
 from tests.simulation.judging import view

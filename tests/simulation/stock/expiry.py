@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from core.errors import FileMissing
+from paimark.core.errors import FileMissing
 from tests.simulation.formats import DELETE, DataFile, Entry, live_files
 from tests.simulation.judging import view
 from tests.simulation.stock.writer import StockError, StockTable

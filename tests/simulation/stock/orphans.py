@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from core.errors import FileMissing
-from core.table.layout import BRANCH_PREFIX, Root
+from paimark.core.errors import FileMissing
+from paimark.core.table.layout import BRANCH_PREFIX, Root
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.stock.writer import StockError, StockTable

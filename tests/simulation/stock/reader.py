@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core.errors import FileMissing
-from core.table.layout import Root
+from paimark.core.errors import FileMissing
+from paimark.core.table.layout import Root
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import Identity
 from tests.simulation.judging import view

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from core.errors import FileMissing
-from core.table.layout import BARRIER_ID, Root
+from paimark.core.errors import FileMissing
+from paimark.core.table.layout import BARRIER_ID, Root
 from tests.simulation.actors.actor_files import ActorFiles
 from tests.simulation.actors.scheduler import Actor
 from tests.simulation.formats import ADD, DELETE, Change, DataFile, Entry, Identity, Rows, schema_json

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.protocol import Event, Failed
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Event, Failed
 from tests.spark.engine_fixture import rows
 from tests.spark.written_tables import lineage_of, order, version
 
@@ -66,4 +66,4 @@ def test_merging_for_a_rewriting(engine: Engine, engine_warehouse: Path) -> None
 def _warm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes before the first statement is over."""
     rows(engine, "SELECT count(*) FROM shop.orders")
-    monkeypatch.setattr("core.spark.client.client.GRACE_SECONDS", 4.0)
+    monkeypatch.setattr("paimark.core.spark.client.client.GRACE_SECONDS", 4.0)

@@ -10,13 +10,13 @@ from typing import cast
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.spark.protocol import CANCELLED, Event, Failed
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import CANCELLED, Event, Failed
+from paimark.tui.work.engine_room import EngineRoom
+from paimark.tui.work.spark_work import SparkWork
 from tests.spark.client.test_cancel_engine_work import stuck
 from tests.spark.engine_fixture import rows
-from tui.work.engine_room import EngineRoom
-from tui.work.spark_work import SparkWork
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_a_slow_cancel_kills_only_where_it_may(
     engine: Engine, engine_warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What does not stop is left until somebody says that the engine may go."""
-    monkeypatch.setattr("core.spark.client.client.GRACE_SECONDS", 0.0)
+    monkeypatch.setattr("paimark.core.spark.client.client.GRACE_SECONDS", 0.0)
     rows(engine, "SELECT count(*) FROM shop.orders")
     process = engine._process
     name = stuck(engine_warehouse, "slow_stop")

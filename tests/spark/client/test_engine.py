@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.errors import Unavailable
-from core.spark.arrow import read_batch
-from core.spark.client.client import Engine
-from core.spark.launch.cds import SWITCH
-from core.spark.launch.workers import kill_workers
-from core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
+from paimark.core.config import Settings
+from paimark.core.errors import Unavailable
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.cds import SWITCH
+from paimark.core.spark.launch.workers import kill_workers
+from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Finished, Ready, StageProgress
 from tests.actions.acting import context_on, done, planned
 from tests.eventually import eventually
 from tests.spark.engine_fixture import ask, rows
@@ -78,9 +78,8 @@ def the_end(events: Iterator[Event]) -> Finished | Failed:
 
 
 def test_the_side_that_asks_imports_no_spark_and_no_arrow() -> None:
-    script = (
-        "import sys, core.spark.client.client, core.spark.arrow, core.statements.run; print(*sys.modules)"
-    )
+    modules = "paimark.core.spark.client.client, paimark.core.spark.arrow, paimark.core.statements.run"
+    script = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & {"pyspark", "py4j", "pyarrow", "pandas", "numpy", "pypaimon"}
@@ -242,9 +241,9 @@ def test_a_parent_that_is_killed_takes_the_engine_along(engine_warehouse: Path, 
     script = f"""
 import sys, time
 from pathlib import Path
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.spark.protocol import Finished
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Finished
 conf = {{"spark.hadoop.fs.s3a.secret.key": "hush-conf", "spark.driver.memory": "1g"}}
 options = {{"s3.access-key": "hush-key", "s3.secret-key": "hush-option"}}
 engine = Engine(Settings({str(engine_warehouse)!r}, options, spark_master="local[1]", spark_conf=conf),
@@ -278,8 +277,8 @@ def test_a_parent_that_dies_while_spark_starts_leaves_nothing(engine_warehouse: 
     script = f"""
 import os, signal, time
 from pathlib import Path
-from core.config import Settings
-from core.spark.client.client import Engine
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
 log_path = Path({str(tmp_path / "log")!r})
 engine = Engine(Settings({str(engine_warehouse)!r}, spark_master="local[1]"), log_path)
 engine.start()
@@ -350,7 +349,7 @@ def test_killing_workers_ends_only_workers(engine: Engine) -> None:
 
 def test_a_cancel_never_reaches_the_next_statement(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also not by force: the first ends, the second runs for longer than a cancelled one may."""
-    monkeypatch.setattr("core.spark.client.client.GRACE_SECONDS", 2.0)
+    monkeypatch.setattr("paimark.core.spark.client.client.GRACE_SECONDS", 2.0)
     with running(engine) as events:
         process = engine._process
         engine.cancel()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.errors import UsageError
-from core.spark.client.client import Engine
-from core.spark.client.idle import Idle, idle_seconds
-from core.spark.launch.session_settings import IDLE_TIMEOUT, SCAN
+from paimark.core.config import Settings
+from paimark.core.errors import UsageError
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.client.idle import Idle, idle_seconds
+from paimark.core.spark.launch.session_settings import IDLE_TIMEOUT, SCAN
 from tests.eventually import eventually
 from tests.spark.client.test_engine import session_processes, state_of
 from tests.spark.engine_fixture import ask, rows
@@ -37,7 +37,7 @@ def test_a_faulty_setting_is_named() -> None:
 
 def test_a_statement_left_half_way_does_not_keep_the_process_from_its_end() -> None:
     script = """
-from core.spark.client.idle import Idle
+from paimark.core.spark.client.idle import Idle
 
 def statement():
     idle = Idle(60, print)

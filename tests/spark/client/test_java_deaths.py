@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Event, Failed
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Batch, Event, Failed
 from tests.eventually import eventually
 from tests.spark.client.test_engine import java_of, processes_of, running, state_of, the_end
 from tests.spark.engine_fixture import rows

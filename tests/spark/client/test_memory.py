@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.interop.stock import jdk_tool
 from tests.spark.client.test_engine import java_of
 from tests.spark.engine_fixture import rows

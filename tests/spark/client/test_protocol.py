@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
-from core.spark.protocol import (
+from paimark.core.errors import Cancelled, PaimarkError, StatementFailed, Unavailable
+from paimark.core.spark.protocol import (
     Batch,
     Cancel,
     Close,
@@ -25,7 +25,7 @@ from core.spark.protocol import (
     receive_report,
     send,
 )
-from core.table.lineage.commits import Overwritten
+from paimark.core.table.lineage.commits import Overwritten
 
 Pair = tuple[socket.socket, socket.socket]
 

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from core.spark.comparing.differing import ReadWhole, State, differing_files
-from core.table.manifests.manifests import ManifestEntry
-from core.table.records import SchemaField, TableSchema
+from paimark.core.spark.comparing.differing import ReadWhole, State, differing_files
+from paimark.core.table.manifests.manifests import ManifestEntry
+from paimark.core.table.records import SchemaField, TableSchema
 
 
 def schema(

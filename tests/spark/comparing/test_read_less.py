@@ -12,14 +12,14 @@ from pypaimon import CatalogFactory
 from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
-from core.spark.client.client import Engine
-from core.spark.comparing.restricted import restricted
-from core.spark.datasource.scan import WarehouseAccess, make_scan
-from core.spark.protocol import Failed
-from core.storage.local import LocalFiles
-from core.table.catalog import find_table
-from core.travel.diff.diff import Difference, make_difference
-from core.travel.diff.versions import parse_version
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.comparing.restricted import restricted
+from paimark.core.spark.datasource.scan import WarehouseAccess, make_scan
+from paimark.core.spark.protocol import Failed
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import find_table
+from paimark.core.travel.diff.diff import Difference, make_difference
+from paimark.core.travel.diff.versions import parse_version
 from tests.long import long_but
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import Answer, ask, by_pypaimon

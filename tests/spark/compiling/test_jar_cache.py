@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.compiling import jar_cache
-from core.spark.compiling.jar_cache import jar_path, keep_jar, read_jar
+from paimark.core.spark.compiling import jar_cache
+from paimark.core.spark.compiling.jar_cache import jar_path, keep_jar, read_jar
 
 _CLASSES = {"Scans": b"\xca\xfe\xba\xbe" * 100, "Scans$1": b"inner" * 50}
 

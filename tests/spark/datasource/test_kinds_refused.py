@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
-from core.actions.context import Context
-from core.errors import Refused
-from core.spark.client.client import Engine
-from core.spark.streaming.writer import stream_writer
-from core.spark.writing.write import writer
-from core.statements.insert import action_of_insert
-from core.table.layout import TablePath
-from core.travel.parse.sql import read_statement
+from paimark.core.actions.context import Context
+from paimark.core.errors import Refused
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.streaming.writer import stream_writer
+from paimark.core.spark.writing.write import writer
+from paimark.core.statements.insert import action_of_insert
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done, planned
 from tests.conftest import ORDERS
 from tests.paimon import commit

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
 

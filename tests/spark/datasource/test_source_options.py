@@ -21,10 +21,10 @@ from pypaimon.common.options.config_option import ConfigOption
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StructField, StructType
 
-from core.errors import NotFound, PaimarkError, UsageError
-from core.spark.datasource.options import READ, catalog_options, require_allowed
-from core.spark.source import PaimarkSource
-from core.storage.known_options import is_known
+from paimark.core.errors import NotFound, PaimarkError, UsageError
+from paimark.core.spark.datasource.options import READ, catalog_options, require_allowed
+from paimark.core.spark.source import PaimarkSource
+from paimark.core.storage.known_options import is_known
 from tests.paimon import commit, create_table, open_table
 
 SCHEMA = pa.schema([("id", pa.int64())])

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from pypaimon.common.options.core_options import CoreOptions
 
-from core.spark.client.client import Engine
-from core.spark.datasource.table_options import RULES, Use, judged, rule_of
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.datasource.table_options import RULES, Use, judged, rule_of
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, by_pypaimon, rows

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import LongType, StructField, StructType
 
-from core.errors import PaimarkError
-from core.spark.engine.failures import sentences
-from core.spark.source import PaimarkSource
-from core.spark.writing.write import PaimarkWriter, find_target
+from paimark.core.errors import PaimarkError
+from paimark.core.spark.engine.failures import sentences
+from paimark.core.spark.source import PaimarkSource
+from paimark.core.spark.writing.write import PaimarkWriter, find_target
 from tests.paimon import commit, create_table
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False)])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_zone, rows
 

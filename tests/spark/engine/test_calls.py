@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.protocol import Failed, Finished
-from core.statements.run import CallMode, run_statement
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Failed, Finished
+from paimark.core.statements.run import CallMode, run_statement
 from tests.spark.engine.test_reads import at, own_table
 from tests.spark.engine_fixture import in_order, rows
 

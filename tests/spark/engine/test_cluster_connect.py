@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.config import Settings
-from core.errors import Unavailable
-from core.spark.client.client import Engine
-from core.spark.engine.remote import connect
-from core.spark.protocol import StageProgress, Start
+from paimark.core.config import Settings
+from paimark.core.errors import Unavailable
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.engine.remote import connect
+from paimark.core.spark.protocol import StageProgress, Start
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table
 from tests.spark.connect_server import connect_server

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.spark.engine.failures import failed, sentences
+from paimark.core.spark.engine.failures import failed, sentences
 
 TASK = """
   An exception was thrown from the Python worker. Please see the stack trace below.
@@ -110,7 +110,7 @@ def test_one_sentence_and_a_hint_remain(text: str, message: str, hint: str) -> N
 def test_a_commit_of_which_nothing_tells_is_no_refusal() -> None:
     """What it stands for is not taken back: the store may still carry it out."""
     text = TASK.replace(
-        "FileNotFoundError: [Errno 2]", "core.storage.files.Unanswered: It is not known whether"
+        "FileNotFoundError: [Errno 2]", "paimark.core.storage.files.Unanswered: It is not known whether"
     )
     told = failed(Exception(text), "", int, {})
     assert told.cause == "engine" and told.message.startswith("It is not known whether")

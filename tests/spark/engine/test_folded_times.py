@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.paimon import open_table
 from tests.spark.engine_fixture import ask, in_zone
 

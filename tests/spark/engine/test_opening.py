@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.protocol import Failed
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Failed
 from tests.spark.engine.test_reads import own_table
 from tests.spark.engine_fixture import Answer, ask
 

@@ -10,9 +10,9 @@ import pytest
 from pypaimon import CatalogFactory
 from pypaimon.schema.schema_change import SchemaChange
 
-from core.spark.arrow import read_batch
-from core.spark.client.client import Engine
-from core.spark.protocol import Batch
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Batch
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_order, rows

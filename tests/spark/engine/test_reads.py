@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.actions.context import open_context
-from core.actions.registry import action
-from core.spark.client.client import Engine
-from core.table.catalog import find_table
+from paimark.core.actions.context import open_context
+from paimark.core.actions.registry import action
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.catalog import find_table
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table, read_rows
 from tests.spark.engine_fixture import ask, in_order, rows

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.protocol import Failed
-from core.statements.run import run_statement
-from core.travel.parse.sql import read_statement
-from core.travel.statements.refused import unsupported
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Failed
+from paimark.core.statements.run import run_statement
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.statements.refused import unsupported
 from tests.spark.engine_fixture import ask, rows
 
 

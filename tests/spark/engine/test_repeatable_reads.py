@@ -14,26 +14,26 @@ from pathlib import Path
 
 import pytest
 
-from core.actions import recover
-from core.actions.change import driver
-from core.actions.context import Context, open_context
-from core.actions.plan import Outcome
-from core.actions.registry import action
-from core.actions.roots.barrier import put_before_removal
-from core.actions.tags.stale_read_tags import left_reads
-from core.errors import StatementFailed
-from core.spark.client.client import Engine
-from core.spark.engine import holding_reads
-from core.spark.engine.holding_reads import Held, HeldReads
-from core.spark.protocol import Failed, Reading, StageProgress
-from core.storage.local import LocalFiles
-from core.table.catalog import parse_table_name
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import manifest_list_paths
-from core.table.read_tags import READ_TAG_PREFIX, is_read_tag, is_stale, read_tag_name
-from core.table.tag_times import retained_text
-from core.travel.states import States
+from paimark.core.actions import recover
+from paimark.core.actions.change import driver
+from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.plan import Outcome
+from paimark.core.actions.registry import action
+from paimark.core.actions.roots.barrier import put_before_removal
+from paimark.core.actions.tags.stale_read_tags import left_reads
+from paimark.core.errors import StatementFailed
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.engine import holding_reads
+from paimark.core.spark.engine.holding_reads import Held, HeldReads
+from paimark.core.spark.protocol import Failed, Reading, StageProgress
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import manifest_list_paths
+from paimark.core.table.read_tags import READ_TAG_PREFIX, is_read_tag, is_stale, read_tag_name
+from paimark.core.table.tag_times import retained_text
+from paimark.core.travel.states import States
 from tests.actions.acting import context_on, done
 from tests.eventually import eventually
 from tests.spark.engine_fixture import ask, in_order, rows
@@ -43,10 +43,10 @@ from tests.spark.written_tables import lineage_of
 ORDERS = parse_table_name("shop.orders")
 _READER = """
 import sys, time
-from core.spark.engine import holding_reads
-from core.storage.local import LocalFiles
-from core.table.catalog import parse_table_name
-from core.spark.protocol import Reading
+from paimark.core.spark.engine import holding_reads
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.spark.protocol import Reading
 holding_reads._WORTH_IT_SECONDS = 0
 held = holding_reads.Held(parse_table_name("shop.orders").root(), 2)
 with holding_reads.HeldReads(LocalFiles(sys.argv[1]), False).held({held: Reading("t", "v", "s")}, print):
@@ -353,7 +353,7 @@ def assert_over(warehouse: Path, is_given: bool) -> None:
 
 
 def test_only_a_reader_that_is_surely_dead_is_given_up() -> None:
-    from core.table.records import Tag
+    from paimark.core.table.records import Tag
 
     made = Tag.from_json(
         b'{"version":3,"id":5,"schemaId":0,"baseManifestList":"b","deltaManifestList":"d","commitUser":"u",'

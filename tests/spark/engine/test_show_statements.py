@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.errors import StatementFailed
-from core.spark.client.client import Engine
-from core.spark.engine.answers import OfSession, answer
-from core.spark.launch.session_settings import DEFAULTS, SCAN
-from core.spark.protocol import Finished
-from core.statements.run import CallMode, run_statement
-from core.storage.local import LocalFiles
-from core.travel.parse.sql import read_statement
+from paimark.core.errors import StatementFailed
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.engine.answers import OfSession, answer
+from paimark.core.spark.launch.session_settings import DEFAULTS, SCAN
+from paimark.core.spark.protocol import Finished
+from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.storage.local import LocalFiles
+from paimark.core.travel.parse.sql import read_statement
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask, rows
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.protocol import Failed, Finished
-from core.statements.run import run_statement
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Failed, Finished
+from paimark.core.statements.run import run_statement
 from tests.spark.engine_fixture import ODD_SETTING, ask, in_order, rows
 
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context, open_context
-from core.actions.registry import action
-from core.figures import duration
-from core.spark.arrow import read_batch
-from core.spark.client.client import Engine
-from core.spark.launch.start_zone import start_zone
-from core.spark.protocol import Batch
-from core.statements.listing.answer import events, read_listing
-from core.statements.run import run_statement
-from core.table.catalog import find_table
-from core.table.lineage.lineage import Lineage
-from core.travel.parse.sql import read_statement
+from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.registry import action
+from paimark.core.figures import duration
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.start_zone import start_zone
+from paimark.core.spark.protocol import Batch
+from paimark.core.statements.listing.answer import events, read_listing
+from paimark.core.statements.run import run_statement
+from paimark.core.table.catalog import find_table
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.travel.parse.sql import read_statement
 from tests.spark.engine.test_reads import own_table
 from tests.spark.engine_fixture import Answer, ask, rows
 

@@ -8,12 +8,12 @@ from functools import partial
 
 import pytest
 
-from core.cancelling import check_cancelled
-from core.errors import Cancelled
-from core.spark.idle_work import scheduler
-from core.spark.idle_work.bounds import QUIET_SECONDS, RESTS, SETTLED_SECONDS
-from core.spark.idle_work.scheduler import IdleWork
-from core.spark.protocol import Prefetch
+from paimark.core.cancelling import check_cancelled
+from paimark.core.errors import Cancelled
+from paimark.core.spark.idle_work import scheduler
+from paimark.core.spark.idle_work.bounds import QUIET_SECONDS, RESTS, SETTLED_SECONDS
+from paimark.core.spark.idle_work.scheduler import IdleWork
+from paimark.core.spark.protocol import Prefetch
 
 FIRST, SECOND = Prefetch("SELECT 1"), Prefetch("SELECT 2")
 

@@ -15,15 +15,15 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from core.errors import FileMissing
-from core.spark.incremental import delta
-from core.spark.incremental.delta import earlier, survivors_since
-from core.spark.incremental.kept_keys import KeptKeys, KeyFiles
-from core.spark.incremental.packed_keys import PackedNumbers
-from core.spark.merging.bit_cache import BitCache
-from core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
-from core.spark.merging.overlap import overlap_groups
-from core.spark.merging.survive import survivors
+from paimark.core.errors import FileMissing
+from paimark.core.spark.incremental import delta
+from paimark.core.spark.incremental.delta import earlier, survivors_since
+from paimark.core.spark.incremental.kept_keys import KeptKeys, KeyFiles
+from paimark.core.spark.incremental.packed_keys import PackedNumbers
+from paimark.core.spark.merging.bit_cache import BitCache
+from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
+from paimark.core.spark.merging.overlap import overlap_groups
+from paimark.core.spark.merging.survive import survivors
 from tests.spark.native.merging.test_bitmap import Bucket, Row, buckets, write_files
 
 ROOM = 1 << 20

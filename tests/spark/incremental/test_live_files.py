@@ -14,17 +14,17 @@ from pypaimon import CatalogFactory
 from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
-from core.errors import Corrupt
-from core.spark.incremental.decoded_manifests import DecodedManifests, ManifestId
-from core.spark.incremental.live_files import KeptFiles
-from core.spark.merging.overlap import overlap_groups
-from core.spark.native.columns import NotNative
-from core.spark.native.state import TableFile, TableState, table_state
-from core.storage.local import LocalFiles
-from core.table.catalog import find_table
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import data_manifests, live_entries
-from core.table.manifests.manifests import ManifestEntry, read_manifest_list
+from paimark.core.errors import Corrupt
+from paimark.core.spark.incremental.decoded_manifests import DecodedManifests, ManifestId
+from paimark.core.spark.incremental.live_files import KeptFiles
+from paimark.core.spark.merging.overlap import overlap_groups
+from paimark.core.spark.native.columns import NotNative
+from paimark.core.spark.native.state import TableFile, TableState, table_state
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import find_table
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import data_manifests, live_entries
+from paimark.core.table.manifests.manifests import ManifestEntry, read_manifest_list
 from tests.actions.histories import TABLE, History
 from tests.paimon import commit, create_table
 

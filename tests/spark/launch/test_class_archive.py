@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.launch import cds
-from core.spark.launch.cds import Archive, archive_for
-from core.spark.launch.java import find_java
+from paimark.core.spark.launch import cds
+from paimark.core.spark.launch.cds import Archive, archive_for
+from paimark.core.spark.launch.java import find_java
 
 _CLASSES = "java/lang/Object id: 0\njava/lang/String id: 1\n"
 
@@ -44,7 +44,7 @@ def test_an_archive_is_used_once_it_is_whole(cache: Path, tmp_path: Path) -> Non
     for each in lists:
         each.write_text(_CLASSES)
         words = [str(archive.path), str(each), str(archive.java), ""]
-        command = [sys.executable, "-m", "core.spark.launch.cds", *words]
+        command = [sys.executable, "-m", "paimark.core.spark.launch.cds", *words]
         builders.append(subprocess.Popen(command))
     assert [each.wait() for each in builders] == [0, 0]
     assert left(cache) == [archive.path.name]

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.spark.arrow import read_batch
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
-from core.spark.protocol import Batch, StageProgress
+from paimark.core.config import Settings
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
+from paimark.core.spark.protocol import Batch, StageProgress
 from tests.paimon import read_rows
 from tests.spark.engine_fixture import ask, in_order, rows
 from tests.spark.standalone import SPARING, Standalone, standalone

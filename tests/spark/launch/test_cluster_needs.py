@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable
-from core.spark.launch import cluster
-from core.spark.launch.cluster import (
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch import cluster
+from paimark.core.spark.launch.cluster import (
     ClusterNode,
     cluster_at,
     cluster_settings,
     is_cluster,
     package,
 )
-from core.spark.launch.masters import masters
-from core.spark.launch.masters.masters import require_known, require_master
-from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
+from paimark.core.spark.launch.masters import masters
+from paimark.core.spark.launch.masters.masters import require_known, require_master
+from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_python_imports_this_package_from_what_executors_are_sent(tmp_path: Path
     path = package(tmp_path)
     [(name, python_path)] = cluster_settings({"PYTHONPATH": "/theirs"}).items()
     assert name == "spark.executorEnv.PYTHONPATH" and python_path == f"{path.name}:/theirs"
-    ours = ("core.spark.source", "core.spark.launch.worker_daemon")
+    ours = ("paimark.core.spark.source", "paimark.core.spark.launch.worker_daemon")
     words = f"import {ours[0]} as s, {ours[1]} as d; print(s.__file__, d.__file__)"
     found = subprocess.run(
         [sys.executable, "-c", words],
@@ -147,7 +147,7 @@ def test_python_imports_this_package_from_what_executors_are_sent(tmp_path: Path
         text=True,
         check=True,
     )
-    spark = path / "core" / "spark"
+    spark = path / "paimark" / "core" / "spark"
     expected = [spark / "source.py", spark / "launch" / "worker_daemon.py"]
     assert [Path(each) for each in found.stdout.split()] == expected
 

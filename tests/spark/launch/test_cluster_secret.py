@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable
+from paimark.core.errors import Unavailable
 from tests.spark.engine_fixture import rows
 from tests.spark.launch.test_cluster import engine_of
 from tests.spark.standalone import standalone

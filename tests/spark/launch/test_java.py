@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable
-from core.spark.launch.java import find_java
-from core.spark.launch.jvm import collector
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch.java import find_java
+from paimark.core.spark.launch.jvm import collector
 
 
 def install(home: Path, said: str, release: str | None = None) -> Path:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import StatementFailed
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import SCAN, check_setting, less_memory
-from core.travel.parse.sql import read_statement
+from paimark.core.errors import StatementFailed
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import SCAN, check_setting, less_memory
+from paimark.core.travel.parse.sql import read_statement
 from tests.paimon import open_table
 from tests.spark.engine_fixture import ask, rows
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.launch.settings import _cgroup_limits, driver_memory, machine_memory, spark_settings
+from paimark.core.spark.launch.settings import _cgroup_limits, driver_memory, machine_memory, spark_settings
 
 GIB = 1 << 30
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.errors import Unavailable
-from core.spark.client.client import Engine
-from core.spark.launch.refused_settings import require_no_redirection
+from paimark.core.config import Settings
+from paimark.core.errors import Unavailable
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.refused_settings import require_no_redirection
 from tests.spark.engine_fixture import ask
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 PROGRAM = """
 import subprocess, sys
 from pathlib import Path
-from core.spark.protocol import Start
-from core.spark.launch.session import start_spark
+from paimark.core.spark.protocol import Start
+from paimark.core.spark.launch.session import start_spark
 
 scratch, stranger = sys.argv[1:]
 spark = start_spark(Start(scratch, {}, "local[2]", {"spark.driver.host": "localhost"}, scratch, True))
@@ -36,8 +36,8 @@ print("STRANGER", said.strip())
 # Tasks go on, also with what executors fetch of the driver over the network.
 assert session.range(10).repartition(4).count() == 10
 assert sorted(row[0] for row in session.range(3).mapInPandas(lambda it: it, "id long").collect()) == [0, 1, 2]
-from core.spark.results.results import Results
-from core.spark.session_conf import SessionConf
+from paimark.core.spark.results.results import Results
+from paimark.core.spark.session_conf import SessionConf
 results = Results(spark, SessionConf(session))
 print("ROWS", sum(count for _, count in results.streamed(session.range(100), "t")))
 print("OUTLET", spark.port.bind)

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable
-from core.spark.launch import jvm
-from core.spark.launch.home import SparkHome
-from core.spark.launch.refused_settings import require_possible
-from core.spark.launch.settings import spark_settings
-from core.spark.launch.spark_env import load_spark_env
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch import jvm
+from paimark.core.spark.launch.home import SparkHome
+from paimark.core.spark.launch.refused_settings import require_possible
+from paimark.core.spark.launch.settings import spark_settings
+from paimark.core.spark.launch.spark_env import load_spark_env
 
 
 def loaded(directory: Path, script: str, **environment: str) -> dict[str, str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from core.errors import Unavailable
-from core.spark.launch.home import find_spark, other_version, pyspark_version
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch.home import find_spark, other_version, pyspark_version
 
 _DEFAULTS = r"""
 # A comment

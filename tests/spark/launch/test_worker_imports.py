@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.datasource.worker_imports import leave_out_spark_jar
-from core.spark.launch.home import find_spark
-from core.spark.launch.worker_daemon import use_hadoop_files_of_driver
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.datasource.worker_imports import leave_out_spark_jar
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.worker_daemon import use_hadoop_files_of_driver
 from tests.spark.client.test_engine import processes_of
 from tests.spark.engine_fixture import by_pypaimon, rows
 

@@ -12,14 +12,14 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.native.conditions import Condition
-from core.spark.native.pruning import Pruner
-from core.spark.native.state import TableState, table_state
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.records import TableSchema
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.pruning import Pruner
+from paimark.core.spark.native.state import TableState, table_state
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import TableSchema
 from tests.interop.judge import Judge
 from tests.spark.engine_fixture import ask, rows
 

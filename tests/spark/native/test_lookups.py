@@ -16,9 +16,9 @@ from pypaimon import CatalogFactory
 from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import LOOKUPS
-from core.spark.protocol import CANCELLED, Event, Reading
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import LOOKUPS
+from paimark.core.spark.protocol import CANCELLED, Event, Reading
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask, in_order, rows
 

@@ -14,7 +14,7 @@ from pypaimon import CatalogFactory
 from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge
 from tests.long import long_but

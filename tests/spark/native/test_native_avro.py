@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import LOCAL_BYTES, TASK_ROWS
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import LOCAL_BYTES, TASK_ROWS
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge
 from tests.long import long_but

@@ -10,7 +10,7 @@ import pytest
 from pypaimon import CatalogFactory
 from pypaimon.schema.schema_change import SchemaChange
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table

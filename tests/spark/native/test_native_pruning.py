@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pypaimon.schema.data_types import AtomicType, DataField
 from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 
-from core.spark.native.conditions import Condition, Operator, conditions
-from core.spark.native.pruning import Pruner
-from core.spark.native.state import TableFile
-from core.table.manifests.manifests import ManifestEntry
-from core.table.records import SchemaField, TableSchema
+from paimark.core.spark.native.conditions import Condition, Operator, conditions
+from paimark.core.spark.native.pruning import Pruner
+from paimark.core.spark.native.state import TableFile
+from paimark.core.table.manifests.manifests import ManifestEntry
+from paimark.core.table.records import SchemaField, TableSchema
 
 TYPES = {
     "key": "BIGINT NOT NULL",

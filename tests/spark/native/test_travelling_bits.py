@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.merging.model import Bits
-from core.spark.native.travelling_bits import encoded
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.merging.model import Bits
+from paimark.core.spark.native.travelling_bits import encoded
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask
 

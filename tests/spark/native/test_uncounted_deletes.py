@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import SCAN
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import SCAN
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import ask, by_pypaimon, rows

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 
 import paimark
-from core.errors import Corrupt, FileMissing
-from core.spark.client.client import Engine
-from core.spark.merging.model import MergeFile, Vector
-from core.spark.merging.opening import file_opener
-from core.spark.merging.vectors import vector_bits
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.manifests import DeletionVector, read_deletion_vectors
+from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.merging.model import MergeFile, Vector
+from paimark.core.spark.merging.opening import file_opener
+from paimark.core.spark.merging.vectors import vector_bits
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.manifests import DeletionVector, read_deletion_vectors
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.paimon import create_table

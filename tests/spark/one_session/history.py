@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 
-from core.actions.context import Context
-from core.actions.registry import action
-from core.errors import PaimarkError
-from core.spark.client.client import Engine
-from core.statements.run import CallMode, run_statement
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import main_root
-from core.table.records import TableSchema
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.errors import PaimarkError
+from paimark.core.spark.client.client import Engine
+from paimark.core.statements.run import CallMode, run_statement
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.records import TableSchema
 from tests.interop.judge import Judge, JudgeError
 from tests.spark.generated_tables import Generated, Maker
 from tests.spark.generated_tables_values import Plain

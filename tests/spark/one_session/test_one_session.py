@@ -15,9 +15,9 @@ from random import Random
 
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import LOCAL_BYTES, SCAN, TASK_ROWS
-from core.spark.protocol import Failed
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import LOCAL_BYTES, SCAN, TASK_ROWS
+from paimark.core.spark.protocol import Failed
 from tests.actions.acting import context_on
 from tests.interop.judge import Judge, JudgeError
 from tests.spark.engine_fixture import ask

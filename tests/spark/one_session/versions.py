@@ -10,12 +10,12 @@ from pypaimon.common.json_util import JSON
 from pypaimon.schema.data_types import PyarrowFieldParser
 from pypaimon.schema.table_schema import TableSchema as PypaimonSchema
 
-from core.spark.datasource.field_types import type_name
-from core.storage.files import Files
-from core.table.layout import Root, TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, main_root
-from core.table.records import TableSchema
+from paimark.core.spark.datasource.field_types import type_name
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.records import TableSchema
 from tests.spark.generated_tables import Column
 
 

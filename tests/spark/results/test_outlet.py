@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import StatementFailed, Unavailable
-from core.spark.launch.result_port import LOOPBACK, ResultPort
-from core.spark.protocol import receive_exactly
-from core.spark.results.outlet import Outlet
-from core.spark.results.sender import DIGEST_BYTES, END, HEAD, NONCE_BYTES, TASK, digest
+from paimark.core.errors import StatementFailed, Unavailable
+from paimark.core.spark.launch.result_port import LOOPBACK, ResultPort
+from paimark.core.spark.protocol import receive_exactly
+from paimark.core.spark.results.outlet import Outlet
+from paimark.core.spark.results.sender import DIGEST_BYTES, END, HEAD, NONCE_BYTES, TASK, digest
 
 ANY = ResultPort(LOOPBACK, LOOPBACK, range(1))
 OWN = b"n" * NONCE_BYTES

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings, cache_directory
-from core.errors import Unavailable
-from core.spark.client.client import Engine
-from core.spark.launch.home import find_spark
-from core.spark.launch.java import find_java
-from core.spark.stores.jars.fetching import fetch
-from core.spark.stores.jars.lists import jar_sets
-from core.storage.open import open_files
+from paimark.core.config import Settings, cache_directory
+from paimark.core.errors import Unavailable
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.java import find_java
+from paimark.core.spark.stores.jars.fetching import fetch
+from paimark.core.spark.stores.jars.lists import jar_sets
+from paimark.core.storage.open import open_files
 from tests.actions.acting import contents
 from tests.interop.stock import ToolMissing
 from tests.once import once_a_run

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from core.spark.datasource.file_io import file_io
-from core.spark.engine.failures import sentences
-from core.spark.stores.failures import explain_arrow
+from paimark.core.spark.datasource.file_io import file_io
+from paimark.core.spark.engine.failures import sentences
+from paimark.core.spark.stores.failures import explain_arrow
 
 KEYS = {"s3.access-key": "a", "s3.secret-key": "b", "s3.region": "us-east-1"}
 SAID = "When reading information for key 'w/f' in bucket 'lake': AWS Error {} during HeadObject operation: {}"

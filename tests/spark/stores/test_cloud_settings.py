@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.spark.stores.addresses import Store
-from core.spark.stores.settings import hadoop_settings
+from paimark.core.spark.stores.addresses import Store
+from paimark.core.spark.stores.settings import hadoop_settings
 
 ACCOUNT = "acc.dfs.core.windows.net"
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from core.cli.main import run
-from core.errors import Unavailable
-from core.spark.launch.home import find_spark
-from core.spark.launch.java import find_java
-from core.spark.stores.jars.cached import cached_jars, directory_of
-from core.spark.stores.jars.fetching import REPOSITORIES, fetch
-from core.spark.stores.jars.lists import Jar, JarSet, jar_sets
-from core.spark.stores.launching import prepared
+from paimark.core.cli.main import run
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch.home import find_spark
+from paimark.core.spark.launch.java import find_java
+from paimark.core.spark.stores.jars.cached import cached_jars, directory_of
+from paimark.core.spark.stores.jars.fetching import REPOSITORIES, fetch
+from paimark.core.spark.stores.jars.lists import Jar, JarSet, jar_sets
+from paimark.core.spark.stores.launching import prepared
 
 ACCESSED = "spark.kerberos.access.hadoopFileSystems"
 BYTES = b"not really a jar"
@@ -79,7 +79,7 @@ def test_a_jar_that_was_changed_later_is_not_used(
     repository: dict[str, str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = jars(RIGHT)
-    monkeypatch.setattr("core.spark.stores.launching.jar_sets", lambda: {"s3": known})
+    monkeypatch.setattr("paimark.core.spark.stores.launching.jar_sets", lambda: {"s3": known})
     hadoop = known.version
     place = fetch(known, find_spark(), repository, java)
     assert prepared({}, "s3://lake/w", {}, hadoop).jars == [place / "thing-1.0.jar"]

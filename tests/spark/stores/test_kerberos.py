@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import LOCAL_BYTES
-from core.storage.known_options import KEYTAB, PRINCIPAL
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import LOCAL_BYTES
+from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
 from tests.spark.engine_fixture import Answer, ask, by_pypaimon, in_order
 from tests.spark.stores.engines import upload
 from tests.storage.hadoop.conftest import secure

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.conftest import ORDERS
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import EXECUTORS_TIMEOUT, LOCAL_BYTES
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT, LOCAL_BYTES
 from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
 from tests.spark.standalone import SPARING, standalone
 from tests.spark.stores.engines import engine_on, store_jars

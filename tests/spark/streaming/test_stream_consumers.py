@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.actions.garbage.expire_snapshots import smallest_consumer
-from core.errors import Corrupt, NotFound, PaimarkError, Refused, UsageError
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
+from paimark.core.actions.garbage.expire_snapshots import smallest_consumer
+from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, UsageError
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done, planned
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.errors import NotFound, UsageError
-from core.table.layout import TablePath
+from paimark.core.errors import NotFound, UsageError
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table
 from tests.spark.micro_batches import Query

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.datasource import CaseInsensitiveDict
 
-from core.errors import Corrupt, NotFound, Refused, UsageError
-from core.spark.source import PaimarkSource
-from core.table.layout import TablePath
+from paimark.core.errors import Corrupt, NotFound, Refused, UsageError
+from paimark.core.spark.source import PaimarkSource
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, open_table
 from tests.spark.micro_batches import Query

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from core.actions.context import Context
-from core.errors import Refused
-from core.table.layout import TablePath
+from paimark.core.actions.context import Context
+from paimark.core.errors import Refused
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table, read_rows

@@ -17,8 +17,8 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from core.errors import PaimarkError
-from core.table.layout import TablePath
+from paimark.core.errors import PaimarkError
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.batch_writer import ROWS

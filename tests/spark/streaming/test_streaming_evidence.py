@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.errors import Refused
-from core.spark.streaming import commit_attempts
-from core.storage.local import LocalFiles
+from paimark.core.errors import Refused
+from paimark.core.spark.streaming import commit_attempts
+from paimark.core.storage.local import LocalFiles
 from tests.actions.acting import context_on, done
 from tests.faults.fault_files import Death, DiesAfter
 from tests.interop.judge import Judge

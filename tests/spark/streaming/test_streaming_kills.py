@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from core.errors import PaimarkError
-from core.spark.launch.workers import kill_descendants, kill_workers
-from core.table.layout import TablePath
+from paimark.core.errors import PaimarkError
+from paimark.core.spark.launch.workers import kill_descendants, kill_workers
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.micro_batches import lineage

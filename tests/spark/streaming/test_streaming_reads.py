@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.errors import NotFound, PaimarkError, Refused, UsageError
-from core.table.layout import TablePath
+from paimark.core.errors import NotFound, PaimarkError, Refused, UsageError
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table

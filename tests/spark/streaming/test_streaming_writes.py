@@ -14,13 +14,13 @@ import pytest
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from core.errors import PaimarkError, Refused, UsageError
-from core.spark.source import PaimarkSource
-from core.spark.streaming import commit_attempts
-from core.spark.streaming.batch_commit import watermark_in
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.travel.version import resolve_version
+from paimark.core.errors import PaimarkError, Refused, UsageError
+from paimark.core.spark.source import PaimarkSource
+from paimark.core.spark.streaming import commit_attempts
+from paimark.core.spark.streaming.batch_commit import watermark_in
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.version import resolve_version
 from tests.actions.acting import context_on, done
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows

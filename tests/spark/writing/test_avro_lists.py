@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.errors import Refused
-from core.spark.writing.row_files import write_rows
-from core.spark.writing.write import find_target
+from paimark.core.errors import Refused
+from paimark.core.spark.writing.row_files import write_rows
+from paimark.core.spark.writing.write import find_target
 from tests.paimon import create_table
 
 WHOLE = pa.list_(pa.int32())

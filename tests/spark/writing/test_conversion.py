@@ -13,8 +13,8 @@ from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from core.errors import Refused
-from core.spark.source import PaimarkSource
+from paimark.core.errors import Refused
+from paimark.core.spark.source import PaimarkSource
 from tests.paimon import create_table, read_rows
 
 COLUMNS = pa.schema(

@@ -15,17 +15,17 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.actions.registry import must_be_agreed_to
-from core.config import Settings
-from core.errors import Refused, StatementFailed
-from core.spark.arrow import read_batch
-from core.spark.client.client import Engine
-from core.spark.protocol import Batch, Event, Failed, Finished, Task
-from core.statements.insert import action_of_insert
-from core.statements.run import CallMode, action_to_confirm, run_statement
-from core.table.layout import TablePath
-from core.table.records import TableSchema
-from core.travel.parse.sql import read_statement
+from paimark.core.actions.registry import must_be_agreed_to
+from paimark.core.config import Settings
+from paimark.core.errors import Refused, StatementFailed
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Batch, Event, Failed, Finished, Task
+from paimark.core.statements.insert import action_of_insert
+from paimark.core.statements.run import CallMode, action_to_confirm, run_statement
+from paimark.core.table.layout import TablePath
+from paimark.core.table.records import TableSchema
+from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, comparable

@@ -11,14 +11,14 @@ from typing import cast
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context, Progress
-from core.actions.plan import Outcome
-from core.errors import Cancelled, StatementFailed, Unavailable
-from core.spark.client.client import Engine
-from core.spark.protocol import CANCELLED, Event, Failed, Finished, Task, TaskResult
-from core.statements.insert import action_of_insert
-from core.table.layout import TablePath
-from core.travel.parse.sql import read_statement
+from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.plan import Outcome
+from paimark.core.errors import Cancelled, StatementFailed, Unavailable
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import CANCELLED, Event, Failed, Finished, Task, TaskResult
+from paimark.core.statements.insert import action_of_insert
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done
 from tests.conftest import ORDERS
 from tests.paimon import commit, read_rows

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Refused
-from core.spark.writing.late_commit import FileChanges, came_too_late
-from core.spark.writing.row_files import commit_rows
-from core.storage.files import Unanswered
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
+from paimark.core.errors import Refused
+from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
+from paimark.core.spark.writing.row_files import commit_rows
+from paimark.core.storage.files import Unanswered
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.interop.written import Table
 from tests.paimon import read_rows

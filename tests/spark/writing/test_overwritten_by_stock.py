@@ -10,14 +10,14 @@ from typing import cast
 import pyarrow as pa
 import pytest
 
-from core.actions.context import Context
-from core.spark.client.client import Engine
-from core.spark.protocol import Event, Finished, Task
-from core.statements.insert import action_of_insert
-from core.table.layout import TablePath
-from core.table.lineage.commits import Overwritten
-from core.table.savepoints import SavepointManager
-from core.travel.parse.sql import read_statement
+from paimark.core.actions.context import Context
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Event, Finished, Task
+from paimark.core.statements.insert import action_of_insert
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.commits import Overwritten
+from paimark.core.table.savepoints import SavepointManager
+from paimark.core.travel.parse.sql import read_statement
 from tests.actions.acting import context_on, done, planned
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, read_rows

@@ -8,10 +8,10 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.spark.streaming.batch_commit import commit_batch
-from core.spark.writing.row_files import commit_rows, write_rows
-from core.storage.local import LocalFiles
-from core.table.lineage.commits import Overwritten
+from paimark.core.spark.streaming.batch_commit import commit_batch
+from paimark.core.spark.writing.row_files import commit_rows, write_rows
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.commits import Overwritten
 from tests.interop.written import Table
 from tests.paimon import commit, read_rows
 from tests.spark.writing.test_refused_commits import (

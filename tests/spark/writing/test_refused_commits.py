@@ -12,15 +12,15 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.cancelling import Cancellation, cancellable
-from core.errors import Cancelled, Refused, Unavailable
-from core.spark.writing.row_files import commit_rows, write_rows
-from core.spark.writing.target import WriteTarget
-from core.spark.writing.write import find_target
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import each_needed_file
+from paimark.core.cancelling import Cancellation, cancellable
+from paimark.core.errors import Cancelled, Refused, Unavailable
+from paimark.core.spark.writing.row_files import commit_rows, write_rows
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.spark.writing.write import find_target
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import each_needed_file
 from tests.interop.written import Table
 from tests.paimon import commit, read_rows
 

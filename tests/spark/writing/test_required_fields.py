@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.interop.judge import Judge
 from tests.paimon import create_table
 from tests.spark.engine_fixture import by_pypaimon, rows

@@ -13,12 +13,12 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.protocol import Write
-from core.storage.local import LocalFiles
-from core.table.catalog import parse_table_name
-from core.table.records import TableSchema
-from core.table.savepoints import SavepointManager
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Write
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import parse_table_name
+from paimark.core.table.records import TableSchema
+from paimark.core.table.savepoints import SavepointManager
 from tests.conftest import EVENTS, ORDERS
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table, open_table, read_rows
@@ -264,9 +264,9 @@ def test_columns_are_not_taken_for_parts_of_others(
 PROGRAM = """
 import sys
 from pathlib import Path
-from core.spark.protocol import Start
-from core.spark.launch.session import start_spark
-from core.spark.writing.write import clustered
+from paimark.core.spark.protocol import Start
+from paimark.core.spark.launch.session import start_spark
+from paimark.core.spark.writing.write import clustered
 
 warehouse, scratch = sys.argv[1:]
 spark = start_spark(Start(warehouse, {}, "local[2]", {}, scratch, False))
@@ -280,7 +280,7 @@ orders = session.sql("SELECT id AS order_id, 'spark' AS customer FROM range(0, 4
 try:
     save(orders, "append", "shop.orders")
 except Exception as error:
-    assert "core.spark.writing.write.clustered" in str(error), error
+    assert "paimark.core.spark.writing.write.clustered" in str(error), error
 else:
     raise SystemExit("one bucket was written by several tasks")
 save(clustered(orders, table="shop.orders", **source), "append", "shop.orders")

@@ -8,9 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.errors import Refused
-from core.spark.writing.row_files import write_rows
-from core.spark.writing.write import find_target
+from paimark.core.errors import Refused
+from paimark.core.spark.writing.row_files import write_rows
+from paimark.core.spark.writing.write import find_target
 from tests.actions.acting import contents
 from tests.conftest import EVENTS
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.storage.open import open_files
+from paimark.core.storage.open import open_files
 from tests.storage.clouds.emulators import install_client, installed, with_importable
 from tests.storage.local_http import Answer, Handler, LocalServer
 from tests.storage.stores import S3Server

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import paimark
-from core.errors import FileMissing, Refused, Unavailable
-from core.storage.files import Denied
-from core.storage.open import open_files
+from paimark.core.errors import FileMissing, Refused, Unavailable
+from paimark.core.storage.files import Denied
+from paimark.core.storage.open import open_files
 from tests.actions.acting import contents
 from tests.storage.clouds.alibaba_door import AlibabaDoor, alibaba, alibaba_client, put_all
 from tests.storage.stores import S3Server

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import paimark
-from core.errors import FileMissing, Unavailable
-from core.storage.conditions import THOROUGH
-from core.storage.open import open_files, options_for_others
-from core.storage.remote import RemoteFiles
+from paimark.core.errors import FileMissing, Unavailable
+from paimark.core.storage.conditions import THOROUGH
+from paimark.core.storage.open import open_files, options_for_others
+from paimark.core.storage.remote import RemoteFiles
 from tests.actions.acting import contents
 from tests.storage.clouds.emulators import (
     ACCOUNT,

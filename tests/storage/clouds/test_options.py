@@ -6,12 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.errors import UsageError
-from core.storage.clouds import azure_account, google_options
-from core.storage.clouds.alibaba_options import OPTIONS, alibaba_arguments
-from core.storage.clouds.azure_account import account_of, azure_arguments, client_account
-from core.storage.clouds.google_options import google_arguments
-from core.storage.known_options import is_known
+from paimark.core.errors import UsageError
+from paimark.core.storage.clouds import azure_account, google_options
+from paimark.core.storage.clouds.alibaba_options import OPTIONS, alibaba_arguments
+from paimark.core.storage.clouds.azure_account import account_of, azure_arguments, client_account
+from paimark.core.storage.clouds.google_options import google_arguments
+from paimark.core.storage.known_options import is_known
 
 KEY = {"fs.azure.account.key.acc": "k"}
 WHOLE = "abfss://c@acc.dfs.core.windows.net/w"

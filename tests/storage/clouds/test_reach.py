@@ -10,9 +10,9 @@ from importlib import import_module
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from core.errors import Unavailable, UsageError
-from core.storage.clouds.reach import require_endpoint, require_reachable
-from core.storage.open import open_files
+from paimark.core.errors import Unavailable, UsageError
+from paimark.core.storage.clouds.reach import require_endpoint, require_reachable
+from paimark.core.storage.open import open_files
 
 
 @pytest.mark.parametrize("endpoint", ["http://127.0.0.1:1", "https://storage.invalid"])
@@ -27,7 +27,7 @@ def test_a_server_that_can_not_be_reached_is_named_at_once(endpoint: str) -> Non
 
 
 def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.storage.network.listening._CONNECT_SECONDS", 0.2)
+    monkeypatch.setattr("paimark.core.storage.network.listening._CONNECT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server, ExitStack() as waiting:
         # The system accepts no further connection once these wait.
         for _ in range(4):

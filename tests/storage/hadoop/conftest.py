@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from core.storage.files import Files
-from core.storage.open import open_files
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files
 from tests.once import once_a_run
 from tests.storage.hadoop.secure_server import SecureHdfs, start_secure_hdfs
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable, UsageError
-from core.spark.datasource.file_io import file_io
-from core.storage.files import Files
-from core.storage.known_options import KEYTAB, PRINCIPAL
+from paimark.core.errors import Unavailable, UsageError
+from paimark.core.spark.datasource.file_io import file_io
+from paimark.core.storage.files import Files
+from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
 from tests.storage.hadoop.secure_server import SecureHdfs
 
 User = Callable[..., Files]
@@ -73,7 +73,7 @@ def test_pypaimon_takes_the_tokens_of_a_container_that_has_no_keytab(
     monkeypatch.setenv("HADOOP_TOKEN_FILE_LOCATION", f"{secure.directory}/alice.tokens")
     read = (
         "import sys\n"
-        "from core.spark.datasource.file_io import file_io\n"
+        "from paimark.core.spark.datasource.file_io import file_io\n"
         "opened = file_io(sys.argv[1], dict(zip(sys.argv[2::2], sys.argv[3::2])))\n"
         "print(opened.new_input_stream(sys.argv[1] + '/t/a').read())"
     )

@@ -7,8 +7,8 @@ import uuid
 
 import pytest
 
-from core.errors import Unavailable
-from core.storage.open import open_files
+from paimark.core.errors import Unavailable
+from paimark.core.storage.open import open_files
 
 
 def test_a_quota_of_names_is_told_and_what_was_there_stays(hdfs: str) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable
-from core.spark.stores.identity import s3_identity
-from core.storage.files import Files
-from core.storage.open import open_files, options_for_others
+from paimark.core.errors import Unavailable
+from paimark.core.spark.stores.identity import s3_identity
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files, options_for_others
 from tests.cli.command import program
 from tests.storage.local_http import Answer, Handler, LocalServer
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import Unavailable
-from core.storage.open import open_files
+from paimark.core.errors import Unavailable
+from paimark.core.storage.open import open_files
 from tests.storage.local_http import Answer, Handler, LocalServer, s3_options
 from tests.storage.s3.test_credentials import CALLS
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable
-from core.spark.stores.identity import s3_identity
-from core.storage.files import Files
-from core.storage.open import open_files, options_for_others
-from core.storage.s3.s3_files import S3Files
+from paimark.core.errors import Unavailable
+from paimark.core.spark.stores.identity import s3_identity
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files, options_for_others
+from paimark.core.storage.s3.s3_files import S3Files
 from tests.eventually import eventually
 from tests.long import long_but
 from tests.storage.local_http import Answer, Handler, LocalServer
@@ -229,7 +229,7 @@ def test_a_profile_may_come_late(
 def test_a_client_with_earlier_keys_is_closed(
     server: PretendingServer, use: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.storage.s3.s3_files._DRAIN_SECONDS", 0.1)
+    monkeypatch.setattr("paimark.core.storage.s3.s3_files._DRAIN_SECONDS", 0.1)
     files = opened(server)
     first = 0
     for number in range(6):

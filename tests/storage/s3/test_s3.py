@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from core.errors import Corrupt, NotFound, Unavailable, UsageError
-from core.storage.files import Files
-from core.storage.open import open_files, require_conditions
+from paimark.core.errors import Corrupt, NotFound, Unavailable, UsageError
+from paimark.core.storage.files import Files
+from paimark.core.storage.open import open_files, require_conditions
 from tests.storage.pretending import FULL, Fault, PretendingServer
 from tests.storage.stores import BUCKET, Proxy, S3Server
 
@@ -242,7 +242,7 @@ def test_an_address_that_names_no_store_is_a_usage_error(uri: str, hint: str) ->
 def test_an_object_larger_than_metadata_can_be_is_damaged_and_never_read(
     s3: S3Server, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.storage.limits.MOST_BYTES", 1000)
+    monkeypatch.setattr("paimark.core.storage.limits.MOST_BYTES", 1000)
     files = open_s3(s3, address)
     files.replace("t/small", bytes(1000))
     files.replace("t/large", bytes(1001))

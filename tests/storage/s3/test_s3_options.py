@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.redaction import redacted
-from core.storage.open import open_files, options_for_others
-from core.storage.s3.s3_options import s3_arguments
+from paimark.core.redaction import redacted
+from paimark.core.storage.open import open_files, options_for_others
+from paimark.core.storage.s3.s3_options import s3_arguments
 
 pytestmark = pytest.mark.usefixtures("nobody")
 LAKE = "s3://lake/warehouse"

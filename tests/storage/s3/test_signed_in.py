@@ -31,9 +31,9 @@ PROFILES = {
 # Reads at each line, and prints the access key that Spark is given and the file's text, or the error.
 _READER = """
 import json, sys
-from core.errors import Unavailable
-from core.spark.stores.identity import s3_identity
-from core.storage.open import open_files
+from paimark.core.errors import Unavailable
+from paimark.core.spark.stores.identity import s3_identity
+from paimark.core.storage.open import open_files
 
 files = open_files(sys.argv[1], json.loads(sys.argv[2]))
 for _ in sys.stdin:

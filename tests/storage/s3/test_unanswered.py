@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.errors import Unavailable
-from core.storage.files import Denied, Files, Unanswered
-from core.storage.open import open_files
+from paimark.core.errors import Unavailable
+from paimark.core.storage.files import Denied, Files, Unanswered
+from paimark.core.storage.open import open_files
 from tests.storage.local_http import Answer, Handler, LocalServer, s3_options
 from tests.storage.pretending import DENIED, Fault, PretendingServer
 from tests.storage.stores import BUCKET, Proxy, S3Server
@@ -38,7 +38,7 @@ def handled_here() -> Iterator[None]:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An overloaded store is asked again without a pause."""
-    monkeypatch.setattr("core.storage.s3.s3_files._THROTTLED_SECONDS", (0.0,))
+    monkeypatch.setattr("paimark.core.storage.s3.s3_files._THROTTLED_SECONDS", (0.0,))
 
 
 def answering(status: int, body: str) -> LocalServer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.table.definition.column_types import ColumnType, type_text
+from paimark.core.table.definition.column_types import ColumnType, type_text
 
 
 @pytest.mark.parametrize(

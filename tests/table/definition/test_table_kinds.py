@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from core.table.definition import kinds
-from core.table.definition.kinds import KINDS, WRITE_MODES, TableKind, WriteMode, reasons
-from core.table.records import SchemaField, TableSchema
+from paimark.core.table.definition import kinds
+from paimark.core.table.definition.kinds import KINDS, WRITE_MODES, TableKind, WriteMode, reasons
+from paimark.core.table.records import SchemaField, TableSchema
 
 DOCS = Path(__file__).parents[3] / "docs" / "tables.md"
 ALL: set[WriteMode] = set(WRITE_MODES)

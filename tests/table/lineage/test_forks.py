@@ -7,11 +7,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.errors import Corrupt
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.branches import branch_rows
-from core.table.lineage.forks import Fork, Side, find_fork
+from paimark.core.errors import Corrupt
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.branches import branch_rows
+from paimark.core.table.lineage.forks import Fork, Side, find_fork
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit
 from tests.table.branches import create_branch

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.storage.local import LocalFiles
-from core.table.lineage.lineage import Lineage
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.lineage import Lineage
 from tests.table.lineages import TABLE, CountingFiles, write_lineage
 
 ids = st.sets(st.integers(1, 60), min_size=1, max_size=30)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from core.table.landed import Fate, Landed, find_commit
-from core.table.layout import Root
-from core.table.lineage.lineage import Lineage
+from paimark.core.table.landed import Fate, Landed, find_commit
+from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
 from tests.table.lineages import TABLE, write_lineage
 
 OURS = "ours"

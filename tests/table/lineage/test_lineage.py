@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.errors import Corrupt, NotFound, UsageError
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.errors import Corrupt, NotFound, UsageError
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.paimon import create_table, open_table
 from tests.table.lineages import CountingFiles, snapshot_json, write_lineage
 

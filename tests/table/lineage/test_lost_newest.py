@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.cli.checks.doctor import _root
-from core.errors import Refused
-from core.table.lineage.forks import Side
-from core.table.lineage.lost_newest import lost_newest, tags_beyond
-from core.table.lineage.main_branch import main_root
-from core.verify import verify
+from paimark.core.actions.context import Context
+from paimark.core.cli.checks.doctor import _root
+from paimark.core.errors import Refused
+from paimark.core.table.lineage.forks import Side
+from paimark.core.table.lineage.lost_newest import lost_newest, tags_beyond
+from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, applied, context_on, done, planned
 from tests.actions.taking_over import add
 from tests.paimon import open_table

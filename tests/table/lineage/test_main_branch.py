@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Corrupt, NotFound, UsageError
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.lineage.main_branch import all_roots, branch_names, branch_root, main_root
+from paimark.core.errors import Corrupt, NotFound, UsageError
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, branch_names, branch_root, main_root
 from tests.table.branches import create_branch
 from tests.table.lineages import CountingFiles
 

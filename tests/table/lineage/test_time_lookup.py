@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.errors import Corrupt
-from core.storage.local import LocalFiles
-from core.table.lineage.lineage import Lineage
+from paimark.core.errors import Corrupt
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.lineage import Lineage
 from tests.table.lineages import TABLE, CountingFiles, write_lineage
 
 # A clock that was ahead for one commit.

@@ -18,9 +18,9 @@ import fastavro
 import pytest
 from backports import zstd
 
-from core.errors import Corrupt
-from core.storage.local import LocalFiles
-from core.table.manifests.manifests import read_manifest_list, read_manifests, write_manifest_list
+from paimark.core.errors import Corrupt
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.manifests.manifests import read_manifest_list, read_manifests, write_manifest_list
 
 NAME = "shop.db/t/manifest/manifest-list-1"
 _SYNC = bytes(range(16))
@@ -69,9 +69,9 @@ def put(directory: Path, data: bytes) -> LocalFiles:
 
 READ = """
 import resource, sys
-from core.errors import Corrupt
-from core.storage.local import LocalFiles
-from core.table.manifests.manifests import read_manifest_list
+from paimark.core.errors import Corrupt
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.manifests.manifests import read_manifest_list
 resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, 1_500_000_000))
 try: print(len(read_manifest_list(LocalFiles(sys.argv[1]), sys.argv[2])))
 except Corrupt as error: print(error.message)

@@ -18,14 +18,20 @@ from pypaimon.schema.data_types import AtomicType, DataField
 from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 from pypaimon.utils.file_store_path_factory import FileStorePathFactory
 
-from core.errors import Corrupt, FileMissing, Refused
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import StoredFile, data_manifests, each_needed_file, live_facts, missing_files
-from core.table.manifests.manifests import read_manifests
-from core.table.manifests.partitions import PartitionNames
-from core.table.records import SchemaField, Snapshot, TableSchema
+from paimark.core.errors import Corrupt, FileMissing, Refused
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import (
+    StoredFile,
+    data_manifests,
+    each_needed_file,
+    live_facts,
+    missing_files,
+)
+from paimark.core.table.manifests.manifests import read_manifests
+from paimark.core.table.manifests.partitions import PartitionNames
+from paimark.core.table.records import SchemaField, Snapshot, TableSchema
 from tests.paimon import commit, create_table, open_table
 
 ORDERS, EVENTS = TablePath("shop", "orders"), TablePath("shop", "events")

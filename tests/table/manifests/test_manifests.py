@@ -10,11 +10,11 @@ import fastavro
 import pytest
 from pypaimon.manifest.schema.manifest_file_meta import MANIFEST_FILE_META_SCHEMA
 
-from core.errors import Corrupt, FileMissing
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.manifests import (
+from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.manifests import (
     read_index_manifest,
     read_manifest_list,
     read_manifests,

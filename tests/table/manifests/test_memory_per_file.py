@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from core.actions.roots.branch_files import highest_schema_id
-from core.errors import Corrupt
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import (
+from paimark.core.actions.roots.branch_files import highest_schema_id
+from paimark.core.errors import Corrupt
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import (
     data_manifests,
     each_needed_file,
     live_entries,
@@ -20,8 +20,8 @@ from core.table.manifests.files import (
     missing_files,
     size_of,
 )
-from core.table.manifests.manifests import read_manifest_list
-from core.table.records import Tag
+from paimark.core.table.manifests.manifests import read_manifest_list
+from paimark.core.table.records import Tag
 from tests.actions.garbage.test_counting_cost import with_a_large_manifest
 from tests.actions.histories import TABLE, History
 

@@ -1,1 +1,1 @@
-"""Tests of `core.table.timeline`."""
+"""Tests of `paimark.core.table.timeline`."""

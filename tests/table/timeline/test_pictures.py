@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from core.table.layout import TablePath
-from core.table.timeline.drawing import FOLDED, Drawing
-from core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs, locate
-from core.table.timeline.order import in_order
+from paimark.core.table.layout import TablePath
+from paimark.core.table.timeline.drawing import FOLDED, Drawing
+from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened, Run, all_runs, locate
+from paimark.core.table.timeline.order import in_order
 
 TABLE = TablePath("shop", "orders")
 MAIN = TABLE.root()

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from zlib import crc32
 
-from core.storage.files import Files
-from core.storage.local import LocalFiles
-from core.table.layout import Root
-from core.table.records import APART, Point
-from core.table.timeline.lanes import LaneCommit, Opened
-from core.table.timeline.scene import PastEvent, Scene, read_scene
-from core.table.timeline.weaving import RecordReader, Row, commit_at, unfold_around, weave
+from paimark.core.storage.files import Files
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import Root
+from paimark.core.table.records import APART, Point
+from paimark.core.table.timeline.lanes import LaneCommit, Opened
+from paimark.core.table.timeline.scene import PastEvent, Scene, read_scene
+from paimark.core.table.timeline.weaving import RecordReader, Row, commit_at, unfold_around, weave
 from tests.table.lineages import TABLE, CountingFiles, snapshot_json, write_lineage
 
 MAIN = TABLE.root()

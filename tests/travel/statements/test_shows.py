@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import StatementFailed
-from core.travel.parse.sql import read_statement
-from core.travel.statements.shows import read_show
+from paimark.core.errors import StatementFailed
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.statements.shows import read_show
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from core.errors import StatementFailed, UsageError
-from core.travel.parse.sql import read_statement
-from core.travel.statements.unsupported import require_supported
+from paimark.core.errors import StatementFailed, UsageError
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.statements.unsupported import require_supported
 
 
 @pytest.mark.parametrize(

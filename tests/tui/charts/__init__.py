@@ -1,1 +1,1 @@
-"""Tests of `tui.charts`: what is drawn, what is said of it, and the dialog."""
+"""Tests of `paimark.tui.charts`: what is drawn, what is said of it, and the dialog."""

@@ -12,25 +12,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.cells import width_of
-from core.space.over_time import OverTime, State, over_time
-from core.spark.protocol import Columns, Finished
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.manifests.files import size_of
+from paimark.core.cells import width_of
+from paimark.core.space.over_time import OverTime, State, over_time
+from paimark.core.spark.protocol import Columns, Finished
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.manifests.files import size_of
+from paimark.tui.charts.axis import label
+from paimark.tui.charts.chart import Chart
+from paimark.tui.charts.chart_screen import ChartScreen
+from paimark.tui.charts.histogram import histograms
+from paimark.tui.charts.over_time import charts_over_time
+from paimark.tui.charts.plotting import DRAWN, bins_of, counts_of, draw, knows_braille
+from paimark.tui.panes.query import QueryPane
+from paimark.tui.query.query_result import QueryResult
 from tests.actions.acting import replace_rows
 from tests.paimon import open_table
 from tests.tui.driving import at_orders
 from tests.tui.test_hostile_text import MARKUP, assert_harmless
-from tui.charts.axis import label
-from tui.charts.chart import Chart
-from tui.charts.chart_screen import ChartScreen
-from tui.charts.histogram import histograms
-from tui.charts.over_time import charts_over_time
-from tui.charts.plotting import DRAWN, bins_of, counts_of, draw, knows_braille
-from tui.panes.query import QueryPane
-from tui.query.query_result import QueryResult
 
 ORDERS = TablePath("shop", "orders")
 VALUES = st.floats(-1e300, 1e300, allow_nan=False)

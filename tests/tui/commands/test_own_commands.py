@@ -9,15 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Flags, OwnCommand, Settings, load_settings
-from core.errors import NotFound, Refused, UsageError
-from core.table.layout import TablePath
+from paimark.core.config import Flags, OwnCommand, Settings, load_settings
+from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.table.layout import TablePath
+from paimark.tui.app import _bind_own, _scopes
+from paimark.tui.commands.own_commands import (
+    bindings_of,
+    filled,
+    ready_commands,
+    require_free_keys,
+    values_of,
+)
+from paimark.tui.keys.rebinding import keymap_of
+from paimark.tui.session import RowVersion, Target
 from tests.tui.driving import at_orders
 from tests.tui.terminal.test_terminal import Tmux, terminal_in
-from tui.app import _bind_own, _scopes
-from tui.commands.own_commands import bindings_of, filled, ready_commands, require_free_keys, values_of
-from tui.keys.rebinding import keymap_of
-from tui.session import RowVersion, Target
 
 ORDERS = Target(TablePath("shop", "orders"))
 
@@ -95,7 +101,12 @@ def test_a_program_gets_the_row_and_the_terminal_and_gives_it_back(
     path.write_text(f'[[command]]\nkey = "f6"\nrun = {run}\ndescription = "show"\non = "snapshots"\n')
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert load_settings(Flags(warehouse="/lake")).commands[0].on == "snapshots"
-    program = [sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/shop.orders@4"]
+    program = [
+        sys.executable,
+        "-c",
+        "from paimark.core.cli.main import main; main()",
+        f"{warehouse}/shop.orders@4",
+    ]
     terminal.start("env", f"XDG_CONFIG_HOME={tmp_path}", *program)
     terminal.sees("2 of 5", "f6 show")
     terminal.keys("F6")

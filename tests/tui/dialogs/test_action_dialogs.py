@@ -10,20 +10,20 @@ import pyarrow as pa
 import pytest
 from textual.strip import Strip
 
-from core.config import Settings
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
+from paimark.core.config import Settings
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.tui.dialogs.argument_names import known_lines
+from paimark.tui.dialogs.confirm import ConfirmScreen
+from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
+from paimark.tui.session import Session
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
-from tui.dialogs.argument_names import known_lines
-from tui.dialogs.confirm import ConfirmScreen
-from tui.dialogs.palette import PaletteEntry, PaletteScreen
-from tui.session import Session
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.key_bar import KeyBar
 
 
 async def test_s_shows_the_plan_and_enter_cancels_it(warehouse: Path) -> None:

@@ -10,15 +10,15 @@ import msgspec
 import pytest
 from rich.style import Style
 
-from core.actions.merge.conflict_file import encoded
-from core.actions.merge.conflicts import Conflict
-from core.actions.merge.resolution import At, EndLine, Header, KeyLine, read_resolution
-from core.errors import Refused
-from tui.dialogs.conflicts import choosing as choosing_module
-from tui.dialogs.conflicts.choosing import Choosing
-from tui.dialogs.conflicts.columns import conflict_columns, conflict_detail
-from tui.dialogs.record import as_json
-from tui.widgets.grid.paint import GUTTER, measure, paint_row, visible_columns
+from paimark.core.actions.merge.conflict_file import encoded
+from paimark.core.actions.merge.conflicts import Conflict
+from paimark.core.actions.merge.resolution import At, EndLine, Header, KeyLine, read_resolution
+from paimark.core.errors import Refused
+from paimark.tui.dialogs.conflicts import choosing as choosing_module
+from paimark.tui.dialogs.conflicts.choosing import Choosing
+from paimark.tui.dialogs.conflicts.columns import conflict_columns, conflict_detail
+from paimark.tui.dialogs.record import as_json
+from paimark.tui.widgets.grid.paint import GUTTER, measure, paint_row, visible_columns
 
 HEAD = At(2, "manifest-list-1")
 HEADER = Header(

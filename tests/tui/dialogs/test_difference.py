@@ -9,24 +9,24 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.export.difference_rows import as_fields, in_short
-from core.spark.client.client import Engine
-from core.spark.protocol import Failed
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.travel.diff.compared import Fitted
-from core.travel.diff.diff import make_difference
-from core.travel.diff.rows import DiffRow
-from core.travel.diff.versions import parse_version
+from paimark.core.export.difference_rows import as_fields, in_short
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Failed
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.diff.compared import Fitted
+from paimark.core.travel.diff.diff import make_difference
+from paimark.core.travel.diff.rows import DiffRow
+from paimark.core.travel.diff.versions import parse_version
+from paimark.tui.dialogs.difference import shown
+from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
+from paimark.tui.dialogs.difference.reading import DifferenceReading
+from paimark.tui.panes.query import QueryPane
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.spark.engine_fixture import ask
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, sitting, with_engine
-from tui.dialogs.difference import shown
-from tui.dialogs.difference.difference_screen import DifferenceScreen
-from tui.dialogs.difference.reading import DifferenceReading
-from tui.panes.query import QueryPane
 
 
 def orders(*rows: tuple[int, str | None, float]) -> pa.Table:

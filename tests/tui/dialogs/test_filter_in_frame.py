@@ -7,15 +7,15 @@ from pathlib import Path
 
 from textual.app import ComposeResult
 
-from core.errors import Refused
-from core.travel.diff.diff import Difference
+from paimark.core.errors import Refused
+from paimark.core.travel.diff.diff import Difference
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
+from paimark.tui.dialogs.difference.page_grid import PageGrid
+from paimark.tui.records.sources import GridColumn, tuples
+from paimark.tui.widgets.grid.filter_line import FilterLine
+from paimark.tui.widgets.grid.record_grid import RecordGrid
 from tests.tui.driving import at_events
-from tui.dialogs.dialog import Dialog
-from tui.dialogs.difference.difference_screen import DifferenceScreen
-from tui.dialogs.difference.page_grid import PageGrid
-from tui.records.sources import GridColumn, tuples
-from tui.widgets.grid.filter_line import FilterLine
-from tui.widgets.grid.record_grid import RecordGrid
 
 
 class Listed(Dialog[None]):

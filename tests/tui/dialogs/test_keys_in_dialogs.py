@@ -7,11 +7,11 @@ from typing import cast
 
 from textual.app import ComposeResult
 
+from paimark.tui.app import _scopes
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.work.running_change import RunningChange
 from tests.tui.driving import at_events, at_orders
-from tui.app import _scopes
-from tui.dialogs.dialog import Dialog
-from tui.widgets.key_bar import KeyBar
-from tui.work.running_change import RunningChange
 
 OF_THE_TERMINAL = {"app.mouse": "M", "app.suspend": "ctrl+z", "app.redraw": "ctrl+l"}
 

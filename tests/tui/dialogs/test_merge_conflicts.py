@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from core.config import state_directory
-from core.spark.client.client import Engine
-from core.table.layout import TablePath
+from paimark.core.config import state_directory
+from paimark.core.spark.client.client import Engine
+from paimark.core.table.layout import TablePath
+from paimark.tui.dialogs.conflicts.choosing import Choosing
+from paimark.tui.dialogs.conflicts.kept_file import kept_file
 from tests.paimon import commit, read_rows
 from tests.table.branches import create_branch
 from tests.tui.driving import planning_merge, with_engine
 from tests.tui.test_hostile_text import COPIES, MARKUP, assert_harmless
 from tests.tui.work.test_running_change import orders
-from tui.dialogs.conflicts.choosing import Choosing
-from tui.dialogs.conflicts.kept_file import kept_file
 
 
 def in_conflict(warehouse: Path, table: str) -> Path:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from paimark.tui.dialogs.pick import PickOne
 from tests.tui.driving import at_orders
-from tui.dialogs.pick import PickOne
 
 
 async def test_a_column_whose_name_begins_with_the_text_comes_first(warehouse: Path) -> None:

@@ -9,17 +9,17 @@ import pyarrow as pa
 import pytest
 from rich.cells import cell_len
 
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.tui.dialogs.argument_names import known_lines
+from paimark.tui.dialogs.plan_dialog import PlanDialog
+from paimark.tui.widgets.choices import Choices
+from paimark.tui.widgets.grid.scroll_lines import wrap_line
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_orders
-from tui.dialogs.argument_names import known_lines
-from tui.dialogs.plan_dialog import PlanDialog
-from tui.widgets.choices import Choices
-from tui.widgets.grid.scroll_lines import wrap_line
 
 
 @pytest.mark.parametrize("size", [(40, 10), (40, 12), (60, 16)])

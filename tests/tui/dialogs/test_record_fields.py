@@ -7,15 +7,15 @@ from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
 
+from paimark.tui.dialogs.data.fields import is_foldable, paragraphs, unfolded
+from paimark.tui.dialogs.record import RecordScreen, as_json, cell_of
+from paimark.tui.records.sources import GridColumn
+from paimark.tui.tabs import Tab
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.record_grid import RecordGrid
 from tests.table.branches import create_branch
 from tests.tui.conftest import act
 from tests.tui.driving import at_orders, sitting
-from tui.dialogs.data.fields import is_foldable, paragraphs, unfolded
-from tui.dialogs.record import RecordScreen, as_json, cell_of
-from tui.records.sources import GridColumn
-from tui.tabs import Tab
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.record_grid import RecordGrid
 
 FIELDS = (
     ("order_id", "7\x1b[2J"),

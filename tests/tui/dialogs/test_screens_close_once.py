@@ -12,44 +12,44 @@ import pytest
 from textual.screen import Screen
 from textual.widgets import Input
 
-import tui
-from core.actions.registry import action
-from core.config import Settings
-from core.space.over_time import over_time
-from core.spark.client.client import Engine
-from core.spark.protocol import Event, Failed
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.travel.diff.diff import Difference, make_difference
-from core.travel.requested_version import RequestedVersion
+import paimark.tui
+from paimark.core.actions.registry import action
+from paimark.core.config import Settings
+from paimark.core.space.over_time import over_time
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Event, Failed
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.diff.diff import Difference, make_difference
+from paimark.core.travel.requested_version import RequestedVersion
+from paimark.tui.charts.chart import Chart
+from paimark.tui.charts.chart_screen import ChartScreen
+from paimark.tui.charts.over_time import charts_over_time
+from paimark.tui.dialogs.confirm import ConfirmScreen
+from paimark.tui.dialogs.conflicts.screen import ConflictsScreen
+from paimark.tui.dialogs.data.columns import ColumnsScreen
+from paimark.tui.dialogs.data.path_screen import PathScreen
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
+from paimark.tui.dialogs.export import ExportScreen
+from paimark.tui.dialogs.help import HelpScreen
+from paimark.tui.dialogs.history import HistoryScreen
+from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
+from paimark.tui.dialogs.peek import PeekScreen
+from paimark.tui.dialogs.pick import PickDialog, PickOne
+from paimark.tui.dialogs.plan_dialog import PlanDialog
+from paimark.tui.dialogs.record import RecordScreen
+from paimark.tui.query.history import QueryExecution
+from paimark.tui.query.peeking import Peeking
+from paimark.tui.records.sources import GridColumn
+from paimark.tui.screens.browse import BrowseScreen
+from paimark.tui.screens.jobs import JobsScreen
+from paimark.tui.session import Session, Target
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.painted import Backdrop
+from paimark.tui.work.engine_room import EngineRoom
 from tests.tui.driving import Sitting, at_events
-from tui.charts.chart import Chart
-from tui.charts.chart_screen import ChartScreen
-from tui.charts.over_time import charts_over_time
-from tui.dialogs.confirm import ConfirmScreen
-from tui.dialogs.conflicts.screen import ConflictsScreen
-from tui.dialogs.data.columns import ColumnsScreen
-from tui.dialogs.data.path_screen import PathScreen
-from tui.dialogs.dialog import Dialog
-from tui.dialogs.difference.difference_screen import DifferenceScreen
-from tui.dialogs.export import ExportScreen
-from tui.dialogs.help import HelpScreen
-from tui.dialogs.history import HistoryScreen
-from tui.dialogs.palette import PaletteEntry, PaletteScreen
-from tui.dialogs.peek import PeekScreen
-from tui.dialogs.pick import PickDialog, PickOne
-from tui.dialogs.plan_dialog import PlanDialog
-from tui.dialogs.record import RecordScreen
-from tui.query.history import QueryExecution
-from tui.query.peeking import Peeking
-from tui.records.sources import GridColumn
-from tui.screens.browse import BrowseScreen
-from tui.screens.jobs import JobsScreen
-from tui.session import Session, Target
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.painted import Backdrop
-from tui.work.engine_room import EngineRoom
 
 TABLE, NO_TABLE = TablePath("shop", "orders"), TablePath("shop", "gone")
 # Leaves the program, on purpose.
@@ -104,7 +104,7 @@ def charts_of(session: Session) -> Sequence[Chart]:
 
 def screen_classes() -> set[type[Screen[Any]]]:
     """Every screen of the console."""
-    for module in pkgutil.walk_packages(tui.__path__, "tui."):
+    for module in pkgutil.walk_packages(paimark.tui.__path__, "tui."):
         importlib.import_module(module.name)
     return {each for each in subclasses(Screen) if each.__module__.startswith("tui.")}
 

@@ -12,18 +12,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-import tui
-from core.config import OwnCommand, Settings
-from core.errors import UsageError
-from core.travel.requested_version import RequestedVersion
+import paimark.tui
+from paimark.core.config import OwnCommand, Settings
+from paimark.core.errors import UsageError
+from paimark.core.travel.requested_version import RequestedVersion
+from paimark.tui.app import _scopes, run
+from paimark.tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
+from paimark.tui.keys.bindings import Scope
+from paimark.tui.keys.rebinding import first_keys, keymap_of, keys_of
+from paimark.tui.named_keys import take_keys
+from paimark.tui.records.marks import Mark, marked_words
+from paimark.tui.widgets.key_bar import written
 from tests.tui.driving import at_orders
-from tui.app import _scopes, run
-from tui.commands.own_commands import bindings_of, ready_commands, require_free_keys
-from tui.keys.bindings import Scope
-from tui.keys.rebinding import first_keys, keymap_of, keys_of
-from tui.named_keys import take_keys
-from tui.records.marks import Mark, marked_words
-from tui.widgets.key_bar import written
 
 # A key, and a verb of what it does.
 _KEY = r"[A-Zb-z0-9]|[Ee]nter|[Ee]sc(?:ape)?|tab|space|ctrl\+\w|[Ff]\d+"
@@ -181,7 +181,7 @@ async def test_sentences_of_empty_places_and_the_palette_name_keys_bound_anew(
 
 def _texts() -> Iterator[tuple[str, str]]:
     """Each text in the console's source that is no docstring, and its file."""
-    for file in Path(tui.__file__).parent.rglob("*.py"):
+    for file in Path(paimark.tui.__file__).parent.rglob("*.py"):
         tree = ast.parse(file.read_text())
         docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
@@ -191,7 +191,7 @@ def _texts() -> Iterator[tuple[str, str]]:
 
 def _named_in_sentences() -> Iterator[tuple[str, str]]:
     """The id and the default of each call of `key` in the console's source."""
-    for file in Path(tui.__file__).parent.rglob("*.py"):
+    for file in Path(paimark.tui.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "key":
                 id_, default = (ast.literal_eval(each) for each in node.args)

@@ -9,15 +9,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.tui.panes.branch_heads import BranchHeads
+from paimark.tui.session import Opened, Target
 from tests.conftest import ORDERS
 from tests.paimon import commit, open_table
 from tests.table.branches import create_branch
 from tests.table.lineages import CountingFiles
-from tui.panes.branch_heads import BranchHeads
-from tui.session import Opened, Target
 
 TABLE = TablePath("shop", "orders")
 NAMES = ("a", "b", "c", "d")

@@ -10,24 +10,24 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.config import Settings
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.read_tags import read_tag_name
-from core.table.rows import SnapshotRow
-from core.travel.times.spoken import HINT
+from paimark.core.config import Settings
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.read_tags import read_tag_name
+from paimark.core.table.rows import SnapshotRow
+from paimark.core.travel.times.spoken import HINT
+from paimark.tui.console import Console
+from paimark.tui.opening import Opening
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.session import Session, Target
+from paimark.tui.widgets.key_bar import KeyBar
 from tests.actions.acting import context_on, done
 from tests.conftest import ORDERS
 from tests.faults.fault_files import Death, DiesAfter
 from tests.paimon import commit, create_table
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_events, at_orders, sitting
-from tui.console import Console
-from tui.opening import Opening
-from tui.panes.record_pane import RecordPane
-from tui.session import Session, Target
-from tui.widgets.key_bar import KeyBar
 
 
 async def test_the_first_table_is_there_without_a_key(warehouse: Path) -> None:
@@ -168,7 +168,7 @@ async def test_a_warehouse_that_goes_away_is_said_and_comes_back(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody should think that somebody dropped the table."""
-    monkeypatch.setattr("tui.screens.browse.FOLLOW_SECONDS", 0.3)
+    monkeypatch.setattr("paimark.tui.screens.browse.FOLLOW_SECONDS", 0.3)
     async with at_orders(warehouse, (120, 30)) as console:
         await console.press("j")
         await console.sees("2 of 5")
@@ -407,7 +407,7 @@ async def test_the_end_of_many_is_where_g_goes_once_it_is_read(
     many: Path, go_on: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No key acts on the row that is the last one meanwhile."""
-    monkeypatch.setattr("tui.panes.snapshots._CHUNK", 60)
+    monkeypatch.setattr("paimark.tui.panes.snapshots._CHUNK", 60)
     async with sitting(many, (120, 40)) as console:
         await console.sees("1 of 100, 250 in all")
         await console.press("enter", "G", "s")

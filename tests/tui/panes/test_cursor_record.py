@@ -9,15 +9,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.figures import clock_time
+from paimark.core.figures import clock_time
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.tags import TagRows, TagsPane
+from paimark.tui.session import Target
+from paimark.tui.work.background import ThreadReport
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_orders, sitting
-from tui.panes.pane_rows import PaneRows
-from tui.panes.tags import TagRows, TagsPane
-from tui.session import Target
-from tui.work.background import ThreadReport
 
 
 def a_row(order_id: int) -> pa.Table:
@@ -55,7 +55,9 @@ async def test_the_strip_shows_this_branchs_snapshot_of_the_same_number(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copied: list[str] = []
-    monkeypatch.setattr("tui.terminal.clipboard.copy_sequence", lambda text, environment: copied.append(text))
+    monkeypatch.setattr(
+        "paimark.tui.terminal.clipboard.copy_sequence", lambda text, environment: copied.append(text)
+    )
     create_branch(warehouse, "shop.orders", "fix", "v2")
     commit(warehouse, "shop.orders$branch_fix", a_row(99))
     theirs = snapshot_file(warehouse, "orders", 3, "fix")

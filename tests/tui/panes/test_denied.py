@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.storage.files import Denied
-from core.storage.open import open_files
-from core.table.catalog import tables
+from paimark.core.config import Settings
+from paimark.core.storage.files import Denied
+from paimark.core.storage.open import open_files
+from paimark.core.table.catalog import tables
+from paimark.tui.session import Session
 from tests.actions.acting import ORDERS
 from tests.faults.stores.closed import LAKE, partly_closed
 from tests.storage.pretending import PretendingServer
 from tests.tui.driving import sitting
-from tui.session import Session
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tests.tui.driving import Sitting, at_orders, sitting
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looked at more often than people need."""
-    monkeypatch.setattr("tui.screens.browse.FOLLOW_SECONDS", 0.3)
+    monkeypatch.setattr("paimark.tui.screens.browse.FOLLOW_SECONDS", 0.3)
 
 
 async def to_orders(console: Sitting, *keys: str) -> None:
@@ -90,7 +90,7 @@ async def test_a_table_dropped_or_made_elsewhere_leaves_and_joins_the_tables(war
 async def test_a_tab_opened_again_shows_what_happened_meanwhile_at_once(
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.screens.browse.FOLLOW_SECONDS", 600.0)
+    monkeypatch.setattr("paimark.tui.screens.browse.FOLLOW_SECONDS", 600.0)
     async with sitting(warehouse, (120, 40)) as console:
         await to_orders(console, "4")
         await console.sees("tag v2", "1 of 1")
@@ -105,7 +105,7 @@ async def test_a_table_made_again_meanwhile_shows_as_it_is_where_its_numbers_are
     warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A job that drops its table and fills it anew: snapshots, schema and branch have the ids they had."""
-    monkeypatch.setattr("tui.screens.browse.FOLLOW_SECONDS", 600.0)
+    monkeypatch.setattr("paimark.tui.screens.browse.FOLLOW_SECONDS", 600.0)
     create_branch(warehouse, "shop.orders", "fix", "v2")
     async with sitting(warehouse, (140, 40)) as console:
         await to_orders(console, "5")

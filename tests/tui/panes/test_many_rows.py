@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from textual import events
 
-from core.actions.change.operations import stacks
-from core.config import Settings
-from core.storage.known_options import VERIFY_WAIT_OPTION
+from paimark.core.actions.change.operations import stacks
+from paimark.core.config import Settings
+from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.snapshots import SnapshotRows, SnapshotsPane
+from paimark.tui.session import Session
 from tests.actions.acting import ORDERS, context_on
 from tests.table.lineages import write_lineage
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, at_orders, sitting
-from tui.panes.pane_rows import PaneRows
-from tui.panes.snapshots import SnapshotRows, SnapshotsPane
-from tui.session import Session
 
 
 def hasty(warehouse: Path) -> Session:

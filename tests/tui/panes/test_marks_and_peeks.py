@@ -10,18 +10,18 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from core.figures import clock_time
-from core.table.layout import TablePath
-from core.travel.requested_version import RequestedVersion
+from paimark.core.figures import clock_time
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.requested_version import RequestedVersion
+from paimark.tui.records.location_history import LocationHistory
+from paimark.tui.records.marks import Mark, pair_of_change, pair_to_compare, toggled
+from paimark.tui.session import Target
+from paimark.tui.tabs import Tab
 from tests.conftest import ORDERS
 from tests.paimon import commit, open_table
 from tests.table.branches import create_branch, fast_forward
 from tests.tui.conftest import act
 from tests.tui.driving import at_events, at_orders, sitting
-from tui.records.location_history import LocationHistory
-from tui.records.marks import Mark, pair_of_change, pair_to_compare, toggled
-from tui.session import Target
-from tui.tabs import Tab
 
 MAIN, FIX = Mark(RequestedVersion()), Mark(RequestedVersion("fix"))
 OLD, NEW = Mark(RequestedVersion(None, "savepoint.1"), 3), Mark(RequestedVersion(None, "snapshot.5"), 5)

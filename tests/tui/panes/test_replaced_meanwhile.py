@@ -9,24 +9,24 @@ from typing import Any, cast
 import pytest
 from textual.app import App
 
-from core.config import Settings
-from core.storage.local import LocalFiles
+from paimark.core.config import Settings
+from paimark.core.storage.local import LocalFiles
+from paimark.tui.panes.branches import BranchesPane
+from paimark.tui.panes.pane import Desk
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.savepoints import SavepointsPane
+from paimark.tui.panes.schema import SchemaPane
+from paimark.tui.panes.snapshots import SnapshotsPane
+from paimark.tui.panes.space.space_pane import SpacePane
+from paimark.tui.panes.tags import TagsPane
+from paimark.tui.panes.timeline.timeline_pane import TimelinePane
+from paimark.tui.session import Session, Target
+from paimark.tui.work.background import Slot, ThreadReport
 from tests.actions.acting import ORDERS, context_on, done
 from tests.actions.replace.test_replaced_meanwhile import Before
 from tests.actions.taking_over import branched
 from tests.long import long_but
-from tui.panes.branches import BranchesPane
-from tui.panes.pane import Desk
-from tui.panes.pane_rows import PaneRows
-from tui.panes.record_pane import RecordPane
-from tui.panes.savepoints import SavepointsPane
-from tui.panes.schema import SchemaPane
-from tui.panes.snapshots import SnapshotsPane
-from tui.panes.space.space_pane import SpacePane
-from tui.panes.tags import TagsPane
-from tui.panes.timeline.timeline_pane import TimelinePane
-from tui.session import Session, Target
-from tui.work.background import Slot, ThreadReport
 
 PANES: dict[str, type[RecordPane[Any]]] = {
     each.TITLE: each

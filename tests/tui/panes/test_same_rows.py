@@ -9,14 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.space.report import SpaceReport
-from core.space.space import space
+from paimark.core.space.report import SpaceReport
+from paimark.core.space.space import space
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.space import space_pane
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_orders
-from tui.panes.record_pane import RecordPane
-from tui.panes.space import space_pane
 
 
 async def is_read(console: Sitting, pane: RecordPane[Any]) -> None:

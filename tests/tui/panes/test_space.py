@@ -8,16 +8,16 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.cancelling import check_cancelled
-from core.figures import size
-from core.space.report import SpaceReport, SpaceRow
-from core.space.space import space
+from paimark.core.cancelling import check_cancelled
+from paimark.core.figures import size
+from paimark.core.space.report import SpaceReport, SpaceRow
+from paimark.core.space.space import space
+from paimark.tui.panes.space import space_pane
+from paimark.tui.panes.space.space_pane import SpacePane
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, sitting
-from tui.panes.space import space_pane
-from tui.panes.space.space_pane import SpacePane
 
 
 @pytest.fixture

@@ -10,13 +10,17 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.actions.merge.history import MergeEvent, record
-from core.storage.files import Denied
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
-from core.table.records import point_of
-from core.table.timeline.scene import Scene, read_scene
+from paimark.core.actions.merge.history import MergeEvent, record
+from paimark.core.storage.files import Denied
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import point_of
+from paimark.core.table.timeline.scene import Scene, read_scene
+from paimark.tui.panes.timeline import timeline_pane
+from paimark.tui.panes.timeline.timeline_pane import TimelinePane
+from paimark.tui.panes.timeline.timeline_rows import bar
+from paimark.tui.widgets.ask_line import AskLine
 from tests.conftest import ORDERS
 from tests.paimon import commit, create_table, open_table
 from tests.table.branches import create_branch
@@ -24,10 +28,6 @@ from tests.table.lineages import write_lineage
 from tests.tui.conftest import act
 from tests.tui.driving import Sitting, at_orders, sitting
 from tests.tui.test_hostile_text import MARKUP, assert_harmless
-from tui.panes.timeline import timeline_pane
-from tui.panes.timeline.timeline_pane import TimelinePane
-from tui.panes.timeline.timeline_rows import bar
-from tui.widgets.ask_line import AskLine
 
 HOUR = 3_600_000
 # 2023-11-14 22:00 in UTC.
@@ -120,7 +120,7 @@ async def test_a_long_run_folds_unfolds_and_no_key_takes_it_for_a_commit(hourly:
 
 
 async def test_older_rows_are_read_where_one_asks(hourly: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.panes.timeline.timeline_pane._ROWS", 8)
+    monkeypatch.setattr("paimark.tui.panes.timeline.timeline_pane._ROWS", 8)
     async with sitting(hourly, (100, 40)) as console:
         await open_timeline(console, "t")
         await console.press("G")

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.local import LocalFiles
+from paimark.core.storage.local import LocalFiles
+from paimark.tui.query.completion import Known, TableNames, complete, tables_named
+from paimark.tui.query.completion_names import read_known
 from tests.paimon import open_table
 from tests.table.branches import create_branch
-from tui.query.completion import Known, TableNames, complete, tables_named
-from tui.query.completion_names import read_known
 
 ORDERS = TableNames(("order_id", "price", "p`rice"), ("savepoint.1", "v2", "snapshot.5"), ("fix",))
 KNOWN = Known(

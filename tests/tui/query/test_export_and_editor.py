@@ -12,14 +12,14 @@ import pyarrow.parquet
 import pytest
 from textual.widgets import Input
 
-from core.errors import Cancelled, NotFound, Refused, Unavailable
-from core.spark.protocol import Failed
+from paimark.core.errors import Cancelled, NotFound, Refused, Unavailable
+from paimark.core.spark.protocol import Failed
+from paimark.tui.dialogs.data.path_screen import PathScreen
+from paimark.tui.dialogs.export import ExportScreen
+from paimark.tui.query.exporting import batches_of, write_file
+from paimark.tui.query.query_result import QueryResult
+from paimark.tui.terminal.external_editor import edited
 from tests.tui.driving import querying, sitting
-from tui.dialogs.data.path_screen import PathScreen
-from tui.dialogs.export import ExportScreen
-from tui.query.exporting import batches_of, write_file
-from tui.query.query_result import QueryResult
-from tui.terminal.external_editor import edited
 
 ROWS = pa.record_batch({"a": [1, 2], "b": ["x", None]})
 NAMES, TYPES = ("a", "b"), ("bigint", "string")

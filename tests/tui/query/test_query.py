@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.protocol import Event
-from core.travel.parse.uses import Statement
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.protocol import Event
+from paimark.core.travel.parse.uses import Statement
+from paimark.tui.panes.query import QueryPane
 from tests.paimon import read_rows
 from tests.tui.driving import Sitting, querying, run, with_engine
-from tui.panes.query import QueryPane
 
 
 def asking(

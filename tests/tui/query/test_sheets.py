@@ -6,10 +6,10 @@ from pathlib import Path
 
 from textual.events import Paste
 
-from core.spark.protocol import Finished
+from paimark.core.spark.protocol import Finished
+from paimark.tui.query.query_result import QueryResult
+from paimark.tui.query.sql_files import read_sql
 from tests.tui.driving import querying
-from tui.query.query_result import QueryResult
-from tui.query.sql_files import read_sql
 
 
 async def test_queries_are_added_gone_through_and_closed(warehouse: Path) -> None:

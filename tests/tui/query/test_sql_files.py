@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import NotFound, PaimarkError, Refused, Unavailable
+from paimark.core.errors import NotFound, PaimarkError, Refused, Unavailable
+from paimark.tui.query.sql_files import MOST_BYTES, Changed, completions, full_path, read_sql, write_sql
 from tests.tui.driving import querying
-from tui.query.sql_files import MOST_BYTES, Changed, completions, full_path, read_sql, write_sql
 
 
 def test_a_file_is_written_whole_with_its_rights_and_line_ends(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from core.config import Settings, state_directory
-from core.table.layout import TablePath
+from paimark.core.config import Settings, state_directory
+from paimark.core.table.layout import TablePath
+from paimark.tui.remembered.memory import Memory
+from paimark.tui.remembered.state import GridLook, Spot, State, with_look, with_spot
 from tests.tui.driving import sitting
-from tui.remembered.memory import Memory
-from tui.remembered.state import GridLook, Spot, State, with_look, with_spot
 
 ORDERS = TablePath("shop", "orders")
 SECRET = "sftp://bob:hunter2@host/lake"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
+from paimark.core.config import Settings
+from paimark.tui.session import Session
 from tests.tui.conftest import act
 from tests.tui.driving import sitting
-from tui.session import Session
 
 
 def at(warehouse: Path, start: str) -> Session:

@@ -8,11 +8,11 @@ from typing import cast
 import pytest
 from textual.events import MouseScrollDown
 
-from core.config import Flags, Settings, load_settings
+from paimark.core.config import Flags, Settings, load_settings
+from paimark.tui.session import Session
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.work.running_change import RunningChange
 from tests.tui.driving import Sitting, at_events, at_orders, sitting
-from tui.session import Session
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.work.running_change import RunningChange
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from textual.events import Key
 
+from paimark.tui.terminal.escape_key import KeyParser
 from tests.tui.driving import at_events, querying, sitting
-from tui.terminal.escape_key import KeyParser
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from paimark.tui.screens.browse import BrowseScreen
 from tests.tui.driving import sitting
-from tui.screens.browse import BrowseScreen
 
 _HEAVY = {"pyarrow", "pandas", "polars", "numpy", "pypaimon", "pyspark", "fsspec", "sqlglot", "fastavro"}
 _LATER = {
@@ -34,18 +34,18 @@ _LATER = {
 
 _SCRIPT = """
 import json, sys
-from core.config import Settings
-from tui.opening import Opening
-from tui.session import Session
+from paimark.core.config import Settings
+from paimark.tui.opening import Opening
+from paimark.tui.session import Session
 
 session = Session(Settings(sys.argv[1]))
 opening = Opening(session)
 opening.start()
 
-from tui.terminal.light_import import import_textual
+from paimark.tui.terminal.light_import import import_textual
 
 import_textual()
-from tui.console import Console
+from paimark.tui.console import Console
 
 console = Console(session, opening, start_engine=False)
 seen = {}
@@ -59,7 +59,7 @@ async def look(pilot):
     seen["rows"] = console.browse.snapshots.grid.count
     seen["modules"] = sorted(sys.modules)
     # What starts Spark afterwards belongs to this process too.
-    import core.spark.client.client
+    import paimark.core.spark.client.client
     seen["with_engine"] = sorted(sys.modules)
     console.exit()
 
@@ -85,7 +85,7 @@ def test_the_first_frame_shows_rows_and_has_imported_nothing_heavy(warehouse: Pa
 
 _LIGHT = """
 import sys
-from tui.terminal import light_import
+from paimark.tui.terminal import light_import
 
 if sys.argv[1] == "newer":
     # A Textual that takes one more class of the palette.
@@ -117,7 +117,7 @@ def test_textual_is_imported_without_its_palette_unless_it_needs_more(version: s
 
 _USES = """
 import sys
-from tui.terminal.light_import import import_textual
+from paimark.tui.terminal.light_import import import_textual
 
 import_textual()
 assert "ssl" not in sys.modules and "asyncio.sslproto" not in sys.modules

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from paimark.tui.query.history import read_history
 from tests.cli.query.test_sql import below
 from tests.tui.terminal.test_terminal import Tmux, terminal_in
-from tui.query.history import read_history
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def engine_below(terminal: Tmux) -> int:
     began = time.monotonic()
     while True:
         for pid, words in below(pane).items():
-            if "core.spark.engine.engine" in words:
+            if "paimark.core.spark.engine.engine" in words:
                 return pid
         assert time.monotonic() - began < 60, terminal.text
         time.sleep(0.1)
@@ -38,7 +38,7 @@ def test_what_is_typed_while_spark_ends_is_dropped_and_ctrl_c_is_no_interruption
     warehouse: Path, terminal: Tmux
 ) -> None:
     after = f"code=$?; stty -a > {warehouse}/after; echo left with $code; sleep 100"
-    command = [sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/"]
+    command = [sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/"]
     terminal.start("sh", "-c", f"trap : INT; stty -a > {warehouse}/before; {shlex.join(command)}; {after}")
     terminal.sees("● events", "snapshot 2", "MAIN = main")
     # One that stands still is waited for, until it is ended by force.
@@ -55,7 +55,7 @@ def test_what_is_typed_while_spark_ends_is_dropped_and_ctrl_c_is_no_interruption
 
 
 def test_a_dropped_line_takes_no_text_along(warehouse: Path, tmp_path: Path, terminal: Tmux) -> None:
-    terminal.start(sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/")
+    terminal.start(sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/")
     terminal.sees("● events", "snapshot 2", "MAIN = main")
     terminal.keys("6")
     terminal.sees("[6 ")
@@ -77,7 +77,7 @@ def test_ctrl_q_during_an_export_asks_then_leaves_no_file_and_says_so(
 ) -> None:
     goal = tmp_path / "exported"
     goal.mkdir()
-    console = [sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/"]
+    console = [sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/"]
     terminal.start("sh", "-c", f"trap : INT; {shlex.join(console)}; echo left with $?; sleep 100")
     terminal.sees("● events", "snapshot 2", "MAIN = main")
     terminal.keys("6")

@@ -19,8 +19,8 @@ from textual.geometry import Region, Size
 from textual.strip import Strip
 
 from benchmarks.screen import Screen
+from paimark.tui.terminal.sent_cells import SentCells
 from tests.tui.driving import Sitting, at_events
-from tui.terminal.sent_cells import SentCells
 
 WIDTH, HEIGHT = 24, 4
 CONSOLE = Console(file=io.StringIO(), force_terminal=True, color_system="truecolor", no_color=False)

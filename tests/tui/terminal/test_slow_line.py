@@ -53,7 +53,7 @@ def test_main_is_replaced_and_taken_back_over_a_slow_line(
     pointer = warehouse / "shop.db/orders/branch/MAIN-BRANCH"
     counts = tmp_path / "counts"
     counts.write_text("0 0")
-    program = [sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/"]
+    program = [sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/"]
     relay = [sys.executable, "-m", "benchmarks.terminal_line", ONE_WAY, str(counts), *program]
     terminal.start("sh", "-c", f"{shlex.join(relay)}; echo left with $?; sleep 100")
     terminal.sees("● events", "snapshot 2", "MAIN = main")

@@ -75,7 +75,7 @@ def terminal_in(tmp_path: Path) -> Iterator[Tmux]:
 
 
 def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmux) -> None:
-    command = [sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/"]
+    command = [sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/"]
     terminal.start("sh", "-c", f"{shlex.join(command)}; echo left with $?; sleep 100")
     terminal.sees("● events", "snapshot 2", "MAIN = main")
     terminal.keys("j")
@@ -115,7 +115,7 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
 def test_a_pasted_byte_that_is_no_utf8_is_a_sign_in_the_text(
     warehouse: Path, tmp_path: Path, terminal: Tmux
 ) -> None:
-    terminal.start(sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/")
+    terminal.start(sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/")
     terminal.sees("● events", "snapshot 2", "MAIN = main")
     terminal.keys("6")
     terminal.sees("[6 ", "SELECT *")
@@ -126,7 +126,7 @@ def test_a_pasted_byte_that_is_no_utf8_is_a_sign_in_the_text(
 
 
 def test_what_another_program_wrote_over_the_screen_goes_with_ctrl_l(warehouse: Path, terminal: Tmux) -> None:
-    terminal.start(sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/")
+    terminal.start(sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/")
     terminal.sees("● events", "snapshot 2", "MAIN = main")
     terminal.keys("j")
     terminal.sees("● orders", "1 of 5", "user ")

@@ -10,28 +10,28 @@ from typing import Any
 
 import pytest
 
-from core.actions.context import Context
-from core.config import Settings
-from core.spark.client.client import Engine
-from core.storage.files import Files
-from core.table.catalog import tables
-from core.table.layout import TablePath
-from core.travel.diff.diff import Difference, make_difference
+from paimark.core.actions.context import Context
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import tables
+from paimark.core.table.layout import TablePath
+from paimark.core.travel.diff.diff import Difference, make_difference
+from paimark.tui.console import Console
+from paimark.tui.dialogs import plan_dialog
+from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
+from paimark.tui.dialogs.plan_dialog import PlanDialog
+from paimark.tui.opening import Opening
+from paimark.tui.panes.query import QueryPane
+from paimark.tui.panes.timeline.timeline_pane import Jump, TimelinePane, _look_up
+from paimark.tui.query.peeking import Peeking
+from paimark.tui.query.sql_files import SqlFile, read_sql
+from paimark.tui.session import Opened, Session, Target
+from paimark.tui.widgets.grid.filter_line import FilterLine
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, at_events, at_orders, sitting, with_engine
-from tui.console import Console
-from tui.dialogs import plan_dialog
-from tui.dialogs.palette import PaletteEntry, PaletteScreen
-from tui.dialogs.plan_dialog import PlanDialog
-from tui.opening import Opening
-from tui.panes.query import QueryPane
-from tui.panes.timeline.timeline_pane import Jump, TimelinePane, _look_up
-from tui.query.peeking import Peeking
-from tui.query.sql_files import SqlFile, read_sql
-from tui.session import Opened, Session, Target
-from tui.widgets.grid.filter_line import FilterLine
 
 
 class SlowSession(Session):
@@ -173,7 +173,7 @@ async def test_a_filter_typed_into_a_peek_too_early_is_a_filter(
 async def test_that_keys_wait_is_said_as_long_as_they_do(
     warehouse: Path, slow: SlowSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tui.widgets.key_bar._SHOWN_FOR", 0.1)
+    monkeypatch.setattr("paimark.tui.widgets.key_bar._SHOWN_FOR", 0.1)
     async with waiting_for_orders(warehouse, slow) as console:
         await console.press("j")
         await console.sees("1 key kept until the rows")
@@ -292,7 +292,7 @@ async def test_enter_in_the_palette_waits_for_the_table_that_is_not_listed_yet(
         assert may_list.wait(60)
         return tables(files, database)
 
-    monkeypatch.setattr("tui.panes.tables.tables", list_later)
+    monkeypatch.setattr("paimark.tui.panes.tables.tables", list_later)
     async with sitting(warehouse, (120, 40)) as console:
         await console.sees("● events", "▸ zoo")
         await console.burst("colon", *"animals", "enter")
@@ -352,7 +352,7 @@ def slow_versions(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         assert may_go_on.wait(60)
         return make_difference(*asked)
 
-    monkeypatch.setattr("core.travel.diff.diff.make_difference", look_up_later)
+    monkeypatch.setattr("paimark.core.travel.diff.diff.make_difference", look_up_later)
     yield may_go_on
     may_go_on.set()
 
@@ -392,7 +392,7 @@ def slow_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[threa
         may_read.wait()
         return read_sql(path)
 
-    monkeypatch.setattr("tui.panes.sheets.files.read_sql", read_later)
+    monkeypatch.setattr("paimark.tui.panes.sheets.files.read_sql", read_later)
     yield may_read
     may_read.set()
 
@@ -453,7 +453,7 @@ async def test_keys_after_a_time_are_for_the_commit_that_it_leads_to(
         assert may_look.wait(60)
         return _look_up(*asked)
 
-    monkeypatch.setattr("tui.panes.timeline.timeline_pane._look_up", look_later)
+    monkeypatch.setattr("paimark.tui.panes.timeline.timeline_pane._look_up", look_later)
     async with at_orders(warehouse) as console:
         await console.press("7")
         await console.sees("1 of 5")

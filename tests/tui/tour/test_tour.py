@@ -9,24 +9,24 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from core.config import Settings
-from core.demo.directory import MARKER
-from core.storage.known_options import VERIFY_WAIT_OPTION
+from paimark.core.config import Settings
+from paimark.core.demo.directory import MARKER
+from paimark.core.storage.known_options import VERIFY_WAIT_OPTION
+from paimark.tui.panes.query import QueryPane
+from paimark.tui.session import Session
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.tui.driving import Sitting, sitting
-from tui.panes.query import QueryPane
-from tui.session import Session
 
 
 @pytest.fixture
 def demo(warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (warehouse / MARKER).touch()
-    for module in ("tui.tour.steps", "tui.tour.tour"):
+    for module in ("paimark.tui.tour.steps", "paimark.tui.tour.tour"):
         monkeypatch.setattr(f"{module}.GOOD", 2)
         monkeypatch.setattr(f"{module}.FAULTY", 3)
     # However slow the machine is, two presses in a row are one; `later` is for what comes after.
-    monkeypatch.setattr("tui.tour.tour._TWICE_SECONDS", 600.0)
+    monkeypatch.setattr("paimark.tui.tour.tour._TWICE_SECONDS", 600.0)
     return warehouse
 
 

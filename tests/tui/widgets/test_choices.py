@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import App, ComposeResult
 
-from tui.widgets.choices import Choices
+from paimark.tui.widgets.choices import Choices
 
 
 class Asking(App[None]):

@@ -10,9 +10,9 @@ from rich.color import Color, ColorType
 from rich.segment import Segment
 from textual.color import Color as Rgb
 
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.theme import DARK, LIGHT, SIXTEEN
 from tests.tui.driving import Sitting, sitting
-from tui.dialogs.dialog import Dialog
-from tui.theme import DARK, LIGHT, SIXTEEN
 
 # W3C's least contrast for large or bold text, which rules and other quiet parts may go down to.
 LEAST_CONTRAST = 3.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.app import App, ComposeResult
 
-from tui.widgets.query_status import QueryStatus
+from paimark.tui.widgets.query_status import QueryStatus
 
 WORDS = "Spark is starting, and the statement runs by itself as soon as it is ready to run it"
 

@@ -9,10 +9,10 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 from textual.widgets import Static
 
-from tui.records.sources import GridColumn, Records, tuples
-from tui.widgets.grid.columns import ColumnLayout, Columns
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.work.background import ThreadResult
+from paimark.tui.records.sources import GridColumn, Records, tuples
+from paimark.tui.widgets.grid.columns import ColumnLayout, Columns
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.work.background import ThreadResult
 
 COLUMNS = [GridColumn("number", "number"), GridColumn("name"), GridColumn("long", most=30)]
 

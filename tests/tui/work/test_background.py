@@ -13,8 +13,8 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from core.errors import NotFound, PaimarkError
-from tui.work.background import Slot, ThreadReport, ThreadResult
+from paimark.core.errors import NotFound, PaimarkError
+from paimark.tui.work.background import Slot, ThreadReport, ThreadResult
 
 
 class Listener(App[None]):
@@ -55,7 +55,7 @@ async def test_a_stale_answer_never_replaces_a_newer_one() -> None:
 
 async def test_only_what_takes_long_is_said_to_be_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     # Longer than a busy machine takes to begin a thread.
-    monkeypatch.setattr("tui.work.background._SLOW", 1.0)
+    monkeypatch.setattr("paimark.tui.work.background._SLOW", 1.0)
     app = Listener()
     async with app.run_test() as pilot:
         said: list[str] = []
@@ -104,10 +104,10 @@ async def test_what_is_foreseen_and_what_is_not_both_end_as_sentences() -> None:
 # A warehouse whose files never answer, and a console that is left all the same.
 _STUCK = """
 import sys, threading, time
-from core.config import Settings
-from tui.console import Console
-from tui.opening import Opening
-from tui.session import Session
+from paimark.core.config import Settings
+from paimark.tui.console import Console
+from paimark.tui.opening import Opening
+from paimark.tui.session import Session
 
 class Stuck:
     uri = "stuck"

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.garbage import estimate
-from core.actions.registry import action
-from core.config import Settings
-from core.storage.files import Files
-from core.table.layout import TablePath
+from paimark.core.actions.garbage import estimate
+from paimark.core.actions.registry import action
+from paimark.core.config import Settings
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.tui.session import Session
+from paimark.tui.work import running_change
+from paimark.tui.work.running_change import RunningChange, end_changes
 from tests.actions.acting import contents, context_on, done
 from tests.storage.wrapped import Wrapped
 from tests.tui.driving import at_events
-from tui.session import Session
-from tui.work import running_change
-from tui.work.running_change import RunningChange, end_changes
 
 
 class HeldStore(Wrapped):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from paimark.tui.work import collector
 from tests.tui.driving import at_orders
-from tui.work import collector
 
 
 class _Knot:

@@ -6,9 +6,9 @@ from typing import get_args
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import EngineState
-from tui.work.engine_room import EngineRoom, engine_line
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import EngineState
+from paimark.tui.work.engine_room import EngineRoom, engine_line
 
 
 class _Room(EngineRoom):

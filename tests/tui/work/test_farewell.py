@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.context import Context
-from core.actions.registry import action
-from core.config import Settings
-from core.errors import Unavailable
-from core.storage.files import Files
+from paimark.core.actions.context import Context
+from paimark.core.actions.registry import action
+from paimark.core.config import Settings
+from paimark.core.errors import Unavailable
+from paimark.core.storage.files import Files
+from paimark.tui.session import Session
+from paimark.tui.work.running_change import RunningChange, end_changes
 from tests.actions.acting import ORDERS, context_on, done, planned
 from tests.actions.taking_over import add, branched
 from tests.cli.query.test_sql import below
 from tests.storage.wrapped import Wrapped
 from tests.tui.driving import Sitting, at_events
 from tests.tui.terminal.test_terminal import Tmux, terminal_in
-from tui.session import Session
-from tui.work.running_change import RunningChange, end_changes
 
 
 class Failing(Wrapped):
@@ -133,7 +133,7 @@ def test_a_merge_that_waits_for_spark_is_stopped_and_says_so(
     context = context_on(warehouse)
     branched(context)
     add(context, "shop.orders", 102)
-    command = [sys.executable, "-c", "from core.cli.main import main; main()", f"{warehouse}/"]
+    command = [sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/"]
     terminal.start("sh", "-c", f"{shlex.join(command)}; echo left; sleep 100")
     terminal.sees("● events", "snapshot 2", "MAIN = main")
     terminal.keys("j", "l")

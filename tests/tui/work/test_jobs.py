@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import Engine
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.tui.console import Console
+from paimark.tui.screens import jobs as tui_jobs
+from paimark.tui.session import Session
+from paimark.tui.work.jobs import Job, Jobs
 from tests.tui.driving import at_orders, querying, run, with_engine
 from tests.tui.work.test_cancelling_changes import HeldStore
-from tui.console import Console
-from tui.screens import jobs as tui_jobs
-from tui.session import Session
-from tui.work.jobs import Job, Jobs
 
 
 def test_the_end_of_a_job_is_reported_once_and_only_if_nobody_watched_it() -> None:

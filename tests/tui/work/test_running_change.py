@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from core.config import Settings
-from core.spark.client.client import Engine
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
+from paimark.tui.session import Session
+from paimark.tui.work.cancelling import PATIENCE, Cancelling
+from paimark.tui.work.engine_room import EngineRoom
 from tests.conftest import ORDERS
 from tests.paimon import commit
 from tests.table.branches import create_branch
 from tests.tui.driving import Sitting, planning_merge, with_engine
-from tui.session import Session
-from tui.work.cancelling import PATIENCE, Cancelling
-from tui.work.engine_room import EngineRoom
 
 
 def orders(*rows: tuple[int, str, float]) -> pa.Table:

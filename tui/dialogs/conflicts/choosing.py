@@ -11,12 +11,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from core.actions.merge.conflict_file import rewrite_choices
-from core.actions.merge.conflicts import Conflict
-from core.actions.merge.resolution import Choose, ConflictFile, KeyLine
-from core.errors import Refused
-from core.figures import counted
-from core.regular_files import open_regular
+from paimark.core.actions.merge.conflict_file import rewrite_choices
+from paimark.core.actions.merge.conflicts import Conflict
+from paimark.core.actions.merge.resolution import Choose, ConflictFile, KeyLine
+from paimark.core.errors import Refused
+from paimark.core.figures import counted
+from paimark.core.regular_files import open_regular
 
 # Each key takes some hundred bytes of memory. More keys are a task for a script.
 MOST_KEYS = 200_000

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from core.actions.merge.conflicts import LINE_COLUMNS, NO_ROW, Conflict
-from tui.dialogs.conflicts.choosing import Choosing
-from tui.records.sources import GridColumn
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.paint import GAP, GUTTER, measure
+from paimark.core.actions.merge.conflicts import LINE_COLUMNS, NO_ROW, Conflict
+from paimark.tui.dialogs.conflicts.choosing import Choosing
+from paimark.tui.records.sources import GridColumn
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.paint import GAP, GUTTER, measure
 
 _WIDEST = 32
 # If the three have less room than this, long keys are cut; they themselves never get less than `_LEAST`.

@@ -8,8 +8,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from core.config import state_directory
-from core.table.layout import TablePath
+from paimark.core.config import state_directory
+from paimark.core.table.layout import TablePath
 
 # Not longer, because the files contain rows of tables.
 _KEPT_DAYS = 30

@@ -9,27 +9,27 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from core.actions.context import Counting
-from core.actions.merge.conflict_file import open_conflicts
-from core.errors import PaimarkError
-from core.figures import counted
-from core.table.layout import TablePath
-from core.text import clean_text
-from tui.dialogs.conflicts.choosing import SIDES, Choosing
-from tui.dialogs.conflicts.columns import conflict_columns, conflict_detail
-from tui.dialogs.conflicts.kept_file import kept_file
-from tui.dialogs.dialog import Dialog
-from tui.dialogs.pick import PickOne
-from tui.keymap import hidden
-from tui.messages import Copied
-from tui.named_keys import key
-from tui.records.sources import GridColumn
-from tui.session import Session
-from tui.terminal.key_order import ROWS
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.key_bar import KeyBar
-from tui.work.background import Slot, ThreadReport
-from tui.work.spark_work import SparkWork
+from paimark.core.actions.context import Counting
+from paimark.core.actions.merge.conflict_file import open_conflicts
+from paimark.core.errors import PaimarkError
+from paimark.core.figures import counted
+from paimark.core.table.layout import TablePath
+from paimark.core.text import clean_text
+from paimark.tui.dialogs.conflicts.choosing import SIDES, Choosing
+from paimark.tui.dialogs.conflicts.columns import conflict_columns, conflict_detail
+from paimark.tui.dialogs.conflicts.kept_file import kept_file
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.dialogs.pick import PickOne
+from paimark.tui.keymap import hidden
+from paimark.tui.messages import Copied
+from paimark.tui.named_keys import key
+from paimark.tui.records.sources import GridColumn
+from paimark.tui.session import Session
+from paimark.tui.terminal.key_order import ROWS
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.work.background import Slot, ThreadReport
+from paimark.tui.work.spark_work import SparkWork
 
 _TICK = 0.5
 _NOBODY = "undecided again"
@@ -236,7 +236,7 @@ class ConflictsScreen(Dialog[str | None]):
     # The line under the cursor
 
     async def action_record(self) -> None:
-        from tui.dialogs.record import RecordScreen
+        from paimark.tui.dialogs.record import RecordScreen
 
         choosing, index = self._choosing, self._grid.index
         if choosing is not None and index is not None:
@@ -248,7 +248,7 @@ class ConflictsScreen(Dialog[str | None]):
             self.app.post_message(Copied("\t".join(map(str, self._grid.source.row(index)))))
 
     def action_copy_record(self) -> None:
-        from tui.dialogs.record import as_json
+        from paimark.tui.dialogs.record import as_json
 
         choosing, index = self._choosing, self._grid.index
         if choosing is not None and index is not None:

@@ -9,13 +9,13 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from core.figures import counted
-from tui.dialogs.pick import PickDialog
-from tui.records.sources import GridColumn, Records
-from tui.widgets.clean_input import CleanInput
-from tui.widgets.grid.columns import NARROWEST, STEP, ColumnLayout
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.widgets.key_bar import KeyBar
+from paimark.core.figures import counted
+from paimark.tui.dialogs.pick import PickDialog
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.widgets.clean_input import CleanInput
+from paimark.tui.widgets.grid.columns import NARROWEST, STEP, ColumnLayout
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.widgets.key_bar import KeyBar
 
 _COLUMNS = (
     GridColumn("column", style="accent", most=60, middle=True),

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from core.cells import cut_middle, width_of
-from core.text import clean_text
-from tui.theme import Line
+from paimark.core.cells import cut_middle, width_of
+from paimark.core.text import clean_text
+from paimark.tui.theme import Line
 
 WIDEST_NAME = 28
 Fields = Sequence[tuple[str, str]]

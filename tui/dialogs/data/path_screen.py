@@ -9,15 +9,15 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.widgets import Input
 
-from core.errors import PaimarkError
-from core.text import clean_text
-from tui.dialogs.dialog import Dialog
-from tui.query.sql_files import completions, full_path
-from tui.theme import Line
-from tui.widgets.clean_input import CleanInput
-from tui.widgets.grid.scroll_lines import ScrollLines
-from tui.widgets.key_bar import KeyBar
-from tui.work.background import Slot, ThreadReport
+from paimark.core.errors import PaimarkError
+from paimark.core.text import clean_text
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.query.sql_files import completions, full_path
+from paimark.tui.theme import Line
+from paimark.tui.widgets.clean_input import CleanInput
+from paimark.tui.widgets.grid.scroll_lines import ScrollLines
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.work.background import Slot, ThreadReport
 
 _MOST_SHOWN = 40
 _Completed = tuple[str, tuple[str, list[str]]]

@@ -11,29 +11,29 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
-from core.cells import cut_middle
-from core.errors import PaimarkError, Refused
-from core.figures import counted
-from core.text import clean_text
-from core.travel.diff.diff import Difference
-from core.travel.diff.page import Page
-from core.travel.diff.rows import DiffRow, Totals
-from tui.dialogs.dialog import Dialog
-from tui.dialogs.difference import shown
-from tui.dialogs.difference.page_grid import PageGrid
-from tui.dialogs.difference.reading import Counted, DifferenceReading
-from tui.keymap import hidden
-from tui.messages import Copied, StatusShown
-from tui.named_keys import cancel_key, key
-from tui.terminal.key_order import ROWS
-from tui.theme import Line
-from tui.widgets.grid.record_grid import Edge, RecordGrid
-from tui.widgets.key_bar import KeyBar
-from tui.widgets.query_status import QueryStatus
-from tui.widgets.size_classes import follow_size
-from tui.work.background import Slot, ThreadReport
-from tui.work.engine_room import EngineRoom
-from tui.work.spark_work import SparkWork
+from paimark.core.cells import cut_middle
+from paimark.core.errors import PaimarkError, Refused
+from paimark.core.figures import counted
+from paimark.core.text import clean_text
+from paimark.core.travel.diff.diff import Difference
+from paimark.core.travel.diff.page import Page
+from paimark.core.travel.diff.rows import DiffRow, Totals
+from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.dialogs.difference import shown
+from paimark.tui.dialogs.difference.page_grid import PageGrid
+from paimark.tui.dialogs.difference.reading import Counted, DifferenceReading
+from paimark.tui.keymap import hidden
+from paimark.tui.messages import Copied, StatusShown
+from paimark.tui.named_keys import cancel_key, key
+from paimark.tui.terminal.key_order import ROWS
+from paimark.tui.theme import Line
+from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
+from paimark.tui.widgets.key_bar import KeyBar
+from paimark.tui.widgets.query_status import QueryStatus
+from paimark.tui.widgets.size_classes import follow_size
+from paimark.tui.work.background import Slot, ThreadReport
+from paimark.tui.work.engine_room import EngineRoom
+from paimark.tui.work.spark_work import SparkWork
 
 _MOST_NAME = 24
 _TICK = 0.5
@@ -317,7 +317,7 @@ class DifferenceScreen(Dialog[str]):
         return self._rows[index] if index is not None and index < len(self._rows) else None
 
     async def action_record(self) -> None:
-        from tui.dialogs.record import RecordScreen
+        from paimark.tui.dialogs.record import RecordScreen
 
         if (row := self._row()) is not None:
             await self.app.push_screen(RecordScreen(shown.facts_of(self._difference, row)))
@@ -327,7 +327,7 @@ class DifferenceScreen(Dialog[str]):
             self.app.post_message(Copied(shown.copied(row)))
 
     async def action_export(self) -> None:
-        from tui.dialogs.export import ExportScreen
+        from paimark.tui.dialogs.export import ExportScreen
 
         if self._refuses():
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tui.widgets.grid.record_grid import Edge, RecordGrid
+from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
 
 
 class PageGrid(RecordGrid):

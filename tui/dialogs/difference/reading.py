@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.spark.arrow import read_batch
-from core.spark.protocol import Batch, Columns, Event, Failed, Reading
-from core.travel.diff.diff import Difference
-from core.travel.diff.page import Page
-from core.travel.diff.rows import DiffRow, Totals
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.protocol import Batch, Columns, Event, Failed, Reading
+from paimark.core.travel.diff.diff import Difference
+from paimark.core.travel.diff.page import Page
+from paimark.core.travel.diff.rows import DiffRow, Totals
 
 if TYPE_CHECKING:
-    from core.spark.client.client import Engine
+    from paimark.core.spark.client.client import Engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class DifferenceReading:
 
     def write(self, path: Path, tell: Callable[[int], None]) -> int:
         """Write all rows with all columns to a file that must not exist yet; return their number."""
-        from tui.query.exporting import batches_of, write_file
+        from paimark.tui.query.exporting import batches_of, write_file
 
         # They arrive before the first row, and are only needed if there is none.
         names: list[str] = []

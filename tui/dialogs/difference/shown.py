@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.export.difference_rows import in_short
-from core.figures import counted
-from core.text import clean_text, quoted_if_unclear
-from core.travel.diff.diff import Difference
-from core.travel.diff.page import Change
-from core.travel.diff.rows import DiffRow, Totals
-from tui.formats import whole_text
-from tui.records.sources import GridColumn, Records
-from tui.theme import Line
-from tui.widgets.detail_strip import Detail
+from paimark.core.export.difference_rows import in_short
+from paimark.core.figures import counted
+from paimark.core.text import clean_text, quoted_if_unclear
+from paimark.core.travel.diff.diff import Difference
+from paimark.core.travel.diff.page import Change
+from paimark.core.travel.diff.rows import DiffRow, Totals
+from paimark.tui.formats import whole_text
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.theme import Line
+from paimark.tui.widgets.detail_strip import Detail
 
 # How many rows are read at a time.
 PAGE_ROWS = 500

@@ -9,14 +9,14 @@ from typing import Any
 
 from textual.app import App
 
-from core.figures import counted
-from core.spark.protocol import Finished
-from tui.messages import StatusShown
-from tui.named_keys import run_key
-from tui.panes.sheets.sheet_job import SheetJob
-from tui.query.exporting import Export, Exporting
-from tui.query.query_result import QueryResult
-from tui.work.engine_room import EngineRoom
+from paimark.core.figures import counted
+from paimark.core.spark.protocol import Finished
+from paimark.tui.messages import StatusShown
+from paimark.tui.named_keys import run_key
+from paimark.tui.panes.sheets.sheet_job import SheetJob
+from paimark.tui.query.exporting import Export, Exporting
+from paimark.tui.query.query_result import QueryResult
+from paimark.tui.work.engine_room import EngineRoom
 
 
 class SheetExports:
@@ -34,7 +34,7 @@ class SheetExports:
 
     async def ask(self, result: QueryResult | None, database: str | None) -> None:
         """Ask for the file, and export to it. It never overwrites a file."""
-        from tui.dialogs.export import ExportScreen
+        from paimark.tui.dialogs.export import ExportScreen
 
         if result is None or not isinstance(result.end, Finished) or not result.names:
             self._say(f"There are no rows to export: {run_key()} runs the statement", "warn")

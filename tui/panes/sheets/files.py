@@ -7,12 +7,12 @@ from functools import partial
 
 from textual.widget import Widget
 
-from core.errors import PaimarkError
-from core.figures import size
-from tui.messages import StatusShown
-from tui.panes.sheets.sheet import QuerySheet
-from tui.query.sql_files import Changed, SqlFile, full_path, read_sql, write_sql
-from tui.work.background import Slot
+from paimark.core.errors import PaimarkError
+from paimark.core.figures import size
+from paimark.tui.messages import StatusShown
+from paimark.tui.panes.sheets.sheet import QuerySheet
+from paimark.tui.query.sql_files import Changed, SqlFile, full_path, read_sql, write_sql
+from paimark.tui.work.background import Slot
 
 # The result of a thread; `Changed` if it wrote nothing, because the file holds another text.
 _Saved = SqlFile | Changed
@@ -32,7 +32,7 @@ class SheetFiles:
         self._text = ""
 
     async def ask_open(self) -> None:
-        from tui.dialogs.data.path_screen import PathScreen
+        from paimark.tui.dialogs.data.path_screen import PathScreen
 
         def chosen(typed: str | None) -> None:
             if typed is not None:
@@ -70,7 +70,7 @@ class SheetFiles:
 
     async def ask_save(self, sheet: QuerySheet) -> None:
         """Ask for a file, and save a sheet to it; ask again before an existing file is overwritten."""
-        from tui.dialogs.data.path_screen import PathScreen
+        from paimark.tui.dialogs.data.path_screen import PathScreen
 
         def chosen(typed: str | None) -> None:
             if typed is not None:
@@ -102,7 +102,7 @@ class SheetFiles:
 
     async def _ask_over(self, changed: Changed) -> None:
         """Ask whether to overwrite a file: it exists already, or has changed since it was read."""
-        from tui.dialogs.confirm import ConfirmScreen
+        from paimark.tui.dialogs.confirm import ConfirmScreen
 
         sheet, path = self._sheet, str(changed.path)
         if sheet is None:

@@ -12,36 +12,36 @@ from textual.app import ComposeResult, SuspendNotSupported
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from core.errors import PaimarkError
-from core.spark.arrow import read_batch
-from core.spark.protocol import Batch, Event, Failed, Finished
-from core.statements.run import action_to_confirm
-from core.travel.parse.sql import read_statement
-from core.travel.parse.uses import Statement
-from tui.messages import LogLineAdded, StatusShown
-from tui.named_keys import key
-from tui.panes.pane import Desk
-from tui.panes.sheets.exports import SheetExports
-from tui.panes.sheets.sheet_bar import SheetName
-from tui.panes.sheets.sheet_job import SheetJob
-from tui.panes.sheets.sheet_text import SheetText
-from tui.query.completing import Completing
-from tui.query.exporting import Export
-from tui.query.history import history_path, keep_statement, read_history
-from tui.query.query_result import QueryResult
-from tui.query.result_rows import narrowed, row_detail, row_text
-from tui.query.sql_files import SqlFile
-from tui.records.sources import GridColumn
-from tui.session import Session, Target
-from tui.theme import Line
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.record_grid import Edge, RecordGrid
-from tui.widgets.lines import line_width
-from tui.widgets.painted import Column
-from tui.widgets.query_status import QueryStatus
-from tui.widgets.sql_editor import SqlEditor
-from tui.work.background import Slot, ThreadReport
-from tui.work.engine_room import engine_line
+from paimark.core.errors import PaimarkError
+from paimark.core.spark.arrow import read_batch
+from paimark.core.spark.protocol import Batch, Event, Failed, Finished
+from paimark.core.statements.run import action_to_confirm
+from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.uses import Statement
+from paimark.tui.messages import LogLineAdded, StatusShown
+from paimark.tui.named_keys import key
+from paimark.tui.panes.pane import Desk
+from paimark.tui.panes.sheets.exports import SheetExports
+from paimark.tui.panes.sheets.sheet_bar import SheetName
+from paimark.tui.panes.sheets.sheet_job import SheetJob
+from paimark.tui.panes.sheets.sheet_text import SheetText
+from paimark.tui.query.completing import Completing
+from paimark.tui.query.exporting import Export
+from paimark.tui.query.history import history_path, keep_statement, read_history
+from paimark.tui.query.query_result import QueryResult
+from paimark.tui.query.result_rows import narrowed, row_detail, row_text
+from paimark.tui.query.sql_files import SqlFile
+from paimark.tui.records.sources import GridColumn
+from paimark.tui.session import Session, Target
+from paimark.tui.theme import Line
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
+from paimark.tui.widgets.lines import line_width
+from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.query_status import QueryStatus
+from paimark.tui.widgets.sql_editor import SqlEditor
+from paimark.tui.work.background import Slot, ThreadReport
+from paimark.tui.work.engine_room import engine_line
 
 ROW_LIMIT = 500
 _TICK = 0.5
@@ -320,7 +320,7 @@ class QuerySheet(Column):
             await self._exports.ask(self.result, self._database)
 
     def action_edit(self) -> None:
-        from tui.terminal.external_editor import edited
+        from paimark.tui.terminal.external_editor import edited
 
         try:
             text = edited(self.editor.text, self.app.suspend)
@@ -358,7 +358,7 @@ class QuerySheet(Column):
         return action != "cell" or self.grid.has_focus
 
     async def action_cell(self) -> None:
-        from tui.dialogs.record import cell_of
+        from paimark.tui.dialogs.record import cell_of
 
         if (cell := cell_of(self.grid)) is not None:
             await self.app.push_screen(cell)
@@ -379,7 +379,7 @@ class QuerySheet(Column):
             keep_statement(self.result.statement, "left while it ran")
 
     async def action_history(self) -> None:
-        from tui.dialogs.history import HistoryScreen
+        from paimark.tui.dialogs.history import HistoryScreen
 
         ran = read_history(history_path())
 

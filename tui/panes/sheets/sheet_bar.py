@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.cells import cut_middle
-from core.text import clean_text
-from tui.theme import Line, Piece
-from tui.widgets.lines import Lines, line_width
+from paimark.core.cells import cut_middle
+from paimark.core.text import clean_text
+from paimark.tui.theme import Line, Piece
+from paimark.tui.widgets.lines import Lines, line_width
 
 _WIDEST = 28
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from textual.message import Message
 from textual.widget import Widget
 
-from tui.panes.pane import Desk
-from tui.tabs import Tab
-from tui.terminal.key_order import settled
-from tui.work.jobs import Job, Jobs
+from paimark.tui.panes.pane import Desk
+from paimark.tui.tabs import Tab
+from paimark.tui.terminal.key_order import settled
+from paimark.tui.work.jobs import Job, Jobs
 
 
 class SheetWanted(Message):

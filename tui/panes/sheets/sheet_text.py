@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from tui.panes.sheets.sheet_bar import SheetName
-from tui.query.sql_files import SqlFile
+from paimark.tui.panes.sheets.sheet_bar import SheetName
+from paimark.tui.query.sql_files import SqlFile
 
 
 @dataclass(frozen=True, slots=True)

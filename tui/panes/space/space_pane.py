@@ -8,29 +8,29 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 
-from core.cancelling import Cancellation, cancellable
-from core.errors import Cancelled, PaimarkError
-from core.figures import size
-from core.space.first import first_figure
-from core.space.report import bucket_sentence, sentences
-from core.space.space import space
-from core.table.operations import operation_names
-from core.text import clean_text
-from tui.messages import StatusShown
-from tui.named_keys import cancel_key, key
-from tui.panes.branch_heads import BranchHeads, ReadHeads
-from tui.panes.pane import Desk
-from tui.panes.pane_rows import PaneRows
-from tui.panes.record_pane import RecordPane
-from tui.panes.snapshots import tags_fingerprint
-from tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, detail_of, version_of
-from tui.panes.space.summary import Summary
-from tui.records.row_actions import RowActions
-from tui.records.sources import GridColumn
-from tui.session import RowVersion, Session, Target
-from tui.theme import Line
-from tui.widgets.detail_strip import Detail
-from tui.work.background import ThreadReport
+from paimark.core.cancelling import Cancellation, cancellable
+from paimark.core.errors import Cancelled, PaimarkError
+from paimark.core.figures import size
+from paimark.core.space.first import first_figure
+from paimark.core.space.report import bucket_sentence, sentences
+from paimark.core.space.space import space
+from paimark.core.table.operations import operation_names
+from paimark.core.text import clean_text
+from paimark.tui.messages import StatusShown
+from paimark.tui.named_keys import cancel_key, key
+from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
+from paimark.tui.panes.pane import Desk
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.snapshots import tags_fingerprint
+from paimark.tui.panes.space.space_rows import COLUMNS, SpaceRows, actions_of, detail_of, version_of
+from paimark.tui.panes.space.summary import Summary
+from paimark.tui.records.row_actions import RowActions
+from paimark.tui.records.sources import GridColumn
+from paimark.tui.session import RowVersion, Session, Target
+from paimark.tui.theme import Line
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.work.background import ThreadReport
 
 # A count that took longer is not repeated automatically.
 _QUICK_SECONDS = 1.0

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from core.figures import counted, size
-from core.space.first import FirstFigure
-from core.space.report import BucketRow, SpaceReport, SpaceRow
-from core.table.layout import MAIN, Root, TablePath
-from tui.named_keys import delete_key, key
-from tui.records.record_key import RecordKey
-from tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
-from tui.records.sources import GridColumn, Records
-from tui.session import RowVersion
-from tui.widgets.detail_strip import Detail
+from paimark.core.figures import counted, size
+from paimark.core.space.first import FirstFigure
+from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
+from paimark.core.table.layout import MAIN, Root, TablePath
+from paimark.tui.named_keys import delete_key, key
+from paimark.tui.records.record_key import RecordKey
+from paimark.tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
+from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.session import RowVersion
+from paimark.tui.widgets.detail_strip import Detail
 
 SpaceLine = SpaceRow | BucketRow
 

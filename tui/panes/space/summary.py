@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from textual import events
 
-from tui.theme import Line
-from tui.widgets.grid.scroll_lines import wrap_line
-from tui.widgets.lines import Lines
+from paimark.tui.theme import Line
+from paimark.tui.widgets.grid.scroll_lines import wrap_line
+from paimark.tui.widgets.lines import Lines
 
 _MOST = 3
 _UNKNOWN_WIDTH = 80

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.errors import Corrupt
-from core.storage.files import Files
-from core.table.layout import MAIN, TablePath
-from core.table.operations import Operation, Undoable, operation_names
-from core.table.records import Point
-from core.table.timeline.scene import PastEvent
+from paimark.core.errors import Corrupt
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import MAIN, TablePath
+from paimark.core.table.operations import Operation, Undoable, operation_names
+from paimark.core.table.records import Point
+from paimark.core.table.timeline.scene import PastEvent
 
 # The newest records of each kind that are read.
 _MOST = 200
@@ -28,7 +28,7 @@ def read_past_events(files: Files, table: TablePath) -> tuple[list[PastEvent], l
 
 
 def _merges(files: Files, table: TablePath) -> list[PastEvent]:
-    from core.actions.merge import history
+    from paimark.core.actions.merge import history
 
     return [
         PastEvent(

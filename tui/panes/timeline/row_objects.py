@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.table.layout import SAVEPOINT_TAG_PREFIX
-from core.table.timeline.scene import Scene, newborn_branches
-from core.table.timeline.weaving import Row
-from tui.named_keys import delete_key
-from tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
+from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX
+from paimark.core.table.timeline.scene import Scene, newborn_branches
+from paimark.core.table.timeline.weaving import Row
+from paimark.tui.named_keys import delete_key
+from paimark.tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
 
 _OF_A_BRANCH = ("merge-branch", "replace-main-branch", PROTECTING)
 _NO_BRANCH = "Go to a row of a branch: main is expired by its own options"

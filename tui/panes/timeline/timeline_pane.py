@@ -10,24 +10,24 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from core.errors import PaimarkError
-from core.figures import age, counted, exact_time
-from core.table.operations import operation_names
-from core.table.timeline.lanes import NEWEST_SHOWN, Lane, LaneCommit
-from core.table.timeline.lanes import Opened as OpenedRun
-from core.table.timeline.scene import Scene, read_scene
-from core.table.timeline.weaving import RecordReader, commit_at, weave
-from core.travel.times.spoken import HINT, read_spoken_time
-from tui.messages import StatusShown
-from tui.named_keys import key, unfilter_hint
-from tui.panes.branch_heads import BranchHeads, ReadHeads
-from tui.panes.pane import Desk
-from tui.panes.pane_rows import PaneRows
-from tui.panes.record_pane import RecordPane
-from tui.panes.snapshots import tags_fingerprint
-from tui.panes.timeline.past_events import read_past_events
-from tui.panes.timeline.row_objects import actions_of
-from tui.panes.timeline.timeline_rows import (
+from paimark.core.errors import PaimarkError
+from paimark.core.figures import age, counted, exact_time
+from paimark.core.table.operations import operation_names
+from paimark.core.table.timeline.lanes import NEWEST_SHOWN, Lane, LaneCommit
+from paimark.core.table.timeline.lanes import Opened as OpenedRun
+from paimark.core.table.timeline.scene import Scene, read_scene
+from paimark.core.table.timeline.weaving import RecordReader, commit_at, weave
+from paimark.core.travel.times.spoken import HINT, read_spoken_time
+from paimark.tui.messages import StatusShown
+from paimark.tui.named_keys import key, unfilter_hint
+from paimark.tui.panes.branch_heads import BranchHeads, ReadHeads
+from paimark.tui.panes.pane import Desk
+from paimark.tui.panes.pane_rows import PaneRows
+from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.snapshots import tags_fingerprint
+from paimark.tui.panes.timeline.past_events import read_past_events
+from paimark.tui.panes.timeline.row_objects import actions_of
+from paimark.tui.panes.timeline.timeline_rows import (
     COLUMNS,
     OLDER,
     TimelineRows,
@@ -37,14 +37,14 @@ from tui.panes.timeline.timeline_rows import (
     unfolded_for,
     version_of,
 )
-from tui.records.row_actions import RowActions
-from tui.records.sources import GridColumn
-from tui.session import Opened, RowVersion, Session, Target
-from tui.terminal.key_order import ROWS
-from tui.widgets.ask_line import AskLine
-from tui.widgets.detail_strip import Detail
-from tui.widgets.grid.record_grid import RecordGrid
-from tui.work.background import Slot, ThreadReport
+from paimark.tui.records.row_actions import RowActions
+from paimark.tui.records.sources import GridColumn
+from paimark.tui.session import Opened, RowVersion, Session, Target
+from paimark.tui.terminal.key_order import ROWS
+from paimark.tui.widgets.ask_line import AskLine
+from paimark.tui.widgets.detail_strip import Detail
+from paimark.tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.work.background import Slot, ThreadReport
 
 # The number of rows at first, and of more rows with each Enter on the last.
 _ROWS = 500

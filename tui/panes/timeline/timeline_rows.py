@@ -7,18 +7,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 
-from core.figures import counted, distance, exact_moment, exact_time
-from core.table.layout import MAIN
-from core.table.timeline.drawing import FOLDED
-from core.table.timeline.lanes import Lane, LaneCommit, Opened
-from core.table.timeline.scene import Scene, newborn_branches
-from core.table.timeline.weaving import RecordReader, Row, covers, unfold_around
-from tui.formats import format_value
-from tui.named_keys import key
-from tui.records.record_key import CommitKey, RecordKey, commit_of_row, snapshot_key
-from tui.records.sources import GridColumn, Records, ShortText
-from tui.session import RowVersion
-from tui.widgets.detail_strip import Detail, with_values
+from paimark.core.figures import counted, distance, exact_moment, exact_time
+from paimark.core.table.layout import MAIN
+from paimark.core.table.timeline.drawing import FOLDED
+from paimark.core.table.timeline.lanes import Lane, LaneCommit, Opened
+from paimark.core.table.timeline.scene import Scene, newborn_branches
+from paimark.core.table.timeline.weaving import RecordReader, Row, covers, unfold_around
+from paimark.tui.formats import format_value
+from paimark.tui.named_keys import key
+from paimark.tui.records.record_key import CommitKey, RecordKey, commit_of_row, snapshot_key
+from paimark.tui.records.sources import GridColumn, Records, ShortText
+from paimark.tui.session import RowVersion
+from paimark.tui.widgets.detail_strip import Detail, with_values
 
 COLUMNS = (
     GridColumn("", style="accent", most=24),

@@ -7,15 +7,15 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from core.actions.registry import ACTIONS
-from tui.dialogs.palette import PaletteEntry
-from tui.screens.browse_keys import ACTION_KEYS
-from tui.screens.palette.query_entries import query_entries
-from tui.session import Target
-from tui.tabs import Tab
+from paimark.core.actions.registry import ACTIONS
+from paimark.tui.dialogs.palette import PaletteEntry
+from paimark.tui.screens.browse_keys import ACTION_KEYS
+from paimark.tui.screens.palette.query_entries import query_entries
+from paimark.tui.session import Target
+from paimark.tui.tabs import Tab
 
 if TYPE_CHECKING:
-    from tui.screens.browse import BrowseScreen
+    from paimark.tui.screens.browse import BrowseScreen
 
 
 def entries(browse: BrowseScreen, own: Sequence[PaletteEntry], keys: Mapping[str, str]) -> list[PaletteEntry]:

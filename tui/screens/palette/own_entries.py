@@ -8,7 +8,7 @@ from typing import Any
 
 from textual.app import App
 
-from tui.dialogs.palette import PaletteEntry
+from paimark.tui.dialogs.palette import PaletteEntry
 
 
 def own_entries(app: App[Any], themes: Sequence[str]) -> list[PaletteEntry]:

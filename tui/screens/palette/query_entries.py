@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from tui.dialogs.palette import PaletteEntry
-from tui.named_keys import key
-from tui.panes.pane import Pane
+from paimark.tui.dialogs.palette import PaletteEntry
+from paimark.tui.named_keys import key
+from paimark.tui.panes.pane import Pane
 
 if TYPE_CHECKING:
-    from tui.panes.query import QueryPane
+    from paimark.tui.panes.query import QueryPane
 
 
 def query_entries(open_pane: Callable[[], Awaitable[Pane]]) -> list[PaletteEntry]:
@@ -18,7 +18,7 @@ def query_entries(open_pane: Callable[[], Awaitable[Pane]]) -> list[PaletteEntry
 
     def entry(name: str, what: str, keys: str, act: Callable[[QueryPane], Awaitable[None]]) -> PaletteEntry:
         async def run() -> None:
-            from tui.panes.query import QueryPane
+            from paimark.tui.panes.query import QueryPane
 
             pane = await open_pane()
             assert isinstance(pane, QueryPane)

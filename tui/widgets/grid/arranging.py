@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
-from core.errors import PaimarkError
-from tui.records.sources import GridColumn, RowSource
-from tui.widgets.grid.row_order import SortOrder, arrange
-from tui.widgets.grid.view import View
-from tui.work.background import Slot, ThreadReport
+from paimark.core.errors import PaimarkError
+from paimark.tui.records.sources import GridColumn, RowSource
+from paimark.tui.widgets.grid.row_order import SortOrder, arrange
+from paimark.tui.widgets.grid.view import View
+from paimark.tui.work.background import Slot, ThreadReport
 
 if TYPE_CHECKING:
-    from tui.widgets.grid.filters import RowFilter
+    from paimark.tui.widgets.grid.filters import RowFilter
 
 # Up to this many rows are filtered and sorted at once.
 AT_ONCE = 2000
@@ -82,7 +82,7 @@ class Arranging:
         *,
         only_words: bool,
     ) -> RowFilter | None:
-        from tui.widgets.grid.filters import plain_words, read_filter
+        from paimark.tui.widgets.grid.filters import plain_words, read_filter
 
         if only_words:
             return plain_words(text)

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from core.cells import width_of
-from core.figures import counted
-from core.text import distinct
-from tui.named_keys import columns_key, key
-from tui.records.sources import GridColumn, RowSource, tuples
-from tui.widgets.grid.paint import GUTTER, cell_text, measure, visible_columns
+from paimark.core.cells import width_of
+from paimark.core.figures import counted
+from paimark.core.text import distinct
+from paimark.tui.named_keys import columns_key, key
+from paimark.tui.records.sources import GridColumn, RowSource, tuples
+from paimark.tui.widgets.grid.paint import GUTTER, cell_text, measure, visible_columns
 
 # In cells: the least width that a person can set, and the change by one key press.
 NARROWEST, STEP = 3, 4

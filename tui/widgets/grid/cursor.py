@@ -6,7 +6,7 @@ from collections.abc import Hashable
 
 import msgspec
 
-from tui.widgets.grid.view import View
+from paimark.tui.widgets.grid.view import View
 
 
 class Cursor(msgspec.Struct, frozen=True):

@@ -16,14 +16,14 @@ from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from typing import Any
 
-from core.durations import parse_duration
-from core.errors import Refused, UsageError
-from core.figures import clock_time
-from core.text import clean_text
-from tui.formats import LONGEST, whole_text
-from tui.named_keys import columns_key
-from tui.records.sources import GridColumn, RowSource, ShortText
-from tui.widgets.grid.paint import cell_text
+from paimark.core.durations import parse_duration
+from paimark.core.errors import Refused, UsageError
+from paimark.core.figures import clock_time
+from paimark.core.text import clean_text
+from paimark.tui.formats import LONGEST, whole_text
+from paimark.tui.named_keys import columns_key
+from paimark.tui.records.sources import GridColumn, RowSource, ShortText
+from paimark.tui.widgets.grid.paint import cell_text
 
 Number = int | float | Decimal
 # Whether a value of a column matches; None is a missing value.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tui.remembered.state import GridLook
-from tui.widgets.grid.columns import ColumnLayout
-from tui.widgets.grid.record_grid import RecordGrid
+from paimark.tui.remembered.state import GridLook
+from paimark.tui.widgets.grid.columns import ColumnLayout
+from paimark.tui.widgets.grid.record_grid import RecordGrid
 
 
 def look_of(grid: RecordGrid) -> GridLook:

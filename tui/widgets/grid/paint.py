@@ -10,13 +10,13 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from core.cells import fit, width_of, wrap
-from core.text import clean_text
-from core.travel.diff.compared import Fitted
-from tui.formats import format_value
-from tui.records.sources import GridColumn, RowSource
-from tui.terminal.links import link_in
-from tui.theme import Line
+from paimark.core.cells import fit, width_of, wrap
+from paimark.core.text import clean_text
+from paimark.core.travel.diff.compared import Fitted
+from paimark.tui.formats import format_value
+from paimark.tui.records.sources import GridColumn, RowSource
+from paimark.tui.terminal.links import link_in
+from paimark.tui.theme import Line
 
 GAP = "  "
 GUTTER = 2

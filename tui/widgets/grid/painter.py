@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.theme import inks_over
-from tui.widgets.grid.columns import Columns
-from tui.widgets.grid.paint import note_lines, paint_head, paint_row
-from tui.widgets.grid.row_order import SortOrder
-from tui.widgets.grid.view import View
-from tui.widgets.lines import strip_of
+from paimark.tui.theme import inks_over
+from paimark.tui.widgets.grid.columns import Columns
+from paimark.tui.widgets.grid.paint import note_lines, paint_head, paint_row
+from paimark.tui.widgets.grid.row_order import SortOrder
+from paimark.tui.widgets.grid.view import View
+from paimark.tui.widgets.lines import strip_of
 
 _KEPT_STRIPS = 400
 # The ink of a row, by the bar before it.

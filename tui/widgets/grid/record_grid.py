@@ -1,7 +1,7 @@
 """Any number of rows, painted a screenful at a time.
 
 Textual's DataTable measures every cell of every row on the event loop; this grid asks its source only for the
-visible rows. It has no scrollbars. `tui.mouse` handles clicks.
+visible rows. It has no scrollbars. `paimark.tui.mouse` handles clicks.
 
 The cursor is on a record, not on a line: it follows its record when rows come, go or are sorted. If the
 record disappears, no key acts on a neighbour. In a grid with `cells` the cursor is also on a column.
@@ -20,17 +20,17 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
-from tui.keymap import GRID
-from tui.messages import StatusShown
-from tui.named_keys import unfilter_hint
-from tui.records.sources import GridColumn, RowSource, tuples
-from tui.widgets.grid.arranging import Arranging
-from tui.widgets.grid.columns import ColumnLayout, Columns
-from tui.widgets.grid.cursor import Cursor
-from tui.widgets.grid.painter import Painter
-from tui.widgets.grid.row_order import SortOrder
-from tui.widgets.grid.view import View
-from tui.widgets.painted import Painted
+from paimark.tui.keymap import GRID
+from paimark.tui.messages import StatusShown
+from paimark.tui.named_keys import unfilter_hint
+from paimark.tui.records.sources import GridColumn, RowSource, tuples
+from paimark.tui.widgets.grid.arranging import Arranging
+from paimark.tui.widgets.grid.columns import ColumnLayout, Columns
+from paimark.tui.widgets.grid.cursor import Cursor
+from paimark.tui.widgets.grid.painter import Painter
+from paimark.tui.widgets.grid.row_order import SortOrder
+from paimark.tui.widgets.grid.view import View
+from paimark.tui.widgets.painted import Painted
 
 # The edge at which the cursor would leave the grid: the owner of the grid decides what happens then.
 Edge = Literal["left", "right", "top"]
@@ -280,7 +280,7 @@ class RecordGrid(Painted, can_focus=True):
     # Order
 
     async def action_filter(self) -> None:
-        from tui.widgets.grid.filter_line import FilterLine, filter_example
+        from paimark.tui.widgets.grid.filter_line import FilterLine, filter_example
 
         await FilterLine(self, self.order.text, self.filter, filter_example(self._only_words)).open()
 

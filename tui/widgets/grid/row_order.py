@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from tui.records.sources import GridColumn, RowSource
+from paimark.tui.records.sources import GridColumn, RowSource
 
 if TYPE_CHECKING:
-    from tui.widgets.grid.filters import RowFilter
+    from paimark.tui.widgets.grid.filters import RowFilter
 
 IsWanted = Callable[[], bool]
 # The number of rows between two checks whether the result is still wanted.

@@ -7,11 +7,11 @@ from typing import ClassVar
 
 from textual.binding import BindingType
 
-from core.cells import width_of, wrap
-from tui.keymap import hidden, steps
-from tui.named_keys import key
-from tui.theme import Line, Piece
-from tui.widgets.lines import Lines
+from paimark.core.cells import width_of, wrap
+from paimark.tui.keymap import hidden, steps
+from paimark.tui.named_keys import key
+from paimark.tui.theme import Line, Piece
+from paimark.tui.widgets.lines import Lines
 
 
 class ScrollLines(Lines, can_focus=True):

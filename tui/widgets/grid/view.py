@@ -7,9 +7,9 @@ from collections.abc import Hashable, Sequence
 
 import msgspec
 
-from core.figures import counted
-from tui.records.sources import RowSource
-from tui.widgets.grid.row_order import SortOrder
+from paimark.core.figures import counted
+from paimark.tui.records.sources import RowSource
+from paimark.tui.widgets.grid.row_order import SortOrder
 
 
 class View(msgspec.Struct, frozen=True):

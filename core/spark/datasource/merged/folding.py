@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.spark.datasource.merged.versions import Versions
-from core.spark.sort_keys import SortKey, is_text, ranked, sort_keys_of, text_values
-from core.table.definition.column_types import ColumnType
+from paimark.core.spark.datasource.merged.versions import Versions
+from paimark.core.spark.sort_keys import SortKey, is_text, ranked, sort_keys_of, text_values
+from paimark.core.table.definition.column_types import ColumnType
 
 INTEGERS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "INTEGER": 32, "BIGINT": 64}
 _Indexes = NDArray[np.intp]

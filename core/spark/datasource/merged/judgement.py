@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from core.spark.datasource.field_types import atoms, merged_by
-from core.spark.datasource.merged.folding import INTEGERS
-from core.table.definition.column_types import ColumnType
-from core.table.definition.kind_signs import is_on, merge_engine
+from paimark.core.spark.datasource.field_types import atoms, merged_by
+from paimark.core.spark.datasource.merged.folding import INTEGERS
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.kind_signs import is_on, merge_engine
 
 # The keys and versions of so many rows are held in memory, and at most so many bytes of files.
 _MOST_ROWS, _MOST_BYTES = 4_000_000, 64 << 20

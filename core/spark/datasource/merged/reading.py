@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from pypaimon.table.row.row_kind import RowKind
 from pypaimon.utils.arrow_utils import zero_column_batch
 
-from core.errors import Corrupt
-from core.figures import counted
-from core.spark.datasource.merged.folding import fold
-from core.spark.datasource.merged.versions import Column, Tied, Versions, find_versions
+from paimark.core.errors import Corrupt
+from paimark.core.figures import counted
+from paimark.core.spark.datasource.merged.folding import fold
+from paimark.core.spark.datasource.merged.versions import Column, Tied, Versions, find_versions
 
 Batches = Iterator[pa.RecordBatch]
 _RETRACTING = (RowKind.UPDATE_BEFORE.value, RowKind.DELETE.value)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from core.spark.sort_keys import (
+from paimark.core.spark.sort_keys import (
     SortKey,
     is_text,
     numbered,

@@ -8,17 +8,17 @@ from typing import Any
 
 from pypaimon.read.split import DataSplit
 
-from core.figures import counted
-from core.spark.datasource.rust.installed import PACKAGE, why_missing
-from core.spark.datasource.rust.judgement import (
+from paimark.core.figures import counted
+from paimark.core.spark.datasource.rust.installed import PACKAGE, why_missing
+from paimark.core.spark.datasource.rust.judgement import (
     FileFacts,
     SplitFacts,
     TableFacts,
     why_not_split,
     why_not_table,
 )
-from core.spark.datasource.rust.stores import store_access
-from core.spark.datasource.scan import Scan
+from paimark.core.spark.datasource.rust.stores import store_access
+from paimark.core.spark.datasource.scan import Scan
 
 
 class Choice:

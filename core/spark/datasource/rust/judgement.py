@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from core.spark.datasource.field_types import INTEGERS, TEXTS, atoms, file_format, is_wider, type_name
-from core.spark.datasource.rust.stores import StoreAccess
-from core.table.definition.column_types import ColumnType
-from core.table.definition.kind_signs import leaves_out_new_files, merge_engine
+from paimark.core.spark.datasource.field_types import INTEGERS, TEXTS, atoms, file_format, is_wider, type_name
+from paimark.core.spark.datasource.rust.stores import StoreAccess
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.kind_signs import leaves_out_new_files, merge_engine
 
 _FORMATS = ("parquet", "orc", "avro")
 _WHOLE = frozenset(INTEGERS)

@@ -15,9 +15,9 @@ import pyarrow as pa
 from pypaimon.common.json_util import JSON
 from pypaimon.read.split_serializer import serialize_split_v1
 
-from core.errors import Unavailable
-from core.spark.datasource.rust.choice import Choice
-from core.spark.datasource.rust.judgement import rust_options
+from paimark.core.errors import Unavailable
+from paimark.core.spark.datasource.rust.choice import Choice
+from paimark.core.spark.datasource.rust.judgement import rust_options
 
 Batches = Iterator[pa.RecordBatch]
 ByPython = Callable[[list[Any]], Batches]

@@ -10,8 +10,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from core.storage.hadoop.site_files import site_settings
-from core.storage.known_options import S3_CREDENTIALS, s3_name
+from paimark.core.storage.hadoop.site_files import site_settings
+from paimark.core.storage.known_options import S3_CREDENTIALS, s3_name
 
 _S3 = ("s3", "s3a")
 _S3_TAKEN = frozenset(

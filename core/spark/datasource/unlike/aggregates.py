@@ -24,9 +24,9 @@ from pypaimon.read.reader.aggregate.aggregators import (
     FieldMinAgg,
 )
 
-from core.errors import Refused
-from core.spark.datasource.field_types import type_name
-from core.table.definition.kind_signs import is_on, merge_engine
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.field_types import type_name
+from paimark.core.table.definition.kind_signs import is_on, merge_engine
 
 _FRACTIONS = ("FLOAT", "DOUBLE")
 _UNLIKE = (

@@ -14,12 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.errors import Corrupt, Refused
-from core.spark.datasource.field_types import atoms, file_format, merged_by, written_fields
-from core.spark.datasource.unlike.int96 import far_columns, names_of_int96
-from core.spark.datasource.unlike.orc_footer import time_bounds
-from core.table.definition.column_types import ColumnType
-from core.table.definition.stored_columns import KEY_PREFIX
+from paimark.core.errors import Corrupt, Refused
+from paimark.core.spark.datasource.field_types import atoms, file_format, merged_by, written_fields
+from paimark.core.spark.datasource.unlike.int96 import far_columns, names_of_int96
+from paimark.core.spark.datasource.unlike.orc_footer import time_bounds
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.stored_columns import KEY_PREFIX
 
 # The most milliseconds that fit into 64 bits as nanoseconds, less one second, because bounds are rounded.
 _MOST_MS = (1 << 63) // 1_000_000 - 1_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from core.errors import Refused
+from paimark.core.errors import Refused
 
 
 def require_unrenamed(

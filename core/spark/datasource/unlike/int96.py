@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.spark.datasource.unlike.int96_footer import WIDTH, footer_of_bytes
+from paimark.core.spark.datasource.unlike.int96_footer import WIDTH, footer_of_bytes
 
 _WRITTEN = np.dtype([("nanos", "<i8"), ("day", "<i4")])
 # The day 1970-01-01.

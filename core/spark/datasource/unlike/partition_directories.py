@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from core.errors import Refused
-from core.spark.datasource.field_types import type_name
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.field_types import type_name
 
 _UNSURE = frozenset({"FLOAT", "DOUBLE", "BINARY", "VARBINARY", "BYTES"})
 

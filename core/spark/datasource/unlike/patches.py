@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from core.spark.datasource.unlike.aggregates import aggregate_as_stock
-from core.spark.datasource.unlike.conversions import convert_as_stock
-from core.spark.datasource.unlike.counted_rows import count_all_rows
-from core.spark.datasource.unlike.cut_bounds import loosen_cut_bounds
+from paimark.core.spark.datasource.unlike.aggregates import aggregate_as_stock
+from paimark.core.spark.datasource.unlike.conversions import convert_as_stock
+from paimark.core.spark.datasource.unlike.counted_rows import count_all_rows
+from paimark.core.spark.datasource.unlike.cut_bounds import loosen_cut_bounds
 
 
 def patch_pypaimon() -> None:

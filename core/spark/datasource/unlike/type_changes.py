@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from core.errors import Refused
-from core.table.definition.column_types import ColumnType
+from paimark.core.errors import Refused
+from paimark.core.table.definition.column_types import ColumnType
 
 # The most digits of each type.
 _DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from core.errors import Refused
-from core.spark.datasource.field_types import atoms, file_format, written_fields
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.field_types import atoms, file_format, written_fields
 
 # pyarrow's message for a Parquet file in which a VECTOR is null.
 _NULL_VECTOR = "Expected all lists to be of size"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from core.quoting import literal, quoted
-from core.travel.parse.splice import Edit, Spliced
-from core.travel.parse.tokens import Token, keywords
-from core.travel.parse.uses import Statement
+from paimark.core.quoting import literal, quoted
+from paimark.core.travel.parse.splice import Edit, Spliced
+from paimark.core.travel.parse.tokens import Token, keywords
+from paimark.core.travel.parse.uses import Statement
 
 _FUNCTIONS = keywords("CURRENT_DATABASE CURRENT_SCHEMA")
 _BEHIND_ITEM = keywords("FROM WHERE GROUP HAVING ORDER LIMIT UNION EXCEPT INTERSECT")

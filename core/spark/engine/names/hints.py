@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.quoting import quoted_if_needed
-from core.spark.engine.failures import NO_TABLE
-from core.spark.protocol import Failed
-from core.storage.files import Files
-from core.table.catalog import databases, table_exists, tables
-from core.table.layout import TablePath
-from core.table.names import is_safe_name
-from core.table.system_tables import SYSTEM_TABLES
-from core.travel.parse.uses import Statement, TableUse
-from core.travel.resolving import tables_called
-from core.travel.statements.refused import foreign
+from paimark.core.quoting import quoted_if_needed
+from paimark.core.spark.engine.failures import NO_TABLE
+from paimark.core.spark.protocol import Failed
+from paimark.core.storage.files import Files
+from paimark.core.table.catalog import databases, table_exists, tables
+from paimark.core.table.layout import TablePath
+from paimark.core.table.names import is_safe_name
+from paimark.core.table.system_tables import SYSTEM_TABLES
+from paimark.core.travel.parse.uses import Statement, TableUse
+from paimark.core.travel.resolving import tables_called
+from paimark.core.travel.statements.refused import foreign
 
 _LONGEST_NAME = 2
 _NO_DEFAULT = (

@@ -12,10 +12,10 @@ from collections.abc import Collection
 from itertools import pairwise, starmap
 from typing import NamedTuple
 
-from core.spark.engine.tables import OpenedTable
-from core.spark.protocol import Columns
-from core.travel.parse.tokens import Token
-from core.travel.parse.uses import Statement, TableUse
+from paimark.core.spark.engine.tables import OpenedTable
+from paimark.core.spark.protocol import Columns
+from paimark.core.travel.parse.tokens import Token
+from paimark.core.travel.parse.uses import Statement, TableUse
 
 _MOST_PLANS = 64
 _MOST_BYTES = 64 << 20

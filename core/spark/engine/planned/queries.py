@@ -12,13 +12,13 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from core.once import once_for_all
-from core.spark.compiling.compiled import compiled, new_instance
-from core.spark.engine.planned.kept_plans import KeptPlans
-from core.spark.engine.plans import VIEW_KEY, Node
-from core.spark.job_tag import job_tag
-from core.spark.native.summaries.frames import classes
-from core.spark.protocol import StageProgress
+from paimark.core.once import once_for_all
+from paimark.core.spark.compiling.compiled import compiled, new_instance
+from paimark.core.spark.engine.planned.kept_plans import KeptPlans
+from paimark.core.spark.engine.plans import VIEW_KEY, Node
+from paimark.core.spark.job_tag import job_tag
+from paimark.core.spark.native.summaries.frames import classes
+from paimark.core.spark.protocol import StageProgress
 
 # look: parse only. plan: plan the query unchanged. show: plan it to show rows; its LIMIT becomes `most`, and
 # leaves the plan. explain: plan the query that an EXPLAIN explains.

@@ -18,22 +18,22 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pyarrow as pa
 from pyspark.errors.exceptions.base import PySparkException
 
-from core.errors import Refused, Unavailable
-from core.spark.arrow import in_zone, ipc_stream
-from core.spark.engine.failures import sentences
-from core.spark.engine.remote.needed import UNCUT, needed
-from core.spark.engine.session_state import EngineSession
-from core.spark.engine.statement import Job, Runner
-from core.spark.engine.views import empty_frame
-from core.spark.launch.cluster import package
-from core.spark.launch.home import pyspark_version
-from core.spark.launch.masters.masters import require_listening
-from core.spark.native.needs import ViewNeeds
-from core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
-from core.spark.results.results import presentable, tell_columns, tell_rows
-from core.spark.results.sender import SentBatch
-from core.travel.parse.uses import Statement
-from core.travel.statements.inserts import Insert
+from paimark.core.errors import Refused, Unavailable
+from paimark.core.spark.arrow import in_zone, ipc_stream
+from paimark.core.spark.engine.failures import sentences
+from paimark.core.spark.engine.remote.needed import UNCUT, needed
+from paimark.core.spark.engine.session_state import EngineSession
+from paimark.core.spark.engine.statement import Job, Runner
+from paimark.core.spark.engine.views import empty_frame
+from paimark.core.spark.launch.cluster import package
+from paimark.core.spark.launch.home import pyspark_version
+from paimark.core.spark.launch.masters.masters import require_listening
+from paimark.core.spark.native.needs import ViewNeeds
+from paimark.core.spark.protocol import Ask, ParentGone, Run, StageProgress, Start, Write
+from paimark.core.spark.results.results import presentable, tell_columns, tell_rows
+from paimark.core.spark.results.sender import SentBatch
+from paimark.core.travel.parse.uses import Statement
+from paimark.core.travel.statements.inserts import Insert
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,7 +66,7 @@ def connect(start: Start) -> Runner:
 def _connected(master: str, start: Start) -> SparkSession:
     from pyspark.sql import SparkSession
 
-    from core.spark.source import PaimarkSource
+    from paimark.core.spark.source import PaimarkSource
 
     spark = SparkSession.builder.remote(master).getOrCreate()
     theirs, ours = str(spark.version), pyspark_version()

@@ -15,9 +15,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql_functions
 from pyspark.sql.types import StructField
 
-from core.spark.datasource.types import spark_columns
-from core.spark.engine.tables import OpenedTable
-from core.spark.native.needs import ViewNeeds
+from paimark.core.spark.datasource.types import spark_columns
+from paimark.core.spark.engine.tables import OpenedTable
+from paimark.core.spark.native.needs import ViewNeeds
 
 # Settings by which no text of a plan is cut off.
 UNCUT = {

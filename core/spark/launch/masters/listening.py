@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.storage.network.listening import reason, require_listening
+from paimark.core.storage.network.listening import reason, require_listening
 
 
 def refusal_of(*places: str) -> str:

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from core.errors import Unavailable
-from core.spark.launch.home import other_version, pyspark_version
-from core.spark.launch.masters.listening import refusal_of
-from core.spark.launch.masters.yarn import require_yarn
-from core.spark.launch.masters.yarn_reasons import reason_of
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch.home import other_version, pyspark_version
+from paimark.core.spark.launch.masters.listening import refusal_of
+from paimark.core.spark.launch.masters.yarn import require_yarn
+from paimark.core.spark.launch.masters.yarn_reasons import reason_of
 
 KUBERNETES = "k8s://"
 # The patterns by which Spark distinguishes masters.

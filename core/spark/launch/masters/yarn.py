@@ -9,9 +9,9 @@ import os
 import re
 from collections.abc import Mapping
 
-from core.errors import Unavailable
-from core.spark.launch.masters.listening import refusal_of
-from core.storage.hadoop.site_files import site_settings
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch.masters.listening import refusal_of
+from paimark.core.storage.hadoop.site_files import site_settings
 
 _DIRECTORIES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _CORE, _FILE = "core-site.xml", "yarn-site.xml"

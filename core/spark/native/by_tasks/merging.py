@@ -19,17 +19,17 @@ import numpy as np
 from pypaimon.schema.data_types import AtomicType, DataField
 from pyspark.sql.types import StructType
 
-from core.errors import FileMissing
-from core.spark.compiling.compiled import compiled, new_instance, send_to_executors
-from core.spark.job_tag import tag_this_thread
-from core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup, MergeRules
-from core.spark.merging.narrow import ages_overlap
-from core.spark.merging.survive import by_age
-from core.spark.native.by_tasks.ranges import Key, MergeTask, comparable, merge_tasks
-from core.spark.native.columns import as_stored, table_types
-from core.spark.stores.addresses import hadoop_address
-from core.table.definition.column_types import ColumnType
-from core.table.definition.stored_columns import KEY_PREFIX
+from paimark.core.errors import FileMissing
+from paimark.core.spark.compiling.compiled import compiled, new_instance, send_to_executors
+from paimark.core.spark.job_tag import tag_this_thread
+from paimark.core.spark.merging.model import WORD_BITS, Bits, MergeFile, MergeGroup, MergeRules
+from paimark.core.spark.merging.narrow import ages_overlap
+from paimark.core.spark.merging.survive import by_age
+from paimark.core.spark.native.by_tasks.ranges import Key, MergeTask, comparable, merge_tasks
+from paimark.core.spark.native.columns import as_stored, table_types
+from paimark.core.spark.stores.addresses import hadoop_address
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.definition.stored_columns import KEY_PREFIX
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.spark.merging.model import MergeFile, MergeGroup, MergeRules
-from core.table.definition.column_types import ColumnType
+from paimark.core.spark.merging.model import MergeFile, MergeGroup, MergeRules
+from paimark.core.table.definition.column_types import ColumnType
 
 # The most pieces into which a file's range of keys is divided, and the pieces for each task that it may fill.
 _MOST_PIECES = 1024

@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.errors import PaimarkError
-from core.spark.merging.opening import OpenFile
-from core.spark.merging.reading import exact_bounds
-from core.spark.native.conditions import Condition
-from core.spark.native.pruning import Range, may_satisfy
-from core.spark.native.state import TableFile, TableState
+from paimark.core.errors import PaimarkError
+from paimark.core.spark.merging.opening import OpenFile
+from paimark.core.spark.merging.reading import exact_bounds
+from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.pruning import Range, may_satisfy
+from paimark.core.spark.native.state import TableFile, TableState
 
 # The most ranges of columns in row groups in the cache; one takes some hundred bytes.
 _MOST_RANGES = 100_000

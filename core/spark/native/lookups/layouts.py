@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from pyspark.sql.types import ByteType, DataType, LongType, StructField, StructType
 
-from core.spark.merging.model import MergeRules
-from core.spark.native.by_tasks.merging import read_types
-from core.spark.native.columns import as_stored
-from core.spark.native.state import TableState
-from core.table.definition.stored_columns import KEY_PREFIX
+from paimark.core.spark.merging.model import MergeRules
+from paimark.core.spark.native.by_tasks.merging import read_types
+from paimark.core.spark.native.columns import as_stored
+from paimark.core.spark.native.state import TableState
+from paimark.core.table.definition.stored_columns import KEY_PREFIX
 
 _SEQUENCE = "_SEQUENCE_NUMBER"
 _KIND = "_VALUE_KIND"

@@ -15,28 +15,28 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from core.cancelling import check_cancelled
-from core.once import once_for_all
-from core.spark import native
-from core.spark.compiling.compiled import compiled, new_instance
-from core.spark.datasource.scan import WarehouseAccess
-from core.spark.launch.session_settings import DEFAULTS, LOOKUPS
-from core.spark.merging.model import MergeGroup, MergeRules
-from core.spark.merging.opening import file_opener
-from core.spark.merging.survive import by_age
-from core.spark.native import by_tasks
-from core.spark.native.bitmap import merge_bits
-from core.spark.native.by_tasks.merging import keep_zeros, needs_numbers, rules_fields
-from core.spark.native.first_rows import SMALL_RESULT
-from core.spark.native.lookups.footers import Footers
-from core.spark.native.lookups.layouts import CannotLookUp, FileForm, Reads, file_layout, layout_name
-from core.spark.native.lookups.selected_rows import SelectedRows, selected_rows
-from core.spark.native.needs import ViewNeeds
-from core.spark.native.pruning import Pruner
-from core.spark.native.state import TableFile, TableState
-from core.spark.native.travelling_bits import encoded
-from core.spark.session_conf import SessionConf
-from core.spark.stores.access import HadoopStores
+from paimark.core.cancelling import check_cancelled
+from paimark.core.once import once_for_all
+from paimark.core.spark import native
+from paimark.core.spark.compiling.compiled import compiled, new_instance
+from paimark.core.spark.datasource.scan import WarehouseAccess
+from paimark.core.spark.launch.session_settings import DEFAULTS, LOOKUPS
+from paimark.core.spark.merging.model import MergeGroup, MergeRules
+from paimark.core.spark.merging.opening import file_opener
+from paimark.core.spark.merging.survive import by_age
+from paimark.core.spark.native import by_tasks
+from paimark.core.spark.native.bitmap import merge_bits
+from paimark.core.spark.native.by_tasks.merging import keep_zeros, needs_numbers, rules_fields
+from paimark.core.spark.native.first_rows import SMALL_RESULT
+from paimark.core.spark.native.lookups.footers import Footers
+from paimark.core.spark.native.lookups.layouts import CannotLookUp, FileForm, Reads, file_layout, layout_name
+from paimark.core.spark.native.lookups.selected_rows import SelectedRows, selected_rows
+from paimark.core.spark.native.needs import ViewNeeds
+from paimark.core.spark.native.pruning import Pruner
+from paimark.core.spark.native.state import TableFile, TableState
+from paimark.core.spark.native.travelling_bits import encoded
+from paimark.core.spark.session_conf import SessionConf
+from paimark.core.spark.stores.access import HadoopStores
 
 # The most rows that a lookup reads: about what a task reads in a tenth of a second.
 _MOST_READ = 1_000_000

@@ -25,12 +25,12 @@ from pyspark.sql.types import (
     TimestampNTZType,
 )
 
-from core.spark.merging.model import MergeGroup
-from core.spark.native.conditions import Condition
-from core.spark.native.lookups.footers import Footers
-from core.spark.native.pruning import Pruner
-from core.spark.native.state import TableFile, TableState
-from core.spark.native.values import digits_of
+from paimark.core.spark.merging.model import MergeGroup
+from paimark.core.spark.native.conditions import Condition
+from paimark.core.spark.native.lookups.footers import Footers
+from paimark.core.spark.native.pruning import Pruner
+from paimark.core.spark.native.state import TableFile, TableState
+from paimark.core.spark.native.values import digits_of
 
 # Each file is opened, some at a time, and each value is compared with each row.
 _MOST_FILES = 64

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from core.spark.datasource.field_types import INTEGERS
-from core.spark.native.state import TableFile
-from core.spark.native.values import ValueReader, micros, value_at, value_reader
-from core.table.definition.column_types import ColumnType
-from core.table.manifests.binary_row import timestamp
-from core.table.records import SchemaField, TableSchema
+from paimark.core.spark.datasource.field_types import INTEGERS
+from paimark.core.spark.native.state import TableFile
+from paimark.core.spark.native.values import ValueReader, micros, value_at, value_reader
+from paimark.core.table.definition.column_types import ColumnType
+from paimark.core.table.manifests.binary_row import timestamp
+from paimark.core.table.records import SchemaField, TableSchema
 
 _EXACT = frozenset({*INTEGERS, "BOOLEAN", "DATE", "DECIMAL", "TIMESTAMP", "TIMESTAMP_LTZ"})
 

@@ -10,9 +10,9 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from core.spark import native
-from core.spark.compiling.compiled import compiled, new_instance
-from core.spark.native.summaries.summary import SummaryRow
+from paimark.core.spark import native
+from paimark.core.spark.compiling.compiled import compiled, new_instance
+from paimark.core.spark.native.summaries.summary import SummaryRow
 
 
 @lru_cache(maxsize=1)

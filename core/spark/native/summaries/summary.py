@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from core.spark.merging.model import MergeGroup
-from core.spark.native.needs import SummaryColumns
-from core.spark.native.state import TableFile
-from core.spark.native.summaries.bounds import NOTHING, Bounds, ExactBounds
-from core.table.records import TableSchema
+from paimark.core.spark.merging.model import MergeGroup
+from paimark.core.spark.native.needs import SummaryColumns
+from paimark.core.spark.native.state import TableFile
+from paimark.core.spark.native.summaries.bounds import NOTHING, Bounds, ExactBounds
+from paimark.core.table.records import TableSchema
 
 # How many rows of the table it stands for; then values as texts, None for null.
 SummaryRow = tuple[int, Sequence[str | None]]

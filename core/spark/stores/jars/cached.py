@@ -6,9 +6,9 @@ import hashlib
 import os
 from pathlib import Path
 
-from core.config import cache_directory
-from core.errors import Unavailable
-from core.spark.stores.jars.lists import Jar, JarSet
+from paimark.core.config import cache_directory
+from paimark.core.errors import Unavailable
+from paimark.core.spark.stores.jars.lists import Jar, JarSet
 
 
 def directory_of(jars: JarSet) -> Path:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Protocol
 from xml.sax.saxutils import quoteattr
 
-from core.errors import Unavailable
-from core.spark.stores.jars.cached import cached_jars, directory_of, require_checksum
-from core.spark.stores.jars.lists import JarSet
+from paimark.core.errors import Unavailable
+from paimark.core.spark.stores.jars.cached import cached_jars, directory_of, require_checksum
+from paimark.core.spark.stores.jars.lists import JarSet
 
 # Spark's settings for its own resolver; we obey them, too.
 IVY_SETTINGS, REPOSITORIES = "spark.jars.ivySettings", "spark.jars.repositories"
@@ -29,7 +29,7 @@ _ALONE = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId><
 
 
 class OwnSpark(Protocol):
-    """The Spark that the jars are for, found by `core.spark.launch.home`."""
+    """The Spark that the jars are for, found by `paimark.core.spark.launch.home`."""
 
     @property
     def hadoop(self) -> str: ...

@@ -13,13 +13,13 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from core.spark.datasource import paimon
-from core.spark.datasource.merged.reading import merged_rows
-from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.spark.datasource import paimon
+from paimark.core.spark.datasource.merged.reading import merged_rows
+from paimark.core.spark.datasource.paimon import plan_splits, read_splits
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.paimon import create_table
 from tests.spark.generated_tables import Generated, generate

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from core.spark.datasource.merged.folding import fold
-from core.spark.datasource.merged.versions import Column, Tied, Versions, find_versions
+from paimark.core.spark.datasource.merged.folding import fold
+from paimark.core.spark.datasource.merged.versions import Column, Tied, Versions, find_versions
 
 
 def versions_of(keys: list[int], numbers: list[int], files: list[int]) -> Versions:

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from core.spark.datasource.rust.installed import why_missing
+from paimark.core.spark.datasource.rust.installed import why_missing
 
 
 @pytest.fixture(scope="session")

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from core.spark.datasource.paimon import open_table, plan_splits, read_splits
-from core.spark.datasource.rust.choice import Choice
-from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.storage.open import open_files
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.spark.datasource.paimon import open_table, plan_splits, read_splits
+from paimark.core.spark.datasource.rust.choice import Choice
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from paimark.core.storage.open import open_files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.actions.acting import contents
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table

@@ -10,8 +10,8 @@ import logging
 import pickle
 import sys
 
-from core.spark.datasource.paimon import open_table, read_splits
-from core.spark.datasource.rust.choice import Choice
+from paimark.core.spark.datasource.paimon import open_table, read_splits
+from paimark.core.spark.datasource.rust.choice import Choice
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from core.spark.datasource.reader import grouped
+from paimark.core.spark.datasource.reader import grouped
 
 MIB = 1 << 20
 

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError
 
 import pytest
 
-from core.spark.datasource.rust import installed
+from paimark.core.spark.datasource.rust import installed
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pypaimon.schema.data_types import ArrayType, AtomicType, DataField, RowType
 
-from core.spark.datasource.rust.judgement import (
+from paimark.core.spark.datasource.rust.judgement import (
     FileFacts,
     SplitFacts,
     TableFacts,
@@ -16,7 +16,7 @@ from core.spark.datasource.rust.judgement import (
     why_not_split,
     why_not_table,
 )
-from core.spark.datasource.rust.stores import store_access
+from paimark.core.spark.datasource.rust.stores import store_access
 
 FIELDS = (DataField(0, "k", AtomicType("INT", False)), DataField(1, "v", AtomicType("STRING")))
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.datasource.rust.stores import store_access
-from core.storage.files import Files
-from core.storage.known_options import KEYTAB, PRINCIPAL
+from paimark.core.spark.datasource.rust.stores import store_access
+from paimark.core.storage.files import Files
+from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
 from tests.interop.judge import Judge
 from tests.spark.datasource.rust.on_stores import keyed_table, require_alike
 from tests.storage.hadoop.conftest import secure, user

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec.structs import replace
 
-from core.spark.datasource.paimon import plan_splits
-from core.spark.datasource.rust.stores import store_access
-from core.storage.open import open_files, options_for_others
+from paimark.core.spark.datasource.paimon import plan_splits
+from paimark.core.spark.datasource.rust.stores import store_access
+from paimark.core.storage.open import open_files, options_for_others
 from tests.interop.judge import Judge
 from tests.spark.datasource.rust.on_stores import PARTS, keyed_table, require_alike, scan_in, upload
 from tests.storage.local_http import Handler, LocalServer

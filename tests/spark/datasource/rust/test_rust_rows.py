@@ -12,14 +12,14 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from core.errors import NotFound, Refused
-from core.spark.datasource.paimon import open_table, plan_splits, read_splits, without_padding
-from core.spark.datasource.rust.choice import Choice
-from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.datasource.table_rows import row_batches
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.errors import NotFound, Refused
+from paimark.core.spark.datasource.paimon import open_table, plan_splits, read_splits, without_padding
+from paimark.core.spark.datasource.rust.choice import Choice
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from paimark.core.spark.datasource.table_rows import row_batches
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.paimon import create_table
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.errors import Refused
+from paimark.core.errors import Refused
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.written import as_judged
 from tests.spark.datasource.unlike.test_far_times import NEAR, NEVER, OLD, rows, scan_of

@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from pypaimon.schema.data_types import AtomicType
 from pypaimon.schema.schema_change import SchemaChange
 
-from core.errors import Refused
-from core.spark.datasource.conditions import PypaimonCondition
-from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.datasource.table_rows import row_batches
-from core.spark.streaming.changes import read_task
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.conditions import PypaimonCondition
+from paimark.core.spark.datasource.paimon import plan_splits, read_splits
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from paimark.core.spark.datasource.table_rows import row_batches
+from paimark.core.spark.streaming.changes import read_task
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from core.errors import Refused
-from core.spark.datasource.paimon import plan_splits, read_splits
-from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.streaming.changes import read_task
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.paimon import plan_splits, read_splits
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from paimark.core.spark.streaming.changes import read_task
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 
@@ -142,7 +142,7 @@ def test_the_times_of_files_that_paimon_wrote_are_not_looked_at(
     schema = pa.schema([("k", pa.int32()), ("c", pa.timestamp("us"))])
     create_table(tmp_path, "d.t", schema, options={"bucket": "-1", "data-file.prefix": prefix})
     commit(tmp_path, "d.t", pa.table({"k": [1], "c": pa.array([NEVER], pa.timestamp("us"))}, schema))
-    monkeypatch.setattr("core.spark.datasource.unlike.far_times._READERS", {"parquet": None})
+    monkeypatch.setattr("paimark.core.spark.datasource.unlike.far_times._READERS", {"parquet": None})
     assert [str(row["c"])[:4] for row in rows(scan_of(tmp_path))] == ["9999"]
 
 

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
-from core.errors import Refused
-from core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
-from core.spark.datasource.table_rows import row_batches
-from core.storage.local import LocalFiles
-from core.table.layout import TablePath
-from core.table.lineage.lineage import Lineage
+from paimark.core.errors import Refused
+from paimark.core.spark.datasource.scan import Scan, WarehouseAccess, make_scan
+from paimark.core.spark.datasource.table_rows import row_batches
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, open_table
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pypaimon.read.reader.parquet_page_index_reader import _Compact, _encode
 
-from core.spark.datasource.unlike.int96 import far_columns, names_of_int96
-from core.spark.datasource.unlike.int96_footer import footer_of_bytes
+from paimark.core.spark.datasource.unlike.int96 import far_columns, names_of_int96
+from paimark.core.spark.datasource.unlike.int96_footer import footer_of_bytes
 
 TIME = pa.timestamp("us")
 NEAR, NEVER = dt.datetime(2200, 1, 1), dt.datetime(9999, 12, 31)

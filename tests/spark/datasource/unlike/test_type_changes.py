@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.interop.judge import Judge
 from tests.long import long_but
 from tests.paimon import create_table

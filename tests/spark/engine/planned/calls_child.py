@@ -15,10 +15,10 @@ from typing import Any
 from py4j.java_gateway import GatewayClient
 from py4j.protocol import MEMORY_COMMAND_NAME
 
-from core.spark.engine.classic import classic_runner
-from core.spark.launch.session import start_spark
-from core.spark.protocol import Finished, Run, Start
-from core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
+from paimark.core.spark.engine.classic import classic_runner
+from paimark.core.spark.launch.session import start_spark
+from paimark.core.spark.protocol import Finished, Run, Start
+from paimark.core.travel.statements.shows import ENGINE_VIEWS, GLOBAL_VIEWS
 from tests.spark.streaming_child import FAST, QUIET
 
 calls: list[str] = []

@@ -11,12 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.actions.context import open_context
-from core.actions.registry import action
-from core.spark.client.client import Engine
-from core.spark.engine.planned.kept_plans import KeptPlan, KeptPlans, PlanKey
-from core.spark.protocol import Columns, Failed
-from core.table.catalog import find_table
+from paimark.core.actions.context import open_context
+from paimark.core.actions.registry import action
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.engine.planned.kept_plans import KeptPlan, KeptPlans, PlanKey
+from paimark.core.spark.protocol import Columns, Failed
+from paimark.core.table.catalog import find_table
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, rows
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.errors import Unavailable
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
+from paimark.core.config import Settings
+from paimark.core.errors import Unavailable
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 from tests.spark.launch.kubernetes.full_cluster import FullCluster
 from tests.spark.standalone import SPARING
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import Unavailable
-from core.spark.launch.masters.masters import require_master
-from core.spark.launch.masters.yarn import managers
+from paimark.core.errors import Unavailable
+from paimark.core.spark.launch.masters.masters import require_master
+from paimark.core.spark.launch.masters.yarn import managers
 
 RM = "yarn.resourcemanager."
 TWO = {"ha.enabled": "true", "ha.rm-ids": "a,b"}

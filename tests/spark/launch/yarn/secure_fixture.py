@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import Engine
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
 from tests.spark.launch.yarn.yarn_server import SMALL_EXECUTORS, java_options
 from tests.spark.stores.engines import upload
 from tests.storage.hadoop.secure_server import SecureHdfs

@@ -10,9 +10,9 @@ from contextlib import closing
 
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import LOCAL_BYTES
-from core.storage.known_options import KEYTAB, PRINCIPAL
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import LOCAL_BYTES
+from paimark.core.storage.known_options import KEYTAB, PRINCIPAL
 from tests.cli.command import CommandResult, program
 from tests.spark.engine_fixture import ask, by_pypaimon, in_order, rows
 from tests.spark.launch.yarn.secure_fixture import OnYarn, on_yarn

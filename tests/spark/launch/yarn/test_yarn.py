@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.config import Settings
-from core.spark.client.client import Engine
+from paimark.core.config import Settings
+from paimark.core.spark.client.client import Engine
 from tests.interop.stock import ToolMissing
 from tests.spark.engine_fixture import rows
 from tests.spark.launch.yarn.yarn_server import SMALL_EXECUTORS, start_yarn

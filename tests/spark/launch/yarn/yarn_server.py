@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.launch.session_settings import EXECUTORS_TIMEOUT
+from paimark.core.spark.launch.session_settings import EXECUTORS_TIMEOUT
 from tests.interop.java_server import SPARK_JARS, JavaServer, start_java_server
 from tests.once import once_a_run
 from tests.spark.standalone import SPARING

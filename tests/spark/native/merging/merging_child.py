@@ -18,13 +18,13 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from pyarrow import orc
 from pyspark.sql import SparkSession
 
-from core.spark.launch.session import start_spark
-from core.spark.merging.model import Bits, MergeGroup
-from core.spark.merging.opening import file_opener
-from core.spark.merging.overlap import overlap_groups
-from core.spark.merging.survive import survivors
-from core.spark.native.by_tasks.merging import merged_by_tasks
-from core.spark.protocol import Start
+from paimark.core.spark.launch.session import start_spark
+from paimark.core.spark.merging.model import Bits, MergeGroup
+from paimark.core.spark.merging.opening import file_opener
+from paimark.core.spark.merging.overlap import overlap_groups
+from paimark.core.spark.merging.survive import survivors
+from paimark.core.spark.native.by_tasks.merging import merged_by_tasks
+from paimark.core.spark.protocol import Start
 from tests.spark.native.merging.test_bitmap import Bucket, buckets, write_files
 from tests.spark.streaming_child import FAST, QUIET
 

@@ -11,8 +11,8 @@ import fastavro
 import pyarrow as pa
 import pytest
 
-from core.spark.merging.avro_rows import AvroRows
-from core.table.manifests.avro import BadAvro
+from paimark.core.spark.merging.avro_rows import AvroRows
+from paimark.core.table.manifests.avro import BadAvro
 
 DAY = {"type": "int", "logicalType": "date"}
 PRICE = {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": 2}

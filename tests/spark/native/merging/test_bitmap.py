@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 from pypaimon.schema.data_types import AtomicType, DataField
 from pypaimon.table.row.generic_row import GenericRow, GenericRowSerializer
 
-from core.errors import Corrupt, FileMissing
-from core.spark.merging.keys import KeyReader
-from core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
-from core.spark.merging.opening import file_opener
-from core.spark.merging.overlap import overlap_groups
-from core.spark.merging.survive import first_survivors, survivors
-from core.spark.sort_keys import is_text, ranked, reversed_order, sort_keys_of, text_values
+from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.spark.merging.keys import KeyReader
+from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
+from paimark.core.spark.merging.opening import file_opener
+from paimark.core.spark.merging.overlap import overlap_groups
+from paimark.core.spark.merging.survive import first_survivors, survivors
+from paimark.core.spark.sort_keys import is_text, ranked, reversed_order, sort_keys_of, text_values
 
 MOMENT = dt.datetime(1582, 10, 4, 1, 2, 3, 456789)
 # A few values of each type, in Paimon's order; keys are drawn from them, so that files have keys in common.

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.spark.merging.opening import file_opener
-from core.spark.merging.survive import survivors
-from core.spark.native.state import TableState, table_state
-from core.storage.local import LocalFiles
-from core.table.catalog import find_table
-from core.table.lineage.lineage import Lineage
+from paimark.core.spark.merging.opening import file_opener
+from paimark.core.spark.merging.survive import survivors
+from paimark.core.spark.native.state import TableState, table_state
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.catalog import find_table
+from paimark.core.table.lineage.lineage import Lineage
 from tests.interop.judge import Judge
 from tests.spark.generated_tables import Generated, Target, generate
 from tests.spark.generated_tables_values import comparable, plain

@@ -7,10 +7,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.spark.merging.bit_cache import BitCache
-from core.spark.merging.model import Bits, MergeColumns, MergeFile, MergeGroup, MergeRules, Unmergeable
-from core.spark.merging.rules import merge_rules
-from core.table.records import SchemaField, TableSchema
+from paimark.core.spark.merging.bit_cache import BitCache
+from paimark.core.spark.merging.model import (
+    Bits,
+    MergeColumns,
+    MergeFile,
+    MergeGroup,
+    MergeRules,
+    Unmergeable,
+)
+from paimark.core.spark.merging.rules import merge_rules
+from paimark.core.table.records import SchemaField, TableSchema
 
 
 def schema(number: int, columns: list[tuple[int, str, str]], **options: str) -> TableSchema:

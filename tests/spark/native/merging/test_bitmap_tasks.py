@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
-from core.spark.launch.session_settings import LOCAL_BYTES
+from paimark.core.spark.client.client import Engine
+from paimark.core.spark.launch.session_settings import LOCAL_BYTES
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_order
 

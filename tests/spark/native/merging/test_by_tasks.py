@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
-from core.spark.native.by_tasks.ranges import merge_tasks
+from paimark.core.spark.merging.model import MergeColumns, MergeFile, MergeGroup, MergeRules
+from paimark.core.spark.native.by_tasks.ranges import merge_tasks
 
 RULES = MergeRules(("BIGINT", "STRING"), (), False, False, {0: MergeColumns(("_KEY_a", "_KEY_b"), ())})
 

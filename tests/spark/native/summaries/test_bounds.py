@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from core.spark.native.summaries.bounds import NOTHING, Bounds, ExactBounds
-from core.table.records import SchemaField
+from paimark.core.spark.native.summaries.bounds import NOTHING, Bounds, ExactBounds
+from paimark.core.table.records import SchemaField
 from tests.spark.native.test_native_pruning import COLUMNS, VALUES, file_of, schema
 
 NOW, THEN = schema(1, {}), schema(0, {"number": "old name"})

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from core.spark.client.client import Engine
+from paimark.core.spark.client.client import Engine
 from tests.paimon import commit, create_table
 from tests.spark.engine_fixture import ask, in_order, in_zone, rows
 

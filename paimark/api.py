@@ -1,0 +1,106 @@
+"""The public names, which `paimark` passes on. Its docstring describes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.errors import (
+    Cancelled,
+    Corrupt,
+    FileMissing,
+    NotFound,
+    PaimarkError,
+    Refused,
+    StatementFailed,
+    Unavailable,
+    UsageError,
+)
+from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
+from paimark.records import Branch, Field, Operation, Savepoint, Schema, Snapshot, Tag
+from paimark.results import (
+    AutoSavepointDone,
+    BranchCreated,
+    BranchDeleted,
+    BranchMerged,
+    CommitsRescued,
+    MainReplaced,
+    ManyDone,
+    Recovered,
+    Restored,
+    Result,
+    RolledBack,
+    SavepointCreated,
+    SavepointDeleted,
+    SchemaAltered,
+    SnapshotsExpired,
+    TagCreated,
+    TagDeleted,
+    TagRenamed,
+    Undone,
+)
+from paimark.table import Table
+from paimark.version import Version
+from paimark.warehouse import Warehouse
+from paimark.warehouse import open_warehouse as open
+
+if TYPE_CHECKING:
+    from paimark.core.spark.source import PaimarkSource
+
+__all__ = [
+    "AutoSavepointDone",
+    "Branch",
+    "BranchCreated",
+    "BranchDeleted",
+    "BranchMerged",
+    "BucketRow",
+    "Cancelled",
+    "CommitsRescued",
+    "Corrupt",
+    "Field",
+    "FileMissing",
+    "MainReplaced",
+    "ManyDone",
+    "NotFound",
+    "Operation",
+    "PaimarkError",
+    "PaimarkSource",
+    "Plan",
+    "Recovered",
+    "Refusal",
+    "Refused",
+    "Restored",
+    "Result",
+    "RolledBack",
+    "Savepoint",
+    "SavepointCreated",
+    "SavepointDeleted",
+    "Schema",
+    "SchemaAltered",
+    "Snapshot",
+    "SnapshotsExpired",
+    "SpaceReport",
+    "SpaceRow",
+    "StatementFailed",
+    "Step",
+    "Table",
+    "Tag",
+    "TagCreated",
+    "TagDeleted",
+    "TagRenamed",
+    "Unavailable",
+    "Undone",
+    "UsageError",
+    "Version",
+    "Warehouse",
+    "open",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # It needs pyspark, which no other name does.
+    if name == "PaimarkSource":
+        from paimark.core.spark.source import PaimarkSource
+
+        return PaimarkSource
+    raise AttributeError(name)
