@@ -125,7 +125,7 @@ def records(kind: type[Record] = Record) -> Iterator[type[Record]]:
 
 def test_every_record_of_ours_is_described() -> None:
     paimons = {Snapshot, Tag, TableSchema, SchemaField}
-    ours = {each for each in records() if each.__module__.startswith("core.")} - paimons
+    ours = {each for each in records() if each.__module__.startswith("paimark.core.")} - paimons
     assert ours <= {*WRITTEN.values(), *states().values()}
 
 

@@ -47,10 +47,10 @@ def scopes(app: type[App[Any]], main: type[Screen[Any]]) -> list[Scope]:
 
 
 def _parts() -> Iterator[type[DOMNode]]:
-    for module in pkgutil.walk_packages(paimark.tui.__path__, "tui."):
+    for module in pkgutil.walk_packages(paimark.tui.__path__, "paimark.tui."):
         importlib.import_module(module.name)
     parts = sorted(set(_below(DOMNode)), key=lambda part: (part.__module__, part.__name__))
-    return (part for part in parts if part.__module__.startswith("tui.") and "BINDINGS" in vars(part))
+    return (part for part in parts if part.__module__.startswith("paimark.tui.") and "BINDINGS" in vars(part))
 
 
 def _below(part: type[DOMNode]) -> Iterator[type[DOMNode]]:
@@ -61,7 +61,7 @@ def _below(part: type[DOMNode]) -> Iterator[type[DOMNode]]:
 
 def _bindings_of(part: type[DOMNode]) -> list[Binding]:
     """The bindings of a class, and those that it inherits from other classes of the console."""
-    own = [each for each in part.__mro__ if each.__module__.startswith("tui.")]
+    own = [each for each in part.__mro__ if each.__module__.startswith("paimark.tui.")]
     listed = [binding for each in own for binding in vars(each).get("BINDINGS", ())]
     return [binding for binding in listed if isinstance(binding, Binding)]
 

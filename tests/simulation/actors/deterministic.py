@@ -112,7 +112,7 @@ def _locks_of_properties(module: ModuleType) -> list[object]:
 
 @cache
 def _product_modules() -> list[ModuleType]:
-    """All loaded modules of `core`, after an import of all actions, which are otherwise imported on use."""
+    """All loaded modules of the product, after an import of all actions, which it imports on use."""
     for each in pkgutil.walk_packages(paimark.core.actions.__path__, "paimark.core.actions."):
         importlib.import_module(each.name)
-    return [module for name, module in sys.modules.items() if name.startswith("core.")]
+    return [module for name, module in sys.modules.items() if name.startswith("paimark.core.")]

@@ -104,9 +104,9 @@ def charts_of(session: Session) -> Sequence[Chart]:
 
 def screen_classes() -> set[type[Screen[Any]]]:
     """Every screen of the console."""
-    for module in pkgutil.walk_packages(paimark.tui.__path__, "tui."):
+    for module in pkgutil.walk_packages(paimark.tui.__path__, "paimark.tui."):
         importlib.import_module(module.name)
-    return {each for each in subclasses(Screen) if each.__module__.startswith("tui.")}
+    return {each for each in subclasses(Screen) if each.__module__.startswith("paimark.tui.")}
 
 
 def subclasses(cls: type[Any]) -> Iterator[type[Any]]:
