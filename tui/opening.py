@@ -41,8 +41,11 @@ class Chosen(msgspec.Struct, frozen=True):
 
 
 class Newest(msgspec.Struct, frozen=True):
+    """`unit` is what the counts of the rows count, as in `unit_of`."""
+
     opened: Opened
     rows: list[SnapshotRow]
+    unit: str
 
 
 class Arrived(msgspec.Struct, frozen=True):
@@ -115,11 +118,12 @@ class Opening:
             if target is None:
                 return
             at = "snapshots"
+            unit = self._session.begin_unit(target)
             opened = self._open(target)
             is_there = destination is not None and opened.target == destination.target
             if destination is not None and is_there and destination.tab is not Tab.SNAPSHOTS:
                 self._put(Arrived(opened.target, destination.tab))
-            self._put(Newest(opened, opened.lineage.newest(PAGE)))
+            self._put(Newest(opened, opened.lineage.newest(PAGE), unit()))
             if destination is not None and is_there and destination.version:
                 self._put(self._arrival(opened, destination.version))
         except Exception as error:

@@ -11,11 +11,13 @@ import msgspec
 
 from paimark.core.actions.moved_files import read_again_if_moved
 from paimark.core.config import Settings
-from paimark.core.errors import NotFound
+from paimark.core.errors import NotFound, PaimarkError
 from paimark.core.quoting import quoted_if_needed
 from paimark.core.redaction import without_secrets
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
+from paimark.core.storage.parallel import begun
+from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root, main_root
@@ -126,3 +128,17 @@ class Session:
         main = main_root(self.files, target.table)
         root = main if target.branch is None else branch_root(self.files, target.table, target.branch)
         return Opened(target, root, main.branch or MAIN, Lineage(self.files, root))
+
+    def begin_unit(self, target: Target) -> Callable[[], str]:
+        """Begin to read what metadata counts in a table (`unit_of`); the returned function waits for it.
+
+        It is read beside the rows of a pane, so that these need not wait for two more requests.
+        """
+
+        def unit() -> str:
+            try:
+                return unit_of(self.open(target).lineage.latest_schema())
+            except PaimarkError:
+                return unit_of(None)
+
+        return begun(unit)

@@ -18,17 +18,16 @@ class FirstFigure(NamedTuple):
 
     files: int | None = None
     bytes: int | None = None
-    rows: int | None = None
 
 
 def first_figure(files: Files, root: Root) -> FirstFigure:
     """Reads two lists, and manifests only if they are small. Raises `Corrupt`, `FileMissing`."""
     newest = Lineage(files, root).latest()
     if newest is None:
-        return FirstFigure(0, 0, 0)
+        return FirstFigure(0, 0)
     manifests = data_manifests(files, root.table, newest)
     entries = [each.entries for each in manifests]
     count = sum(each[0] - each[1] for each in entries if each) if None not in entries else None
     is_quick = sum(each.file_size for each in manifests) <= _QUICK
     size = size_of(files, root.table, newest)[1] if is_quick else None
-    return FirstFigure(count, size, newest.total_record_count)
+    return FirstFigure(count, size)

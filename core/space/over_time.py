@@ -1,4 +1,4 @@
-"""Rows, files and bytes of a branch over time, from its snapshots and from those that tags keep."""
+"""Records, files and bytes of a branch over time, from its snapshots and from those that tags keep."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MOST_MANIFESTS = 2 << 20
 
 
 class State(NamedTuple):
-    """A snapshot: its commit time (epoch ms), rows before key merging, data files and their bytes.
+    """A snapshot: its commit time (epoch ms), records, data files and their bytes.
 
     None if unknown.
     """
 
     snapshot_id: int
     time_ms: int
-    rows: int | None
+    records: int | None
     files: int | None
     bytes: int | None
 

@@ -1,7 +1,9 @@
-"""Make the same call for many items in parallel: one after the other takes hours on a slow store."""
+"""Make the same call for many items in parallel: one after the other takes hours on a slow store; or begin
+one call before its result is needed."""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -38,3 +40,17 @@ def each_of(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
             # After an error or an interrupt, calls that have not begun are cancelled.
             for unfinished in ahead:
                 unfinished.cancel()
+
+
+def begun(call: Callable[[], R]) -> Callable[[], R]:
+    """Begin a call in a thread that an exit does not wait for; the returned function waits for its result."""
+    future: Future[R] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="paimark-ahead", daemon=True).start()
+    return future.result

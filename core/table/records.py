@@ -2,7 +2,8 @@
 
 Field names on disk are Paimon's (`savedSnapshotId`); here they are Python's. `unknown` keeps the fields that
 this version does not know, and they are written back, so that data of a newer writer is not lost. Times are
-epoch milliseconds, sizes bytes, counts rows before key merging. Source: Apache Paimon 1.x/2.x file formats.
+epoch milliseconds, sizes bytes, counts records: rows before those of a key are merged. Source: Apache Paimon
+1.x/2.x file formats.
 """
 
 from __future__ import annotations
@@ -272,7 +273,7 @@ class Savepoint(Record, frozen=True, kw_only=True):
     """The full state of a table at one snapshot, kept even after that snapshot expired.
 
     `snapshot_time` is the commit time of the saved snapshot (time travel compares it); `save_time` is when it
-    was saved; `record_count` is the snapshot's total, before key merging; `branch` is where it was made.
+    was saved; `record_count` is the snapshot's total; `branch` is where it was made.
     `snapshot` is a copy of the saved snapshot's JSON, from which a lost tag can be created again, and
     `schema_digest` tells the roots that can have that tag: their schemas up to `schema_id` have this digest.
     """

@@ -150,7 +150,7 @@ async def tour(console: Sitting, warehouse: Path, mode: Mode, savepoint: int) ->
     await console.sees("[8 Space", " alone + ", " small files (under ")
     take("space")
     await console.press("C")
-    await console.sees("rows over time: ", "┤")
+    await console.sees("records over time: ", "┤")
     take("chart")
     await console.press("escape")
     await console.press("2", "G")

@@ -40,8 +40,9 @@ async def _open_over_time(app: App[Any], session: Session, target: Target) -> No
     title = f"{target.table.full_name}{branch}"
 
     def read() -> list[Chart]:
+        unit = session.begin_unit(target)
         states = over_time(session.files, session.open(target).root)
-        return charts_over_time(states, int(time.time() * 1000))
+        return charts_over_time(states, int(time.time() * 1000), unit())
 
     await app.push_screen(ChartScreen(title, read))
 

@@ -15,14 +15,15 @@ _LEAST_END, _MOST_END = 1 / 16, 1 / 4
 _TOO_FEW = "A chart over time needs two snapshots"
 
 
-def charts_over_time(told: OverTime, now_ms: int) -> list[Chart]:
-    """The charts of rows, files and bytes. The last values are drawn as valid until now."""
+def charts_over_time(told: OverTime, now_ms: int, unit: str) -> list[Chart]:
+    """The charts of records (or what `unit` is), files and bytes. The last values are drawn as valid until
+    now."""
     space = key("tab.space", "8")
     bytes_untold = (
         f"{size(told.untold_bytes)} of manifests would have to be read: {space} tells the bytes of now."
     )
     return [
-        _chart("rows", told, now_ms, "count", lambda state: state.rows),
+        _chart(f"{unit}s", told, now_ms, "count", lambda state: state.records),
         _chart("files", told, now_ms, "count", lambda state: state.files),
         _chart(
             *("bytes", told, now_ms, "bytes", lambda state: state.bytes),

@@ -9,6 +9,7 @@ from textual.binding import Binding, BindingType
 
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
+from paimark.core.table.definition.units import unit_of
 from paimark.core.travel.diff.versions import DiffVersion
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.formats import whole_text
@@ -74,7 +75,7 @@ class PeekScreen(Dialog[None]):
         self._grid.lay_out(ColumnLayout((*keys, *(name for name in names if name not in keys))))
         at = f"snapshot {version.snapshot.id}" if version.snapshot else "no snapshot"
         more = " and perhaps more" if table.num_rows == PEEKED else ""
-        rows = counted(table.num_rows, "row")
+        rows = counted(table.num_rows, "row") + _records(version)
         self.retitle(f"{self._title} at {at}: {rows}{more}")
 
     def _failed(self, error: PaimarkError) -> None:
@@ -116,3 +117,10 @@ class PeekScreen(Dialog[None]):
         if not self.take_filter_away():
             self._peeking.stop()
             self.dismiss(None)
+
+
+def _records(version: DiffVersion) -> str:
+    """The number of records that metadata counts, in a table with a key: its rows are fewer."""
+    total = None if version.snapshot is None else version.snapshot.total_record_count
+    unit = unit_of(version.schema)
+    return "" if total is None or unit == "row" else f" of {counted(total, unit)}"

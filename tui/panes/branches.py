@@ -21,7 +21,7 @@ from paimark.tui.named_keys import key
 from paimark.tui.panes.branch_heads import BranchHeads
 from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.pane_rows import PaneRows
-from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values
 from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import PROTECTING, RowAction, RowActions
@@ -82,7 +82,7 @@ class BranchesPane(RecordPane[BranchRows]):
         GridColumn("behind", "number"),
         GridColumn("newest", "id"),
         GridColumn("age", "age", "quiet"),
-        GridColumn("rows", "number"),
+        GridColumn(COUNTED, "number"),
         GridColumn("made from", style="second"),
         GridColumn("committed", "time", "quiet"),
         GridColumn("oldest", "id", "quiet"),
@@ -130,10 +130,10 @@ class BranchesPane(RecordPane[BranchRows]):
             facts += [
                 ("snapshots", f"{known.earliest_snapshot_id} to {row.newest.id}"),
                 *([("made from", known.created_from)] if known.created_from else []),
-                *snapshot_facts(row.newest, int(time.time() * 1000)),
+                *snapshot_facts(row.newest, int(time.time() * 1000), self.counted),
             ]
         facts.append(("directory", row.root.directory))
-        values = {} if row.newest is None else snapshot_values(row.newest)
+        values = {} if row.newest is None else snapshot_values(row.newest, self.counted)
         return Detail(title, tuple(facts), values=with_values(facts, values))
 
     def _why_gone(self, lost: RecordKey) -> str:

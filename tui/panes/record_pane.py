@@ -13,10 +13,11 @@ from textual.message import Message
 
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import counted
+from paimark.core.table.definition.units import unit_of
 from paimark.tui.messages import LogLineAdded, StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk
-from paimark.tui.panes.pane_rows import PaneRows, ReportIfThere
+from paimark.tui.panes.pane_rows import PaneRows, RowsReport
 from paimark.tui.records.marks import Mark, mark_of
 from paimark.tui.records.record_key import RecordKey
 from paimark.tui.records.row_actions import RowActions
@@ -32,11 +33,13 @@ from paimark.tui.widgets.painted import Column
 from paimark.tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)
+COUNTED = f"{unit_of(None)}s"
 
 
 class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
     """Subclasses define how to read the rows, in a thread, and the details of a row."""
 
+    # A column of `COUNTED` is named by what metadata counts in the table.
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = ()
     FROZEN: ClassVar[int] = 1
     TITLE: ClassVar[str] = ""
@@ -117,6 +120,18 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         return str(self.grid.source.row(index)[0])
 
     @property
+    def counted(self) -> str:
+        """The name of a count of the rows' metadata: `records`, or `rows` in a table without a key."""
+        return f"{unit_of(None) if self.loaded is None else self.loaded.unit}s"
+
+    def columns_of(self, unit: str) -> list[GridColumn]:
+        """The columns for a table in which metadata counts such units."""
+        named = {COUNTED: f"{unit}s"}
+        return [
+            msgspec.structs.replace(each, title=named.get(each.title, each.title)) for each in self.COLUMNS
+        ]
+
+    @property
     def rows(self) -> S:
         """The rows of the grid: its indexes refer to them."""
         return cast(S, self.grid.source)
@@ -158,8 +173,8 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
 
     def read_moving(self, target: Target, report: ThreadReport[PaneRows[S]]) -> None:
         """Read and report the rows, wherever another program moves them meanwhile. Called in a thread."""
-        if_there = ReportIfThere(report, self.session, target)
-        self.session.read_moving(lambda: self.read(target, if_there))
+        rows = RowsReport(report, self.session, target, self.session.begin_unit(target))
+        self.session.read_moving(lambda: self.read(target, rows))
 
     def _is_slow(self) -> None:
         if self.loaded is None:
@@ -187,6 +202,7 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         log = key("browse.log", "L")
         # With unreadable files it is not known that there are no rows.
         note = f"None of what is there can be read: {log} says why." if loaded.left_out else self.empty_note()
+        self.grid.retitle(self.columns_of(loaded.unit))
         self.grid.show(loaded.rows, note=note, total=loaded.total)
 
     def go_to(self, name: str) -> None:

@@ -138,12 +138,12 @@ class SavepointsPane(RecordPane[SavepointRows]):
             ("protected by tag", protected),
         ]
         if line.savepoint is not None:
-            facts = _savepoint_facts(line.savepoint, facts, now_ms)
+            facts = _savepoint_facts(line.savepoint, facts, now_ms, self.counted)
         elif line.tag is not None:
             facts.append(("snapshot committed", exact_time(line.tag.time_millis, now_ms)))
         title = f"savepoint {line.id}" if line.savepoint is not None else f"tag {savepoint_tag(line.id)}"
         facts = [fact for fact in facts if fact[1]]
-        return Detail(title, tuple(facts), values=with_values(facts, _json_values(line)))
+        return Detail(title, tuple(facts), values=with_values(facts, _json_values(line, self.counted)))
 
     def version(self, index: int) -> RowVersion | None:
         line = self.rows.records[index]
@@ -201,7 +201,7 @@ def _automatic(files: Files, root: Root) -> str:
 
 
 def _savepoint_facts(
-    savepoint: Savepoint, about: Sequence[tuple[str, str]], now_ms: int
+    savepoint: Savepoint, about: Sequence[tuple[str, str]], now_ms: int, counted: str
 ) -> list[tuple[str, str]]:
     verified = savepoint.verified_at
     return [
@@ -209,7 +209,7 @@ def _savepoint_facts(
         ("saved", exact_time(savepoint.save_time, now_ms)),
         *about,
         ("schema", str(savepoint.schema_id)),
-        ("rows", format_value("number", savepoint.record_count, now_ms)),
+        (counted, format_value("number", savepoint.record_count, now_ms)),
         ("made on", savepoint.branch),
         ("by", savepoint.created_by),
         ("snapshot committed", exact_time(savepoint.snapshot_time, now_ms)),
@@ -219,12 +219,12 @@ def _savepoint_facts(
     ]
 
 
-def _json_values(line: SavepointLine) -> Mapping[str, object]:
+def _json_values(line: SavepointLine, counted: str) -> Mapping[str, object]:
     """The values of the facts that are no text as JSON has them, by name."""
     values: dict[str, object] = {"of snapshot": line.snapshot_id}
     if (saved := line.savepoint) is None:
         return values
-    values |= {**saved.unknown, "schema": saved.schema_id, "rows": saved.record_count}
+    values |= {**saved.unknown, "schema": saved.schema_id, counted: saved.record_count}
     values |= {
         "saved": exact_moment(saved.save_time),
         "snapshot committed": exact_moment(saved.snapshot_time),

@@ -23,7 +23,7 @@ from paimark.tui.named_keys import key
 from paimark.tui.opening import PAGE, Newest
 from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.pane_rows import PaneRows
-from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.records.record_key import (
     CommitKey,
     RecordKey,
@@ -120,8 +120,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         GridColumn("committed", "time"),
         GridColumn("age", "age", "quiet"),
         GridColumn("kind", most=9),
-        GridColumn("rows", "number"),
-        GridColumn("change", "number"),
+        GridColumn(COUNTED, "number"),
+        GridColumn("added", "number"),
         GridColumn("schema", "id", "quiet"),
         GridColumn("kept by", style="second"),
         GridColumn("commit user", style="quiet"),
@@ -150,7 +150,9 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
     def first_page(self, newest: Newest) -> None:
         """Show the rows that were read before the screen existed."""
         self.target = newest.opened.target
-        self.take(self._pane_rows(newest.opened, newest.rows, None))
+        self.take(
+            msgspec.structs.replace(self._pane_rows(newest.opened, newest.rows, None), unit=newest.unit)
+        )
         if len(newest.rows) >= PAGE:
             self.load()
 
@@ -227,8 +229,8 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
         now_ms = int(time.time() * 1000)
         values: Mapping[str, object] = {"committed": exact_moment(row.commit_time)}
         if self._whole is not None and self._whole[0] == self.rows.key(index):
-            facts = snapshot_facts(self._whole[1], now_ms, ", ".join(self.rows.kept_by(index)))
-            values = snapshot_values(self._whole[1])
+            facts = snapshot_facts(self._whole[1], now_ms, self.counted, ", ".join(self.rows.kept_by(index)))
+            values = snapshot_values(self._whole[1], self.counted)
         else:
             facts = [
                 ("committed", exact_time(row.commit_time, now_ms)),
@@ -351,13 +353,14 @@ def _read_whole(lineage: Lineage, snapshot_id: int) -> Whole:
     return snapshot_key(lineage.root, commit_of(snapshot)), snapshot
 
 
-def snapshot_facts(snapshot: Snapshot, now_ms: int, kept_by: str = "") -> list[tuple[str, str]]:
-    """All fields, the most wanted first; unknown ones under their names in the file."""
+def snapshot_facts(snapshot: Snapshot, now_ms: int, counted: str, kept_by: str = "") -> list[tuple[str, str]]:
+    """All fields, the most wanted first; unknown ones under their names in the file. `counted` is the name of
+    the count."""
     facts = [
         ("committed", exact_time(snapshot.time_millis, now_ms)),
         ("kind", snapshot.commit_kind),
-        ("rows", format_value("number", snapshot.total_record_count, now_ms)),
-        ("change", format_value("number", snapshot.delta_record_count, now_ms)),
+        (counted, format_value("number", snapshot.total_record_count, now_ms)),
+        ("added", format_value("number", snapshot.delta_record_count, now_ms)),
         ("schema", str(snapshot.schema_id)),
         ("user", snapshot.commit_user),
     ]
@@ -372,15 +375,15 @@ def snapshot_facts(snapshot: Snapshot, now_ms: int, kept_by: str = "") -> list[t
     return [*facts, *((name, _plain(value)) for name, value in snapshot.unknown.items())]
 
 
-def snapshot_values(snapshot: Snapshot) -> Mapping[str, object]:
+def snapshot_values(snapshot: Snapshot, counted: str) -> Mapping[str, object]:
     """The values of `snapshot_facts` as JSON has them, by name."""
     fields = [name for name in snapshot.__struct_fields__ if name != "unknown"]
     return {
         **snapshot.unknown,
         **{name.replace("_", " "): getattr(snapshot, name) for name in fields},
         "committed": exact_moment(snapshot.time_millis),
-        "rows": snapshot.total_record_count,
-        "change": snapshot.delta_record_count,
+        counted: snapshot.total_record_count,
+        "added": snapshot.delta_record_count,
         "schema": snapshot.schema_id,
     }
 

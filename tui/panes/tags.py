@@ -14,7 +14,7 @@ from paimark.core.table.records import Tag
 from paimark.core.table.tag_times import kept_until_ms
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane_rows import PaneRows
-from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.panes.record_pane import COUNTED, RecordPane
 from paimark.tui.panes.snapshots import snapshot_facts, snapshot_values, tags_fingerprint
 from paimark.tui.records.record_key import RecordKey, commit_of
 from paimark.tui.records.sources import GridColumn, Records
@@ -42,7 +42,7 @@ class TagsPane(RecordPane[TagRows]):
         GridColumn("snapshot", "id"),
         GridColumn("committed", "time"),
         GridColumn("age", "age", "quiet"),
-        GridColumn("rows", "number"),
+        GridColumn(COUNTED, "number"),
         GridColumn("schema", "id", "quiet"),
         GridColumn("kept until", "time", "quiet"),
         GridColumn("", style="warn"),
@@ -74,8 +74,8 @@ class TagsPane(RecordPane[TagRows]):
     def detail(self, index: int) -> Detail:
         name, tag = self.rows.records[index]
         now_ms = int(time.time() * 1000)
-        facts = [("snapshot", str(tag.id)), *snapshot_facts(tag, now_ms)]
-        values = {**snapshot_values(tag), "snapshot": tag.id}
+        facts = [("snapshot", str(tag.id)), *snapshot_facts(tag, now_ms, self.counted)]
+        values = {**snapshot_values(tag, self.counted), "snapshot": tag.id}
         until = kept_until_ms(tag)
         if until is not None:
             facts.insert(1, ("kept until", exact_time(until, now_ms)))

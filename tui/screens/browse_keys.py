@@ -117,7 +117,7 @@ BROWSE: list[BindingType] = [
         "C",
         "chart",
         "chart",
-        tooltip="rows, files and bytes over time; the histogram of a result's column",
+        tooltip="records, files and bytes over time; the histogram of a result's column",
         show=False,
         id="browse.chart",
     ),

@@ -120,7 +120,7 @@ def live_facts(files: Files, table: TablePath, manifests: Iterable[ManifestMeta]
 
 
 def size_of(files: Files, table: TablePath, snapshot: Snapshot) -> tuple[int, int]:
-    """Rows before key merging and bytes of a snapshot's data files. Raises `FileMissing` and `Corrupt`."""
+    """Records and bytes of a snapshot's data files. Raises `FileMissing` and `Corrupt`."""
     rows = size = 0
     for each in snapshot_facts(files, table, snapshot):
         rows, size = rows + each.rows, size + each.size

@@ -65,7 +65,7 @@ class Uses:
 
 @dataclass(slots=True)
 class FoldedFile:
-    """A data file that a manifest names. `size` in bytes, `rows` before key merging."""
+    """A data file that a manifest names. `size` in bytes; `rows` are records, of a key unmerged."""
 
     key: FileKey
     size: int

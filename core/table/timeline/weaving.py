@@ -42,7 +42,7 @@ class Row:
 
     @property
     def change(self) -> int | None:
-        """Rows added less rows removed, before key merging; None if the records lack the counts."""
+        """Records added less those removed; None if the records lack the counts."""
         newest, oldest = self.newest, self.oldest
         if newest is None or oldest is None or not self.run.is_folded:
             return None if newest is None else newest.delta_record_count

@@ -76,11 +76,11 @@ def test_each_state_has_the_files_and_bytes_that_its_manifests_tell(warehouse: P
         expected.append((number, snapshot.time_millis, snapshot.total_record_count, size))
     (warehouse / root.snapshot(1)).unlink()
     told = over_time(files, root)
-    assert [(each.snapshot_id, each.time_ms, each.rows, each.bytes) for each in told.states] == expected
+    assert [(each.snapshot_id, each.time_ms, each.records, each.bytes) for each in told.states] == expected
     assert [each.files for each in told.states] == [2, 4, 6, 8, 10, 1]
     assert [each.snapshot_id for each in over_time(files, root, most=3).states] in ([1, 3, 6], [1, 4, 6])
     (warehouse / ORDERS.manifest(lineage.snapshot(3).delta_manifest_list)).unlink()
-    of_rows, _, of_bytes = charts_over_time(over_time(files, root), 0)
+    of_rows, _, of_bytes = charts_over_time(over_time(files, root), 0, "record")
     assert (len(of_rows.xs), len(of_bytes.xs)) == (
         6,
         5,
@@ -92,7 +92,7 @@ def test_the_last_value_is_valid_until_now_and_in_sight(hours_since: int, share:
     """It changed an hour ago or years ago: neither the last value nor those before it vanish."""
     hour, rows = 3_600_000, [0, 100, 100, 1000]
     states = [State(number, number * 10 * hour // 3, count, 1, 1) for number, count in enumerate(rows)]
-    chart, *_ = charts_over_time(OverTime(states, 4, 0), (10 + hours_since) * hour)
+    chart, *_ = charts_over_time(OverTime(states, 4, 0), (10 + hours_since) * hour, "row")
     assert chart.until is not None
     assert (chart.until - chart.xs[-1]) / (chart.until - chart.xs[0]) == pytest.approx(share)
     lines = draw(chart, 80, 20, braille=False)
@@ -105,13 +105,13 @@ def test_the_last_value_is_valid_until_now_and_in_sight(hours_since: int, share:
 def test_what_is_not_told_and_impossible_times_are_left_out(warehouse: Path) -> None:
     told = over_time(LocalFiles(str(warehouse)), ORDERS.root())
     states = [told.states[0]._replace(time_ms=10**18), *told.states[1:]]
-    rows, _, size = charts_over_time(told._replace(states=states, untold_bytes=5_000_000), 0)
+    rows, _, size = charts_over_time(told._replace(states=states, untold_bytes=5_000_000), 0, "row")
     assert "rows over time: 4 of 5 snapshots" in rows.caption and len(rows.xs) == 4
     assert size.instead.startswith("5.0 MB of manifests would have to be read")
-    [one, *_] = charts_over_time(told._replace(states=told.states[:1]), 0)
+    [one, *_] = charts_over_time(told._replace(states=told.states[:1]), 0, "row")
     assert one.instead == "A chart over time needs two snapshots: of 5, 1 has a time and a number of rows."
     for number, count in (("one", 1), ("none", 0)):
-        [few, *_] = charts_over_time(told._replace(states=told.states[:count], total=count), 0)
+        [few, *_] = charts_over_time(told._replace(states=told.states[:count], total=count), 0, "row")
         assert few.instead == f"A chart over time needs two snapshots, and this branch has {number}."
 
 
@@ -167,7 +167,7 @@ def test_a_histogram_counts_nulls_apart_from_other_values_that_are_not_drawn() -
 async def test_c_opens_steps_and_closes_a_chart_of_the_branch(warehouse: Path) -> None:
     async with at_orders(warehouse, (100, 30)) as console:
         await console.press("C")
-        await console.sees("rows over time: 5 snapshots, 4 to 20", "1 of 3", "╰─", "┤")
+        await console.sees("records over time: 5 snapshots, 4 to 20", "1 of 3", "╰─", "┤")
         await console.press("right")
         await console.sees("files over time: 5 snapshots, 2 to 10", "2 of 3")
         await console.press("left", "left")
@@ -175,7 +175,7 @@ async def test_c_opens_steps_and_closes_a_chart_of_the_branch(warehouse: Path) -
         await console.burst("escape", "escape")
         await console.until(lambda: console.app.screen is console.app.browse, "it closes once")
         await console.press("C")
-        await console.sees("rows over time")
+        await console.sees("records over time")
         await console.press("C")
         assert console.app.screen is console.app.browse
         await console.press("3", "C")

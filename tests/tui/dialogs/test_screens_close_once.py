@@ -99,7 +99,7 @@ MAKE: dict[type[Screen[Any]], Callable[[Session, Path], Dialog[Any]]] = {
 
 
 def charts_of(session: Session) -> Sequence[Chart]:
-    return charts_over_time(over_time(session.files, session.open(Target(TABLE)).root), 0)
+    return charts_over_time(over_time(session.files, session.open(Target(TABLE)).root), 0, "record")
 
 
 def screen_classes() -> set[type[Screen[Any]]]:

@@ -111,9 +111,9 @@ async def test_a_table_made_again_meanwhile_shows_as_it_is_where_its_numbers_are
         await to_orders(console, "5")
         await console.sees("customer")
         await console.press("3")
-        await console.sees("rows 20", "of 2")
+        await console.sees("records 20", "of 2")
         await console.press("7")
-        await console.sees("rows 20", "of 5")
+        await console.sees("records 20", "of 5")
         await console.press("1")
         shutil.rmtree(warehouse / "shop.db/orders")
         other = pa.schema([ORDERS.field("order_id"), pa.field("city", pa.string())])
@@ -129,7 +129,7 @@ async def test_a_table_made_again_meanwhile_shows_as_it_is_where_its_numbers_are
             await console.press(tab)
             await console.sees(f"{before} is gone")
             await console.press("g")
-            await console.sees("rows 5 ")
+            await console.sees("records 5 ")
 
 
 async def test_looking_on_reads_only_what_changed(warehouse: Path) -> None:

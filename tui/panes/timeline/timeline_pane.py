@@ -170,7 +170,7 @@ class TimelinePane(RecordPane[TimelineRows]):
         return ""
 
     def detail(self, index: int) -> Detail:
-        return detail_of(self.rows.records[index], int(time.time() * 1000))
+        return detail_of(self.rows.records[index], int(time.time() * 1000), self.counted)
 
     def version(self, index: int) -> RowVersion | None:
         return version_of(self.rows.records[index])

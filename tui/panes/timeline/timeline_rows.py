@@ -15,6 +15,7 @@ from paimark.core.table.timeline.scene import Scene, newborn_branches
 from paimark.core.table.timeline.weaving import RecordReader, Row, covers, unfold_around
 from paimark.tui.formats import format_value
 from paimark.tui.named_keys import key
+from paimark.tui.panes.record_pane import COUNTED
 from paimark.tui.records.record_key import CommitKey, RecordKey, commit_of_row, snapshot_key
 from paimark.tui.records.sources import GridColumn, Records, ShortText
 from paimark.tui.session import RowVersion
@@ -26,10 +27,10 @@ COLUMNS = (
     GridColumn("branch", style="quiet", most=18),
     GridColumn("what", style="second", most=34),
     GridColumn("age", "age", "quiet"),
-    GridColumn("change", "number"),
+    GridColumn("added", "number"),
     GridColumn("", style="quiet"),
     GridColumn("committed", "time"),
-    GridColumn("rows", "number"),
+    GridColumn(COUNTED, "number"),
     GridColumn("kind", most=9),
     GridColumn("schema", "id", "quiet"),
     GridColumn("commit user", style="quiet"),
@@ -157,7 +158,7 @@ def version_of(row: Row | None) -> RowVersion | None:
     )
 
 
-def detail_of(row: Row | None, now_ms: int) -> Detail:
+def detail_of(row: Row | None, now_ms: int, counted_as: str) -> Detail:
     if row is None:
         return Detail("older rows", ((key("pane.query", "enter"), "shows more of them"),))
     run, newest, oldest = row.run, row.newest, row.oldest
@@ -173,21 +174,21 @@ def detail_of(row: Row | None, now_ms: int) -> Detail:
         facts += [
             ("committed", exact_time(newest.commit_time, now_ms)),
             ("kind", newest.commit_kind),
-            ("rows", format_value("number", newest.total_record_count, now_ms)),
+            (counted_as, format_value("number", newest.total_record_count, now_ms)),
             ("schema", str(newest.schema_id)),
             ("user", newest.commit_user),
         ]
     if row.change is not None:
-        facts.append(("change", f"{row.change:+,}"))
+        facts.append(("added", f"{row.change:+,}"))
     if row.tags:
         facts.append(("kept by", ", ".join(row.tags)))
     if row.is_expired:
         facts.append(("expired", "its snapshot file is gone: the tag keeps its rows"))
     facts += [("history", words) for words in row.lane.notes.get(run.newest, ())]
     title = f"{counted(run.length, 'commit')}" if run.is_folded else f"snapshot {run.newest}"
-    values: dict[str, object] = {} if row.change is None else {"change": row.change}
+    values: dict[str, object] = {} if row.change is None else {"added": row.change}
     if newest is not None and not run.is_folded:
-        values |= {"rows": newest.total_record_count, "schema": newest.schema_id}
+        values |= {counted_as: newest.total_record_count, "schema": newest.schema_id}
         values |= {"committed": exact_moment(newest.commit_time)}
     return Detail(title, tuple(facts), values=with_values(facts, values))
 

@@ -50,7 +50,7 @@ def _of_the_table(browse: BrowseScreen) -> list[PaletteEntry]:
             PaletteEntry("diff", "rows that differ between two versions", "D", browse.action_diff),
             PaletteEntry("changes", "rows that one snapshot changed", "=", browse.action_changes),
             PaletteEntry(
-                "chart", "rows, files and bytes over time, or a histogram", "C", browse.action_chart
+                "chart", "records, files and bytes over time, or a histogram", "C", browse.action_chart
             ),
             PaletteEntry("peek", "the first rows, without Spark", "p", browse.action_peek),
             PaletteEntry("protect", "switch stock expiry off on the branch", "P", browse.action_protect),

@@ -72,6 +72,12 @@ class Columns:
         self.names = distinct([column.title for column in columns])
         self.reset()
 
+    def retitle(self, columns: Sequence[GridColumn]) -> None:
+        """Give as many columns other titles. Widths stay until the next measuring."""
+        self.all = columns
+        self.names = distinct([column.title for column in columns])
+        self._arrange()
+
     def reset(self) -> None:
         """Scroll to the first column, and forget the measured widths: columns are as wide as their titles."""
         self._measured = measure(self.all, tuples(()), 0)

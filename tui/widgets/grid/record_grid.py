@@ -101,6 +101,12 @@ class RecordGrid(Painted, can_focus=True):
         self._given, self._total, self._is_cut = source, total, is_cut
         self._arrange()
 
+    def retitle(self, columns: Sequence[GridColumn]) -> None:
+        """Give the columns other titles: filter, sorting and cursor stay."""
+        if list(columns) != list(self.columns):
+            self.shown_columns.retitle(columns)
+            self.repaint_rows()
+
     def _measure(self, source: RowSource) -> None:
         self._now_ms = int(time.time() * 1000)
         self.shown_columns.measure(source, self._now_ms)
