@@ -18,6 +18,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Command;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.GlobalLimit;
+import org.apache.spark.sql.catalyst.plans.logical.InsertIntoDir;
 import org.apache.spark.sql.catalyst.plans.logical.LocalLimit;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -64,7 +65,7 @@ public class Plans {
     }
 
     private static boolean isStatement(LogicalPlan node) {
-        return node instanceof Command || node instanceof ParsedStatement;
+        return node instanceof Command || node instanceof ParsedStatement || node instanceof InsertIntoDir;
     }
 
     /** Adds an optimised plan and its subqueries to a list; {@code plans.py} describes the format. */

@@ -73,7 +73,8 @@ _CLOSED = {
         re.VERBOSE | re.DOTALL,
     ),
 }
-_COMMENT_EDGE = re.compile(r"/\*|\*/")
+# As in Spark, `/*+` opens nothing within a comment.
+_COMMENT_EDGE = re.compile(r"/\*(?!\+)|\*/")
 
 
 def tokenize(sql: str, start: int = 0, end: int | None = None) -> list[Token]:

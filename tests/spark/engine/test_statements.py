@@ -69,12 +69,21 @@ def test_empty_arrays_and_maps_of_no_type_are_rows_like_others(engine: Engine) -
         "DROP TABLE shop.orders",
         "EXECUTE IMMEDIATE 'DROP TABLE shop.orders'",
         "BEGIN INSERT INTO shop.orders SELECT 1; END",
+        "/* /*+ */ INSERT OVERWRITE DIRECTORY '{0}/out' USING parquet SELECT 1 /* */ -- */ SELECT 1",
     ],
 )
 def test_what_writes_is_refused_and_writes_nothing(engine: Engine, tmp_path: Path, sql: str) -> None:
     failure = ask(engine, sql.format(tmp_path)).failure
     assert failure.cause == "statement"
     assert "not supported here" in failure.message or "one statement runs at a time" in failure.message
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_write_in_a_variable_is_no_query(engine: Engine, tmp_path: Path) -> None:
+    assert ask(engine, f"SET hidden.write = INSERT OVERWRITE DIRECTORY '{tmp_path}/out' USING parquet").finish
+    failure = ask(engine, "FROM (SELECT 1) ${hidden.write} SELECT 1").failure
+    assert "not supported here" in failure.message
+    assert ask(engine, "RESET hidden.write").finish
     assert not list(tmp_path.iterdir())
 
 
