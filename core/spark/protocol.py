@@ -237,13 +237,14 @@ class TaskResult(msgspec.Struct, frozen=True, tag="Told"):
 class Finished(msgspec.Struct, frozen=True, tag=True):
     """The statement succeeded. `truncated`: there were more rows than the limit. `message`: what it did.
 
-    The parent sets `seconds`, counted from the order.
+    `database`: the current database that it has chosen. The parent sets `seconds`, counted from the order.
     """
 
     rows: int
     truncated: bool
     seconds: float = 0.0
     message: str = ""
+    database: str | None = None
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from paimark.core.actions.context import Progress, open_context
 from paimark.core.actions.plan import Plan, raise_first
 from paimark.core.actions.registry import Action, must_be_agreed_to
-from paimark.core.errors import PaimarkError, Refused
+from paimark.core.errors import PaimarkError, Refused, StatementFailed
 from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.client.client import Engine
 from paimark.core.spark.launch.session_settings import check_setting
@@ -27,7 +27,7 @@ from paimark.core.table.catalog import find_table
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.resolving import require_versions
-from paimark.core.travel.statements.refused import require_query_explained, unsupported
+from paimark.core.travel.statements.refused import foreign, require_query_explained, unsupported
 from paimark.core.travel.statements.unsupported import require_supported
 
 if TYPE_CHECKING:
@@ -72,27 +72,24 @@ def run_statement(
     """
     try:
         statement = sql if isinstance(sql, Statement) else read_statement(sql)
-        _require_supported(statement)
+        require_runnable(statement)
     except PaimarkError as error:
         yield Failed.of(error)
         return
-    if statement.kind == "empty":
-        yield Failed("There is no statement to run", "Write one, such as SELECT * FROM database.table.")
-    elif is_unsupported(statement):
-        yield Failed.of(unsupported(statement))
-    elif is_action(statement):
-        yield from _run_action(engine, statement, database, limit, call or CallMode())
+    current = engine.current_database(database)
+    if is_action(statement):
+        yield from _run_action(engine, statement, current, limit, call or CallMode())
     else:
         if (
             engine.begins_anew
-            and (answer := _answer_without_spark(engine, statement, database, limit)) is not None
+            and (answer := _answer_without_spark(engine, statement, current, limit)) is not None
         ):
             yield from answer
             return
         if engine.state in _ASLEEP:
             try:
                 settings = engine.settings
-                require_versions(open_files(settings.warehouse, settings.options), statement, database)
+                require_versions(open_files(settings.warehouse, settings.options), statement, current)
             except PaimarkError as error:
                 # Reported before Spark starts, which may take half a minute.
                 yield Failed.of(error)
@@ -100,13 +97,17 @@ def run_statement(
         yield from engine.run(statement.sql, database=database, limit=limit)
 
 
-def _require_supported(statement: Statement) -> None:
-    """Raises `StatementFailed` for a statement with a part that would have no effect, or would end Spark.
+def require_runnable(statement: Statement) -> None:
+    """Refuse a statement that is not supported, or has a part that would have no effect, or would end Spark.
 
-    The engine does not check that again.
+    The engine does not check the parts again.
     """
-    if statement.kind == "empty" or is_unsupported(statement):
-        return
+    if statement.kind == "empty":
+        raise StatementFailed(
+            "There is no statement to run", "Write one, such as SELECT * FROM database.table."
+        )
+    if is_unsupported(statement):
+        raise foreign(statement) or unsupported(statement)
     if statement.kind == "explain":
         require_query_explained(statement)
     require_supported(statement)
@@ -144,7 +145,7 @@ def action_to_confirm(statement: Statement, database: str | None = None) -> Acti
     """
     # INSERT INTO removes nothing, so it runs like a query, without a dialog.
     is_shown = is_action(statement) and statement.kind != "insert"
-    return _action_call(statement, database)[0] if is_shown else None
+    return action_call(statement, database)[0] if is_shown else None
 
 
 def is_action(statement: Statement) -> bool:
@@ -153,15 +154,17 @@ def is_action(statement: Statement) -> bool:
 
 
 def is_unsupported(statement: Statement) -> bool:
-    """Whether it would remove rows, like DELETE and DROP TABLE, and is not supported.
+    """Whether it would define something or remove rows, like CREATE TABLE and DELETE, and is not supported.
 
     False for a statement with an unknown first word: usually it is misspelt, and Spark reports where.
     """
-    return statement.removes_rows and statement.kind != "other" and not is_action(statement)
+    if statement.kind == "other" or is_action(statement):
+        return False
+    return statement.removes_rows or statement.kind == "ddl"
 
 
-def _action_call(statement: Statement, database: str | None) -> tuple[ActionCall, Inserts | None]:
-    """The action of a statement, and for an INSERT also the INSERT."""
+def action_call(statement: Statement, database: str | None) -> tuple[ActionCall, Inserts | None]:
+    """The action of a statement, and for an INSERT also the INSERT. Raises `StatementFailed`."""
     match statement.kind:
         case "alter":
             # Imported here: loading these takes a while, and the console's first frame doesn't need them.
@@ -186,7 +189,7 @@ def _run_action(
     position = None
     translate: Callable[[str], str] = IN_SQL.translate if statement.kind == "call" else str
     try:
-        called, inserts = _action_call(statement, database)
+        called, inserts = action_call(statement, database)
         settings = engine.settings
         context = open_context(settings.warehouse, settings.options, settings.read_only, lambda: engine)
         position = called.table_position

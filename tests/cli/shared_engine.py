@@ -27,6 +27,9 @@ class Shared:
     ) -> Iterator[Event]:
         return self._engine.run(sql, database=database, limit=limit, differing=differing)
 
+    def current_database(self, given: str | None) -> str | None:
+        return self._engine.current_database(given)
+
     def do(self, task: Task) -> Iterator[Event]:
         return self._engine.do(task)
 

@@ -48,8 +48,13 @@ def open_engine(settings: Settings) -> Engine:
     return Engine(settings, state_directory() / "engine.log")
 
 
-def show_events(events: Iterable[Event], text: str, result: RowSink, narrator: Narrator) -> bool:
-    """Send rows to `result`, all else to stderr; tell whether there are more. Raises its error."""
+def show_events(
+    events: Iterable[Event], text: str, result: RowSink, narrator: Narrator, base: int = 0
+) -> bool:
+    """Send rows to `result`, all else to stderr; tell whether there are more. Raises its error.
+
+    `base` is the offset of the statement in the `text`.
+    """
     truncated = False
     try:
         for event in events:
@@ -75,7 +80,7 @@ def show_events(events: Iterable[Event], text: str, result: RowSink, narrator: N
                 case Failed():
                     narrator.clear()
                     if event.position is not None and event.cause == "statement":
-                        narrator.point(text, event.position)
+                        narrator.point(text, base + event.position)
                     raise failure(event)
     finally:
         result.abandon()
@@ -88,16 +93,17 @@ def _finish(result: RowSink, end: Finished, narrator: Narrator) -> None:
     except PaimarkError:
         # What an action did is done, also if its row can't be written.
         if end.message:
-            narrator.say(end.message)
+            narrator.result(end.message)
         raise
     _say_end(end, narrator)
 
 
 def _say_end(end: Finished, narrator: Narrator) -> None:
     if end.message:
-        narrator.say(end.message)
+        narrator.result(end.message)
     more = f"; there are more than the first {end.rows:,}" if end.truncated else ""
-    narrator.say(f"{counted(end.rows, 'row')} in {seconds(end.seconds)}{more}")
+    if not (end.message and narrator.label):
+        narrator.result(f"{counted(end.rows, 'row')} in {seconds(end.seconds)}{more}")
 
 
 def failure(event: Failed) -> PaimarkError | KeyboardInterrupt:

@@ -14,21 +14,33 @@ _INDENT = "  "
 
 
 class Narrator:
-    """Waiting lines replace each other, and appear only on a terminal (`is_live`)."""
+    """Waiting lines replace each other, and appear only on a terminal (`is_live`).
+
+    `label` names the statement of several: `statement 2 of 3`.
+    """
 
     def __init__(self) -> None:
         self.is_live = sys.stderr.isatty()
+        self.label = ""
         self._drawn = False
 
     def say(self, line: str) -> None:
         self.clear()
         narrate(line)
 
+    def result(self, line: str) -> None:
+        """Say what came of the statement."""
+        self.say(self.labelled(line))
+
     def wait(self, line: str) -> None:
         if self.is_live:
             width = shutil.get_terminal_size().columns - 1
-            tell(f"\r\x1b[K{cut(clean_text(line), width)}")
+            tell(f"\r\x1b[K{cut(clean_text(self.labelled(line)), width)}")
             self._drawn = True
+
+    def labelled(self, line: str) -> str:
+        """The line behind the name of the statement, if it is one of several."""
+        return f"{self.label}: {line}" if self.label else line
 
     def step(self, line: str) -> None:
         """Take a line of a running action. Without a terminal only a `Remark` is shown."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,14 +25,76 @@ if TYPE_CHECKING:
 _ROWS_AT_ONCE = 4096
 
 
-class PrintedResult:
-    """`begin` with the columns, `add` batches, then `finish`; `abandon` is safe at any time."""
+class NoResult:
+    """Takes the rows of a statement that nobody wants."""
 
-    def __init__(self, options: GlobalOptions, path: Path | None) -> None:
+    def begin(self, columns: Columns) -> None:
+        pass
+
+    def add(self, batch: Batch) -> None:
+        pass
+
+    def explain(self, text: str) -> None:
+        pass
+
+    def finish(self) -> None:
+        pass
+
+    def abandon(self) -> None:
+        pass
+
+
+class PrintedResults:
+    """The results of the statements of one text, one after the other.
+
+    A blank line parts tables; the JSON of several statements is a list with the list of each.
+    """
+
+    def __init__(self, options: GlobalOptions, count: int) -> None:
+        self._options = options
+        self._is_list = options.as_json and count > 1
+        self._printed = 0
+        self._last: PrintedResult | None = None
+
+    def next(self) -> PrintedResult:
+        self._last = PrintedResult(self._options, None, self._before, is_listed=self._is_list)
+        return self._last
+
+    def close(self) -> None:
+        """End the list of lists. If a statement failed among its rows, the list shows that: it has no end."""
+        if self._is_list and self._printed and self._last is not None and not self._last.is_broken:
+            click.echo("]")
+
+    def _before(self) -> None:
+        if self._is_list:
+            click.echo("," if self._printed else "[")
+        elif self._printed:
+            click.echo()
+        self._printed += 1
+
+
+class PrintedResult:
+    """`begin` with the columns, `add` batches, then `finish`; `abandon` is safe at any time.
+
+    `before` is called before something is printed. One that is listed prints a list also without columns.
+    """
+
+    def __init__(
+        self,
+        options: GlobalOptions,
+        path: Path | None,
+        before: Callable[[], None] = lambda: None,
+        *,
+        is_listed: bool = False,
+    ) -> None:
         self._options = options
         self._path = path
+        self._before = before
+        self._is_listed = is_listed
         self._columns: Columns | None = None
         self._sink: ResultFile | _Printed | None = None
+        # Whether some rows were printed, and the others never will be.
+        self.is_broken = False
 
     def begin(self, columns: Columns) -> None:
         self._columns = columns
@@ -43,6 +106,8 @@ class PrintedResult:
 
     def explain(self, text: str) -> None:
         """Print an answer in words: one JSON cell, or its lines."""
+        self._before()
+        self._is_listed = False
         if self._options.as_json:
             rows = row_writer(self._options, ["plan"])
             rows.write([[text]])
@@ -53,15 +118,18 @@ class PrintedResult:
 
     def finish(self) -> None:
         """The statement is done: publish the file, or end the list."""
-        if self._sink is None and self._columns is not None and self._columns.names:
+        names = self._columns.names if self._columns is not None else ()
+        if self._sink is None and (names or self._is_listed):
             if self._path is None:
-                self._sink = _Printed(self._options, self._columns.names)
-            else:
+                self._sink = self._printed(names)
+            elif self._columns is not None:
                 from paimark.core.export.empty_rows import empty_rows
 
-                self._write(empty_rows(self._columns.names, self._columns.types))
+                self._write(empty_rows(names, self._columns.types))
         if self._sink is not None:
             self._sink.close()
+            self.is_broken = False
+        sys.stdout.flush()
 
     def abandon(self) -> None:
         """Leave no incomplete file behind."""
@@ -71,12 +139,17 @@ class PrintedResult:
     def _write(self, rows: pa.Table) -> None:
         if self._sink is None:
             if self._path is None:
-                self._sink = _Printed(self._options, rows.column_names)
+                self._sink = self._printed(rows.column_names)
             else:
                 from paimark.core.export.result_file import ResultFile
 
                 self._sink = ResultFile(self._path, rows.schema)
         self._sink.write(rows)
+
+    def _printed(self, names: Sequence[str]) -> _Printed:
+        self._before()
+        self.is_broken = True
+        return _Printed(self._options, names)
 
 
 class _Printed:

@@ -125,6 +125,8 @@ class EngineProcess:
 
     def close(self) -> None:
         """End the process: by an order, and by force if that takes too long. Returns when it is gone."""
+        # The reader may wait for somebody who takes rows.
+        self.drop_rows()
         if self.order(Close()):
             self.wait(lambda: self.ended, _CLOSE_SECONDS)
         self.kill()

@@ -71,6 +71,8 @@ class Engine:
         self._may_kill = True
         self._sent: _Sent | None = None
         self._resting = False
+        # The database that the last USE has chosen, behind the one that its caller gave.
+        self._used: tuple[str | None, str] | None = None
         # Statements that changed the session; a new engine repeats them.
         self._session: list[str] = []
         self._idle = Idle(idle_seconds(settings.spark_conf), self._rest)
@@ -123,7 +125,18 @@ class Engine:
         `limit` is the most rows wanted, None for all; `differing` is as in `Run`. Closing the iterator early
         cancels the statement.
         """
-        yield from self.do(Run(0, sql, database, limit, differing=differing))
+        run = Run(0, sql, self.current_database(database), limit, differing=differing)
+        with closing(self.do(run)) as events:
+            for event in events:
+                if isinstance(event, Finished) and event.database is not None:
+                    self._used = (database, event.database)
+                yield event
+
+    def current_database(self, given: str | None) -> str | None:
+        """The database that a USE has chosen since the caller began to give this one; otherwise `given`."""
+        if self._used is not None and self._used[0] != given:
+            self._used = None
+        return given if self._used is None else self._used[1]
 
     def do(self, task: Task) -> Generator[Event]:
         """As `run`, for any task. Replaces its number."""

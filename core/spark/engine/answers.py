@@ -136,4 +136,4 @@ def tell_answer(reply: Answer, tell: Callable[[Columns | Batch], None]) -> Finis
         tell(Columns(reply.columns, tuple(columns.values())))
         if reply.rows:
             tell(cells_batch(columns, reply.rows))
-    return Finished(len(reply.rows), False, message=reply.message)
+    return Finished(len(reply.rows), False, message=reply.message, database=reply.database)

@@ -26,7 +26,7 @@ def read_statement(sql: str) -> Statement:
     if has_halves(sql):
         raise UsageError("The statement is not UTF-8", "Look at the encoding of the terminal or file.")
     tokens = tokenize(sql)
-    _require_no_script(tokens)
+    _require_no_script(sql, tokens)
     tokens = _without_end(sql, tokens)
     kind = classify(tokens)
     scanner = Scanner(sql, tokens)
@@ -59,10 +59,13 @@ def _require_closed(scanner: Scanner) -> None:
         raise SqlRefused(f"This {quote} is not closed", f"Write {quote} at its end.", scanner.sql, last.start)
 
 
-def _require_no_script(tokens: list[Token]) -> None:
+def _require_no_script(sql: str, tokens: list[Token]) -> None:
     if tokens and tokens[0].upper == "BEGIN":
-        raise UsageError(
-            "BEGIN ... END is a script, and one statement runs at a time", "Run them one by one."
+        raise SqlRefused(
+            "BEGIN ... END is not supported here",
+            "Leave BEGIN and END out: statements with ; between them run in order.",
+            sql,
+            tokens[0].start,
         )
 
 

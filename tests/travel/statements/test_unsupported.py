@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from paimark.core.errors import StatementFailed, UsageError
+from paimark.core.errors import StatementFailed
+from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.statements.unsupported import require_supported
 
@@ -74,5 +75,5 @@ def test_all_else_is_left_to_spark(sql: str) -> None:
     "sql", ["BEGIN SELECT 1; END", "BEGIN DECLARE x INT = 1; SELECT x; END;", "BEGIN END"]
 )
 def test_a_script_is_refused_by_its_name(sql: str) -> None:
-    with pytest.raises(UsageError, match=r"BEGIN \.\.\. END is a script"):
+    with pytest.raises(SqlRefused, match=r"BEGIN \.\.\. END is not supported here"):
         read_statement(sql)
