@@ -26,7 +26,7 @@ help: ## show these commands
 setup: $(ready) ## make .venv with paimark in it (PYTHON=... chooses the interpreter)
 	@$(python) -m compileall -q core paimark tui
 
-demo: setup ## build a small real warehouse and open the console on it
+demo: setup ## build a small real warehouse, once, and open the console on it
 	@.venv/bin/paimark demo
 
 test: compiled-and-checked ## check, then run every test

@@ -15,7 +15,8 @@ from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_option
 from paimark.core.cli.output import narrate
 from paimark.core.cli.root import invoke
 from paimark.core.config import read_only_environment
-from paimark.core.demo.directory import check_directory
+from paimark.core.demo.directory import DATABASE, is_demo, tables_there
+from paimark.core.demo.placing import tidy_up
 from paimark.core.errors import Refused
 from paimark.core.export.json_rows import json_text
 from paimark.core.shell import shell_line
@@ -53,44 +54,93 @@ TOUR = (
 
 @click.command(cls=GlobalCommand)
 @click.argument("directory", metavar="[DIR]", default="paimark-demo")
-@click.option("--no-open", is_flag=True, help="Build it, and print where it is and what to try.")
+@click.option("--no-open", is_flag=True, help="Do not open it: print where it is and what to try.")
+@click.option("--fresh", is_flag=True, help="Build the tables of an earlier demo anew, after a question.")
 @click.pass_context
-def demo(ctx: click.Context, directory: str, no_open: bool) -> int:
+def demo(ctx: click.Context, directory: str, no_open: bool, fresh: bool) -> int:
     """Build a small real warehouse and open the console on it.
 
-    DIR is ./paimark-demo. An earlier demo there is rebuilt, anything else refused. Without a terminal the
-    tour runs instead: a savepoint is made and read back with Spark.
+    DIR is ./paimark-demo. An earlier demo there is opened as it is, anything else refused. --fresh builds the
+    demo's own tables anew and leaves all others. Without a terminal the tour of a new demo runs instead: a
+    savepoint is made and read back with Spark.
     """
     options = global_options(ctx)
     target = Path(directory).expanduser().absolute()
-    if options.read_only or read_only_environment():
+    read_only = options.read_only or read_only_environment()
+    if there := is_demo(target):
+        if not (read_only or options.dry_run):
+            tidy_up(target)
+        there = bool(tables_there(target))
+    if there and not fresh:
+        return _open(target, options, no_open=no_open)
+    if read_only:
         raise Refused(
             "A demo can't be built in read-only mode", "Leave out --read-only and PAIMARK_READ_ONLY."
         )
-    check_directory(target)
-    if options.dry_run:
-        click.echo(f"paimark demo would build the database shop in {target}")
-        return 0
-    narrate(f"Building the demo warehouse in {target}")
-    from paimark.core.demo.build import build_demo
+    if there:
+        _build_anew(target, options)
+    elif not options.dry_run:
+        narrate(f"Building the demo warehouse in {target}")
+        from paimark.core.demo.build import build_demo
 
-    build_demo(target, narrate)
+        build_demo(target, narrate)
+    else:
+        click.echo(f"paimark demo would build the database shop in {target}")
+    if options.dry_run:
+        return 0
     if no_open:
-        _say_where(target, as_json=options.as_json)
+        _say_where(target, as_json=options.as_json, told=STORY)
     elif has_terminal():
-        options.warehouse, options.context, options.start = str(target), None, "shop.orders"
-        return open_console(replace(options.settings(), offers_tour=True))
+        return _open_console(target, options, offers_tour=True)
     else:
         _tour(target, options)
     return 0
 
 
-def _say_where(target: Path, *, as_json: bool) -> None:
+def _build_anew(target: Path, options: GlobalOptions) -> None:
+    """Show what would go, ask, and build it anew."""
+    from paimark.core.actions.context import Context, Progress, open_context
+    from paimark.core.actions.plan import Outcome, Plan
+    from paimark.core.actions.registry import Action
+    from paimark.core.cli.changes.actions import carry_out
+    from paimark.core.demo.build import build_demo
+    from paimark.core.demo.fresh import plan_fresh
+
+    def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+        build_demo(target, progress, fresh=plan)
+        return Outcome(action="demo", table="", message=f"Built the demo in {target} anew.", result={})
+
+    plan = plan_fresh(target)
+    action = Action("demo", "Build the demo anew.", (), "destructive", lambda *given: plan, apply)
+    carry_out(action, open_context(str(target), {}, read_only=False), plan, options)
+
+
+def _open(target: Path, options: GlobalOptions, *, no_open: bool) -> int:
+    """Open a demo as it is."""
+    if options.dry_run:
+        click.echo(f"paimark demo would open the demo in {target} as it is")
+    elif has_terminal() and not no_open:
+        narrate(f"This is the demo in {target} as it was left. `paimark demo --fresh` builds it anew.")
+        return _open_console(target, options, offers_tour=False)
+    else:
+        kept = ("It is as it was left; `paimark demo --fresh` builds it anew.",)
+        _say_where(target, as_json=options.as_json, told=kept)
+    return 0
+
+
+def _open_console(target: Path, options: GlobalOptions, *, offers_tour: bool) -> int:
+    there = tables_there(target)
+    start = f"{DATABASE}.{'orders' if 'orders' in there else there[0]}"
+    options.warehouse, options.context, options.start = str(target), None, start
+    return open_console(replace(options.settings(), offers_tour=offers_tour))
+
+
+def _say_where(target: Path, *, as_json: bool, told: Sequence[str]) -> None:
     if as_json:
         click.echo(json_text([{"warehouse": str(target)}]))
         return
     click.echo(f"The demo warehouse is in {target}")
-    click.echo("\n".join([*STORY, "", "Try:"]))
+    click.echo("\n".join([*told, "", "Try:"]))
     quoted = shlex.quote(str(target))
     click.echo(f"  paimark {quoted}\n  export PAIMARK_WAREHOUSE={quoted}")
     for words in TRY:

@@ -8,6 +8,7 @@ import sys
 
 from paimark.core.cli.places import require_place
 from paimark.core.config import Settings
+from paimark.core.demo.directory import MARKER, open_in
 from paimark.core.errors import NotFound, UsageError
 from paimark.core.storage.option_values import require_options
 
@@ -30,6 +31,8 @@ def open_console(settings: Settings) -> int:
             "The console needs a terminal",
             "For scripts there are commands: `paimark tables`, `paimark sql`, `paimark --help`.",
         )
+    if os.path.exists(os.path.join(settings.warehouse, MARKER)):
+        open_in(settings.warehouse)
     code: int = importlib.import_module("paimark.tui.app").run(settings)
     return code
 

@@ -8,10 +8,24 @@ from datetime import UTC, date, datetime, timedelta
 from math import ceil
 from pathlib import Path
 
+from msgspec import structs
+
 from paimark.core.actions.context import NO_AUDIT, Context, Progress, open_context
+from paimark.core.actions.plan import Plan, raise_first
 from paimark.core.actions.registry import action
 from paimark.core.demo import rows
-from paimark.core.demo.directory import DATABASE, check_directory, clear_directory
+from paimark.core.demo.directory import (
+    DATABASE,
+    TABLES,
+    MadeTable,
+    alone,
+    is_demo,
+    made_tables,
+    tables_there,
+    write_marker,
+)
+from paimark.core.demo.made import made_of
+from paimark.core.demo.placing import finish_interrupted, put_in_place, unfinished
 from paimark.core.demo.writer import DemoWriter
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.table.layout import TablePath
@@ -26,18 +40,47 @@ MONTH_END = 11
 FAULTY = 12
 
 
-def build_demo(directory: Path, progress: Progress, now_ms: int | None = None) -> None:
-    """Build (or rebuild) the demo; under a minute. The rows depend on the day of `now_ms` only.
+def build_demo(
+    directory: Path, progress: Progress, now_ms: int | None = None, fresh: Plan | None = None
+) -> None:
+    """Build the demo; under a minute. The rows depend on the day of `now_ms` only.
 
-    Raises `Refused` if the directory holds something else, `Unavailable` if it can't be written.
+    With `fresh`, made by `plan_fresh`, its tables take the place of those that an earlier demo made. Raises
+    `Refused` if the directory holds something else, or anything moved since that plan; `Unavailable` if it
+    can't be written.
     """
-    check_directory(directory)
+    is_demo(directory)
+    if fresh is not None:
+        raise_first(fresh.refusals)
     now = int(time.time() * 1000) if now_ms is None else now_ms
     try:
-        clear_directory(directory)
-        _Builder(directory, now - now % HOUR_MS, progress).build()
+        directory.mkdir(parents=True, exist_ok=True)
+        with alone(directory):
+            _build(directory, now - now % HOUR_MS, progress, fresh)
     except OSError as error:
         raise Unavailable(f"The demo can't be written to {directory}: {error.strerror or error}") from error
+
+
+def _build(directory: Path, anchor_ms: int, progress: Progress, fresh: Plan | None) -> None:
+    earlier = made_tables(directory)
+    write_marker(directory, earlier)
+    finish_interrupted(directory)
+    if fresh is None and (taken := tables_there(directory)):
+        raise Refused(
+            f"{DATABASE}.{taken[0]} is there already", "`paimark demo --fresh` plans to build it anew."
+        )
+    with unfinished(directory) as beside:
+        _Builder(beside, anchor_ms, progress).build()
+        files = open_context(str(beside), {}, read_only=True).files
+        made = {name: made_of(files, TablePath(DATABASE, name)) for name in TABLES}
+        # Until the tables are in their place, the marker knows the old and the new.
+        write_marker(directory, {name: _either(earlier.get(name), each) for name, each in made.items()})
+        put_in_place(directory, beside, fresh)
+        write_marker(directory, made)
+
+
+def _either(earlier: MadeTable | None, made: MadeTable) -> MadeTable:
+    return made if earlier is None else structs.replace(made, commits=(*earlier.commits, *made.commits))
 
 
 class _Builder:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from paimark.core.actions import audit
+from paimark.core.actions.change.landing import commit_user
 from paimark.core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
 from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
@@ -144,7 +145,7 @@ class Inserts:
         elif _has_one_writer(schema):
             # Two writers at once could put one key into two buckets.
             pinned = head.data.decode() if head else ""
-        inserting = Inserting(str(uuid.uuid4()), root.branch, pinned)
+        inserting = Inserting(commit_user(str(uuid.uuid4())), root.branch, pinned)
         run = Run(0, insert.sql, self.database, None, inserting)
         answer = TaskResult()
         newest = head.snapshot.id if head else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,6 +53,36 @@ def test_a_dry_run_and_read_only_mode_build_nothing(
     ran = paimark("demo", place, *words)
     assert ran.code == (0 if words == ["--dry-run"] else 1)
     assert not place.exists()
+
+
+def test_an_earlier_demo_is_opened_as_it_is(paimark: Paimark, tmp_path: Path) -> None:
+    place = tmp_path / "demo"
+    assert paimark("demo", place, "--no-open").code == 0
+    assert paimark("create-savepoint", "shop.orders", "--warehouse", place).code == 0
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+    for words in ([], ["--no-open"], ["--read-only"], ["--dry-run"]):
+        ran = paimark("demo", place, *words)
+        assert (ran.code, str(place) in ran.out, "as it" in ran.out) == (0, True, True)
+    assert {path: path.stat().st_mtime_ns for path in place.rglob("*")} == before
+
+
+def test_fresh_asks_before_it_builds_anew(paimark: Paimark, tmp_path: Path) -> None:
+    place = tmp_path / "demo"
+    assert paimark("demo", place, "--no-open", "--fresh").code == 0
+    assert paimark("create-savepoint", "shop.orders", "--warehouse", place).code == 0
+    asked = paimark("demo", place, "--no-open", "--fresh")
+    assert asked.code == 1
+    assert "this needs --yes" in asked.err
+    (plan,) = paimark("demo", place, "--fresh", "--dry-run", "--output", "json").rows
+    assert "since it was built: savepoint 2" in str(plan["warnings"])
+    assert [row["savepoint_id"] for row in savepoints(paimark, place)] == [1, 2]
+    done = paimark("demo", place, "--no-open", "--fresh", "--yes")
+    assert (done.code, done.out.splitlines()[0]) == (0, f"Built the demo in {place} anew.")
+    assert [row["savepoint_id"] for row in savepoints(paimark, place)] == [1]
+
+
+def savepoints(paimark: Paimark, place: Path) -> Any:
+    return paimark("savepoints", "shop.orders", "--warehouse", place, "--output", "json").rows
 
 
 def test_another_directory_is_refused(paimark: Paimark, warehouse: Path) -> None:

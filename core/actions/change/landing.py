@@ -19,6 +19,8 @@ from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.records import Snapshot
 
 _READER = "paimark-"
+# How the commit user of every commit of Paimark's own begins.
+COMMIT_USER = "paimark-"
 
 
 def hold_expiry(files: Files, root: Root, token: str, snapshot_id: int) -> None:
@@ -54,7 +56,7 @@ def left_readers(files: Files, table: TablePath, tokens: Collection[str]) -> lis
 
 def commit_user(token: str) -> str:
     """The commit user of a change's commit, made from the token of its journal."""
-    return f"paimark-{token}"
+    return f"{COMMIT_USER}{token}"
 
 
 def find_commit(files: Files, root: Root, token: str, after: int) -> tuple[Landed, Snapshot | None]:
