@@ -1,7 +1,8 @@
-"""Find out whether a process that left its mark somewhere is still alive, and how one ended."""
+"""Who runs this process; whether a process that left its mark somewhere is alive, and how one ended."""
 
 from __future__ import annotations
 
+import getpass
 import os
 import signal
 from functools import cache
@@ -16,6 +17,14 @@ def machine() -> str:
         return f"{boot}/{os.readlink('/proc/self/ns/pid')}"
     except OSError:
         return ""
+
+
+def user_name() -> str:
+    """The user of this process. In a container the uid may belong to no user."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return f"uid {os.getuid()}"
 
 
 def start_of(pid: int) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import socket
 import time
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from paimark.core.config import state_directory
 from paimark.core.durations import parse_duration
+from paimark.core.processes import user_name
 from paimark.core.storage.files import Files
 from paimark.core.storage.known_options import RECOVER_WAIT_OPTION, VERIFY_WAIT_OPTION
 from paimark.core.storage.open import lateness, open_files
@@ -81,7 +81,7 @@ def open_context(
     return Context(
         files=open_files(uri, options),
         read_only=read_only,
-        user=_user(),
+        user=user_name(),
         host=socket.gethostname(),
         audit_path=state_directory() / "audit.jsonl",
         clock=lambda: time.time_ns() // 1_000_000,
@@ -90,11 +90,3 @@ def open_context(
         late_for=lateness(uri) if late is None else parse_duration(late) / 1000,
         engine=engine,
     )
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        # In a container the uid may belong to no user.
-        return f"uid {os.getuid()}"

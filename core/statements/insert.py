@@ -66,7 +66,7 @@ class Inserts:
 
     @property
     def name(self) -> str:
-        return "insert-overwrite" if self.insert.overwrite else "insert-into"
+        return self.insert.action
 
     def action(self) -> Action:
         summary = "Replace rows by those of a query." if self.insert.overwrite else "Add the rows of a query."
@@ -114,7 +114,7 @@ class Inserts:
             kept=kept,
             warnings=("Streaming readers skip OVERWRITE commits by default",) if insert.overwrite else (),
             refusals=tuple(refusals),
-            undo=_undo(root, self.branch, head) if insert.overwrite else "",
+            undo=_undo(root, self.branch, schema, head),
         )
 
     def apply(self, context: Context, plan: Plan, progress: Progress) -> Outcome:
@@ -273,10 +273,13 @@ def _value_text(value: str | None) -> str:
     return repr(value) if value.strip() != value or value in ("", "NULL") else value
 
 
-def _undo(root: Root, branch: str | None, head: ChosenSnapshot | None) -> str:
+def _undo(root: Root, branch: str | None, schema: TableSchema, head: ChosenSnapshot | None) -> str:
+    """The command that takes the INSERT back; empty if there is none."""
+    if not kinds.reasons(schema, "rewrite"):
+        return f"paimark undo {root.table.word}"
     if branch is not None or head is None:
         return ""
-    return f"paimark rollback {root.table.word} --to snapshot.{head.snapshot.id}"
+    return f"paimark rollback {root.table.word} --to snapshot.{head.snapshot.id} --truncate"
 
 
 def _require_commit(files: Files, root: Root, commit_user: str, snapshot_id: int) -> None:

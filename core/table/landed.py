@@ -16,7 +16,7 @@ from paimark.core.table.layout import CHANGELOG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage, numbered
 from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.manifests.chain import breaks
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Point, Snapshot
 
 
 class Landed(Enum):
@@ -62,6 +62,18 @@ def find_commit(files: Files, root: Root, user: str, after: int) -> Fate:
         if holder == root:
             missing.discard(snapshot.id)
     return Fate(Landed.UNKNOWN, expired=tuple(sorted(missing))) if missing else Fate(Landed.NO)
+
+
+def fate_of(files: Files, root: Root, commit: Point) -> Landed:
+    """Whether the root got this very commit; UNKNOWN if its id has expired without a trace."""
+    lineage = Lineage(files, root)
+    there = list(_read(files, [root.snapshot(commit.id)]))
+    if there:
+        return Landed.YES if commit.is_of(there[0]) else Landed.NO
+    if (lineage.latest_id() or 0) < commit.id:
+        return Landed.NO
+    others = _other_copies(files, root, [commit.id])
+    return Landed.YES if any(commit.is_of(each) for _, each in others) else Landed.UNKNOWN
 
 
 def _other_copies(files: Files, root: Root, ids: Iterable[int]) -> Iterator[tuple[Root, Snapshot]]:

@@ -22,7 +22,7 @@ SAVEPOINT_PREFIX = "savepoint-"
 CLAIM_PREFIX = "CLAIM-"
 STEP_PREFIX = "STEP-"
 HEARTBEAT_PREFIX = "ALIVE-"
-OPERATION_PREFIX = "operation-"
+OPERATION_PREFIX, WRITE_PREFIX, BEGUN_PREFIX = "operation-", "write-", "begun-"
 CONSUMER_PREFIX = "consumer-"
 STREAM_PREFIX = "STREAM-"
 SAVEPOINT_TAG_PREFIX = "savepoint."
@@ -130,8 +130,17 @@ class TablePath(msgspec.Struct, frozen=True):
         """The directory of the operation log, one file for each operation."""
         return f"{self.branches}/operations"
 
-    def operation(self, number: int) -> str:
-        return f"{self.operations}/{OPERATION_PREFIX}{number}"
+    def operation(self, number: int, token: str) -> str:
+        """The entry of a change in the operation log."""
+        return f"{self.operations}/{OPERATION_PREFIX}{number}-{token}"
+
+    def write_operation(self, number: int, token: str) -> str:
+        """The entry of a writer's commit in the operation log."""
+        return f"{self.operations}/{WRITE_PREFIX}{number}-{token}"
+
+    def begun_write(self, number: int, token: str) -> str:
+        """The entry of a writer's commit while it is not known that it landed."""
+        return f"{self.operations}/{BEGUN_PREFIX}{number}-{token}"
 
     def data_file(self, partition: str, bucket: int, file_name: str) -> str:
         """`partition` is `day=2026-05-01` or empty; `bucket` is -2 for postponed buckets."""

@@ -128,15 +128,17 @@ def _operations(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Ro
     numbers = {each.token: each.number for each in known}
     for each in known:
         undoes, redoes = (numbers.get(token or "") for token in (each.undoes, each.redoes))
-        yield (*_operation_row(_with_part(each)), undoes, redoes)
+        yield (*_operation_row(_with_remark(each)), undoes, redoes)
 
 
-def _with_part(operation: Operation) -> Operation:
-    """The operation; for a part of a change of many, its summary says which part."""
-    if (group := operation.group) is None:
-        return operation
-    summary = f"{operation.summary} ({group.number} of {len(group.names)} at once)"
-    return msgspec.structs.replace(operation, summary=summary)
+def _with_remark(operation: Operation) -> Operation:
+    """The operation; the summary of a part of a change of many says which part."""
+    remark = ""
+    if (group := operation.group) is not None:
+        remark = f" ({group.number} of {len(group.names)} at once)"
+    if operation.landed is False:
+        remark = " (it is not known whether this landed: its writer ended, and the snapshot has expired)"
+    return msgspec.structs.replace(operation, summary=operation.summary + remark)
 
 
 def _options(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:

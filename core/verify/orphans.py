@@ -14,6 +14,7 @@ from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import (
     BARRIER,
     BARRIER_ID,
+    BEGUN_PREFIX,
     CHANGELOG_PREFIX,
     CLAIM_PREFIX,
     CONSUMER_PREFIX,
@@ -25,6 +26,7 @@ from paimark.core.table.layout import (
     STEP_PREFIX,
     STREAM_PREFIX,
     TAG_PREFIX,
+    WRITE_PREFIX,
     Root,
     TablePath,
 )
@@ -138,7 +140,7 @@ def is_known(table: TablePath, directory: str, name: str) -> bool:
     if directory == table.branches:
         return f"{directory}/{name}" in (table.main_branch_file, table.journal, table.undo_log, table.merges)
     if directory == table.operations:
-        return name.startswith(OPERATION_PREFIX)
+        return name.startswith((OPERATION_PREFIX, WRITE_PREFIX, BEGUN_PREFIX))
     if directory == table.savepoints:
         return name in _HINTS or bool(numbered([name], SAVEPOINT_PREFIX))
     part = directory.rpartition("/")[2]

@@ -162,7 +162,7 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> Done:
     try:
         change.finish(hold)
         done = change.done()
-        append(hold.context, hold.table, _operation(change, hold, done))
+        append(hold.context.files, hold.table, _operation(change, hold, done))
         hold.release()
     except (TakenOver, TableGone):
         raise

@@ -18,7 +18,7 @@ from paimark.core.table.operations import (
     Group,
     Operation,
     Undoable,
-    operation_names,
+    append,
     read_operations,
     undoable_before_the_log,
 )
@@ -55,16 +55,6 @@ class Stacks(msgspec.Struct, frozen=True):
         return {token} if group is None else {each for each, of in self.groups.items() if of == group}
 
 
-def append(context: Context, table: TablePath, operation: Operation) -> None:
-    """Add an operation with the next number. Idempotent."""
-    names = operation_names(context.files, table)
-    if any(token == operation.token for _, token, _ in names):
-        return
-    number = max((number for number, _, _ in names), default=0) + 1
-    numbered = msgspec.structs.replace(operation, number=number)
-    context.files.create(f"{table.operation(number)}-{operation.token}", numbered.to_json())
-
-
 def undoable(context: Context, table: TablePath) -> list[Undoable]:
     """Operations that can be undone, the newest last. Raises `Corrupt`."""
     return list(stacks(context, table).undo)
@@ -81,16 +71,17 @@ def stacks_of(files: Files, table: TablePath) -> Stacks:
     redo: list[Operation] = []
     by_token: dict[str, Operation] = {}
     gone: set[str] = set()
-    for operation in read_operations(files, table):
+    for operation in _as_committed(read_operations(files, table)):
         by_token[operation.token] = operation
         if operation.undoes is not None:
             before, undo = undo, _without(undo, operation.undoes, operation.now)
             gone |= {each.token for each in before} - {each.token for each in undo}
             if (undone := by_token.get(operation.undoes)) is not None:
-                redo.append(msgspec.structs.replace(undone, now=operation.now))
+                entry = next((each for each in before if each.token == operation.undoes), undone.way_back)
+                redo.append(msgspec.structs.replace(undone, now=operation.now, way_back=entry))
             continue
         if operation.redoes is not None:
-            redo = [each for each in redo if each.token != operation.redoes]
+            redo = _without_redone(redo, operation)
         elif operation.way_back is not None:
             redo = []
         if operation.way_back is not None:
@@ -103,10 +94,34 @@ def _in_effect(by_token: dict[str, Operation], gone: set[str]) -> tuple[Operatio
     return tuple(each for token, each in by_token.items() if token not in gone and each.undoes is None)
 
 
-def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[Undoable]:
-    """The list without the change of this token, and without the later ones that moved main.
+def _as_committed(known: Sequence[Operation]) -> list[Operation]:
+    """The operations, with writes to one root in the order of their commits.
 
-    If main went back by a commit, `now` is that commit: the change before can then be undone from there.
+    Writers that ran at once may have logged them in another order.
+    """
+    placed: list[Operation] = []
+    for operation in known:
+        entry, place = operation.way_back, len(placed)
+        if entry is not None and entry.is_write:
+            for index in reversed(range(len(placed))):
+                other = placed[index].way_back
+                if other is None or not other.moved_rows or other.root != entry.root:
+                    continue
+                if not other.is_write or _head(other) < _head(entry):
+                    break
+                place = index
+        placed.insert(place, operation)
+    return placed
+
+
+def _head(entry: Undoable) -> int:
+    return 0 if entry.after is None else entry.after.id
+
+
+def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[Undoable]:
+    """The list without the change of this token, and without the later ones that moved the rows of its root.
+
+    If they went back by a commit, `now` is that commit: the change before can then be undone from there.
     """
     index = next((number for number, each in enumerate(known) if each.token == token), None)
     if index is None:
@@ -120,17 +135,42 @@ def _without(known: Sequence[Undoable], token: str, now: Point | None) -> list[U
             else each
             for each in left
         ]
-    return [*left, *(each for each in known[index + 1 :] if not each.moved_main)]
+    return [*left, *(each for each in known[index + 1 :] if not _goes_with(each, gone))]
+
+
+def _without_redone(known: Sequence[Operation], redone: Operation) -> list[Operation]:
+    """The undone operations without the one that was done again.
+
+    The one that was undone before it can then be done again from where that left its root.
+    """
+    again = next((each for each in known if each.token == redone.redoes), None)
+    left = [each for each in known if each is not again]
+    there = None if again is None or again.way_back is None else again.way_back.after
+    if there is None or redone.way_back is None:
+        return left
+    now = redone.way_back.after
+    return [msgspec.structs.replace(each, now=now) if each.now == there else each for each in left]
+
+
+def _goes_with(later: Undoable, gone: Undoable) -> bool:
+    """Whether the undo of one change leaves a later one's state of its root for good."""
+    if not later.moved_rows:
+        return False
+    if gone.moved_rows:
+        return later.root == gone.root
+    # After a replacement was undone, the root that was main is a branch: only writes to it can be undone.
+    return gone.is_replacement and not later.is_write
 
 
 def _still_open(known: Sequence[Undoable], entry: Undoable) -> list[Undoable]:
-    """The list without the changes whose state main has left: main never returns to that very commit."""
+    """The list without the changes whose state the root has left: it never returns to that very commit."""
     left = list(known)
-    if not entry.moved_main:
+    if not entry.moved_rows:
         return left
     for each in reversed(known):
         if each.is_replacement or each.leads_to(entry.before, entry.root):
             break
-        if each.moved_main:
+        is_of_main = not (each.is_write or entry.is_write)
+        if each.moved_rows and (is_of_main or each.root == entry.root):
             left.remove(each)
     return left

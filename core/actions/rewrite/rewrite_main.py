@@ -105,22 +105,26 @@ class RewriteMain(Change[S]):
     def follow(self, start: RewriteBase) -> None:
         """Called when main moved while rows were written. Raises `Refused` if the change can't go on."""
         raise Refused(
-            f"main of {self.work.table.full_name} moved while its rows were written",
+            f"{start.place} of {self.work.table.full_name} moved while its rows were written",
             "Nothing was committed: make a new plan.",
         )
+
+    def base(self) -> RewriteBase:
+        """The present state of the root that gets the rows."""
+        return start_of(self.work.files, self.work.table)
 
     def target(self, start: RewriteBase) -> RewriteBase:
         """Main with the schema in which the rows are written."""
         return start
 
     def prepare(self, hold: Hold) -> None:
-        self._start = start_of(self.work.files, self.work.table)
+        self._start = self.base()
         self._keep_safe(hold, self._start)
 
     def commit(self, hold: Hold) -> Mapping[str, Any]:
         work = self.work
         for number in range(1, _TRIES + 1):
-            start = self._start or start_of(work.files, work.table)
+            start = self._start or self.base()
             head = start.head.snapshot
             rows = self.rows(start)
             if rows is None:
@@ -139,7 +143,7 @@ class RewriteMain(Change[S]):
                 if not self._has_moved(start) or number == _TRIES:
                     raise
                 work.progress(Remark(f"{error.message}: trying again ({number + 1})"))
-                self._start = start_of(work.files, work.table)
+                self._start = self.base()
                 self.follow(self._start)
                 self._keep_safe(hold, self._start)
                 continue

@@ -51,14 +51,20 @@ class _Killed(Cancelled):
 
 @dataclass(frozen=True)
 class RewriteBase:
-    """Main as the plan sees it: its newest snapshot and schema."""
+    """Main as the plan sees it, or a branch that is not main: its newest snapshot and schema."""
 
     head: ChosenSnapshot
     schema: TableSchema
+    is_main: bool = True
 
     @property
     def root(self) -> Root:
         return self.head.root
+
+    @property
+    def place(self) -> str:
+        """`main`, or `branch fix`."""
+        return "main" if self.is_main else f"branch {self.root.label}"
 
     @property
     def schema_text(self) -> str:
@@ -86,13 +92,18 @@ class QueryRows:
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:
     """Main's present state. Raises `Refused` for a table without a snapshot, or that has lost its newest."""
-    root = main_root(files, table)
+    return start_in(files, main_root(files, table))
+
+
+def start_in(files: Files, root: Root, *, is_main: bool = True) -> RewriteBase:
+    """As `start_of`, of any branch."""
     require_newest(files, root)
     head = choose(files, root, None)
     schema = Lineage(files, root).latest_schema()
     if head is None or schema is None:
-        raise Refused(f"main of {table.full_name} has no snapshot", "Commit some rows first.")
-    return RewriteBase(head, schema)
+        place = "main" if is_main else f"branch {root.label}"
+        raise Refused(f"{place} of {root.table.full_name} has no snapshot", "Commit some rows first.")
+    return RewriteBase(head, schema, is_main)
 
 
 def version_of(root: Root, snapshot: Snapshot) -> Version:
@@ -103,6 +114,12 @@ def version_of(root: Root, snapshot: Snapshot) -> Version:
 def rows_of(root: Root, snapshot: Snapshot) -> QueryRows:
     """All rows of a snapshot, as the new rows of the whole table."""
     return QueryRows({"__paimark_then": version_of(root, snapshot)}, "SELECT * FROM __paimark_then", True)
+
+
+def no_rows(start: RewriteBase) -> QueryRows:
+    """No row, as the new rows of the whole table."""
+    version = version_of(start.root, start.head.snapshot)
+    return QueryRows({"__paimark_then": version}, "SELECT * FROM __paimark_then WHERE false", True)
 
 
 def copied_rows(of: str, count: int, size: int) -> Step:
@@ -136,7 +153,7 @@ def keep_safe(context: Context, start: RewriteBase, comment: str, progress: Prog
 def rewrite(
     context: Context, start: RewriteBase, rows: QueryRows, hold: Hold, progress: Progress
 ) -> Snapshot | None:
-    """Write the rows to main as one commit, and return it; None when there was nothing to write.
+    """Write the rows to the root as one commit, and return it; None when there was nothing to write.
 
     Raises `Refused` when main or its definition moved, `Overwritten`, `Cancelled`, and the engine's error.
     If the engine failed and the commit landed nevertheless, it is returned.
@@ -149,7 +166,7 @@ def rewrite(
         versions=rows.versions,
         sql=rows.sql,
         branch=start.root.branch,
-        follows_main=True,
+        follows_main=start.is_main,
         head=start.head.snapshot.to_json().decode(),
         commit_user=commit_user(token),
         lock=token,

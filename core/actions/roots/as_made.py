@@ -17,14 +17,17 @@ from paimark.core.errors import NotFound, Unavailable
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.lineage.main_branch import branch_root, root_exists
 from paimark.core.text import whole_number
 
 
 def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
-    """Whether the thing that a change made is unchanged. True for a change without an inverse action."""
+    """Whether the thing that a change made is unchanged. True for a change without an inverse action.
+
+    The rows of a write are gone with its branch.
+    """
     if entry.inverse is None:
-        return True
+        return not _is_of_deleted_branch(files, table, entry)
     try:
         return holds(files, table, entry.inverse, entry.arguments or {}) == entry.holds
     except NotFound:
@@ -32,7 +35,9 @@ def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
 
 
 def is_gone(files: Files, table: TablePath, entry: Undoable) -> bool:
-    """Whether the thing that a change with an inverse action made is there no more."""
+    """Whether the thing that a change with an inverse action made, or a write's branch, is there no more."""
+    if entry.inverse is None:
+        return _is_of_deleted_branch(files, table, entry)
     try:
         holds(files, table, entry.inverse or "", entry.arguments or {})
     except NotFound:
@@ -40,8 +45,14 @@ def is_gone(files: Files, table: TablePath, entry: Undoable) -> bool:
     return False
 
 
+def _is_of_deleted_branch(files: Files, table: TablePath, entry: Undoable) -> bool:
+    return entry.is_write and entry.root is not None and not root_exists(files, table.root(entry.root))
+
+
 def changed_since(entry: Undoable) -> str:
     """The sentence on a change whose thing was changed since."""
+    if entry.is_write:
+        return f"Branch {entry.root} is gone since {entry.description}"
     made = " ".join(str(each) for each in (entry.arguments or {}).values() if each is not None)
     return f"What {entry.action} made ({made}) has been changed since"
 
@@ -107,7 +118,7 @@ def log(
         group=plan.group,
     )
     try:
-        append(context, table, operation)
+        append(context.files, table, operation)
     except Unavailable as error:
         message = f"{outcome.message}, but it could not be written down: {error.message}"
         raise type(error)(

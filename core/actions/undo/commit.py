@@ -1,7 +1,8 @@
-"""Undo a merge, a rollback or an overwrite of main: its rows from before become one new commit.
+"""Undo a merge, a rollback, an overwrite of main or a write: the rows from before become one new commit.
 
 No id is used again, so no session has to be refreshed. The commit is the point of no return. Merged commits
-are then no longer in main's rows, and can be merged again.
+are then no longer in main's rows, and can be merged again. A write to a branch is undone on that branch. The
+redo of a write works alike, with the rows from after it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any, Self
 
 import msgspec
 
-from paimark.core.actions.change.change import Done, Work
+from paimark.core.actions.change.change import Done, Work, move_of
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.change.operations import Operation, Undoable
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
@@ -24,33 +25,40 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
     RewriteBase,
     copied_rows,
+    no_rows,
     rewriting_refusals,
     rows_of,
-    saved,
-    start_of,
+    start_in,
 )
-from paimark.core.actions.undo.undone import as_planned, undone, undone_by
+from paimark.core.actions.undo.by_hand import by_hand
+from paimark.core.actions.undo.undone import as_planned, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.figures import moment
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import main_root, root_exists
 from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import Point, Snapshot
 
 
 @dataclass(frozen=True)
 class GoingBack:
-    """`start` is main as the change left it, `then` its snapshot from before."""
+    """`start` is the root as the change left it. It gets the rows of `then`, None for no rows.
+
+    `is_redo`: the change was undone, and `then` is the snapshot from after it.
+    """
 
     entry: Undoable
     start: RewriteBase
-    then: Snapshot
+    then: Snapshot | None
+    is_redo: bool = False
 
     @property
     def fingerprint(self) -> str:
-        return fingerprint(self.entry.token, self.start.fingerprint, self.then.to_json())
+        then = b"" if self.then is None else self.then.to_json()
+        return fingerprint(self.entry.token, self.start.fingerprint, then)
 
     @property
     def description(self) -> str:
@@ -59,12 +67,22 @@ class GoingBack:
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when main has moved since, or its earlier snapshot is gone; `Corrupt`."""
-    going_back = _find(context.files, table, entry)
+    return _plan(context, table, _find(context.files, table, entry), "Take back")
+
+
+def plan_again(context: Context, table: TablePath, undone: Operation) -> Plan:
+    """Plan to redo a write. Raises as `plan`."""
+    return _plan(context, table, _find_undone(context.files, table, undone), "Redo")
+
+
+def _plan(context: Context, table: TablePath, going_back: GoingBack, verb: str) -> Plan:
     start, then = going_back.start, going_back.then
+    what, place = going_back.entry.description, f"{start.place} of {table.full_name}"
+    rows = "no rows" if then is None else f"the rows of snapshot {then.id}"
+    instead = f"instead of those of snapshot {start.head.snapshot.id}"
     return Plan(
         change="undo-commit",
-        summary=f"Take back {entry.description}: give main of {table.full_name} the rows of "
-        f"snapshot {then.id} again, instead of those of snapshot {start.head.snapshot.id}",
+        summary=f"{verb} {what}: give {place} {rows} again, {instead}",
         arguments={"seen": going_back.description},
         fingerprint=going_back.fingerprint,
         steps=tuple(_steps(context.files, going_back)),
@@ -75,24 +93,27 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
 
 
 class UndoCommitState(msgspec.Struct, frozen=True):
-    """The operation to undo; main's snapshots before the undo and from before the change, as JSON."""
+    """The operation to undo; main's snapshots before the undo and from before the change, as JSON.
+
+    `then` is None if there was no snapshot before the change.
+    """
 
     entry: Undoable
     head: dict[str, Any]
-    then: dict[str, Any]
+    then: dict[str, Any] | None = None
 
 
 class UndoCommit(RewriteMain[UndoCommitState]):
-    """Main gets the rows from before the change, as one new commit."""
+    """The root gets the rows from before the change, as one new commit; for a redo, those from after it."""
 
     State = UndoCommitState
 
     @classmethod
     def begin(cls, work: Work) -> Self:
-        entry = undone_by(work)
-        going_back = as_planned(work, _find(work.files, work.table, entry))
+        going_back = as_planned(work, _found_again(work))
         head, then = going_back.start.head.snapshot, going_back.then
-        return cls(work, UndoCommitState(entry, head.as_written(), then.as_written()))
+        written = None if then is None else then.as_written()
+        return cls(work, UndoCommitState(going_back.entry, head.as_written(), written))
 
     @property
     def root(self) -> Root:
@@ -103,19 +124,27 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         return snapshot_of(self.state.head)
 
     def check(self, hold: Hold) -> None:
-        files = self.work.files
-        going_back = as_planned(self.work, _find(files, self.work.table, self.state.entry))
-        raise_first(_refusals(files, going_back))
+        going_back = as_planned(self.work, _found_again(self.work))
+        raise_first(_refusals(self.work.files, going_back))
+
+    def base(self) -> RewriteBase:
+        return _base(self.work.files, self.work.table, self.state.entry)
 
     def rows(self, start: RewriteBase) -> QueryRows:
-        return rows_of(self.root, snapshot_of(self.state.then))
+        then = self.state.then
+        return no_rows(start) if then is None else rows_of(self.root, snapshot_of(then))
 
     def safety_comment(self) -> str:
-        return f"before undo of {self.state.entry.description}"
+        return f"before {self._verb} of {self.state.entry.description}"
 
     def record(self, hold: Hold) -> None:
-        """Record that rows merged by the change are no longer in main, so that they can be merged again."""
-        entry, now = self.state.entry, self.now()
+        """Record that rows merged by the change are no longer in main, so that they can be merged again.
+
+        A write merged none.
+        """
+        entry, now = self.state.entry, self.moved[1]
+        if entry.is_write:
+            return
         assert entry.before is not None
         before = entry.before
         event = merge_history.MergeEvent(
@@ -123,42 +152,105 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         )
         merge_history.record(self.work.files, self.work.table, event)
 
-    def now(self) -> Point:
-        return self.moved[1]
+    def now(self) -> Point | None:
+        return None if self.work.plan.redoes else self.moved[1]
+
+    def way_back(self) -> Undoable | None:
+        """Of a redo: the write, as if it had been committed now."""
+        if not self.work.plan.redoes or self.made is None:
+            return None
+        made = move_of(self.work, self.root, *self.moved)
+        return msgspec.structs.replace(made, action=self.state.entry.action, is_write=True)
 
     def done(self) -> Done:
         state_kept = f"{self.root.label} at snapshot {self.first_head.id}"
-        return undone(self.work, self.state.entry, _kept(state_kept))
+        said = undone(self.work, self.state.entry, _kept(state_kept))
+        if not self.work.plan.redoes:
+            return said
+        entry, (before, after) = self.state.entry, self.moved
+        return said._replace(
+            message=f"Made {entry.description} of {self.work.plan.table} again, as snapshot {after.id}",
+            before=f"{self.root.label} at snapshot {before.id}",
+            after=f"{self.root.label} at snapshot {after.id}",
+            undo=f"paimark undo {self.work.table.word}",
+        )
+
+    @property
+    def _verb(self) -> str:
+        return "redo" if self.work.plan.redoes else "undo"
+
+
+def _found_again(work: Work) -> GoingBack:
+    if work.plan.redoes:
+        return _find_undone(work.files, work.table, redone_by(work))
+    return _find(work.files, work.table, undone_by(work))
 
 
 def _find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
-    start = start_of(files, table)
-    before, after = entry.before, entry.after
-    assert before is not None and after is not None
-    if start.root.branch != entry.root:
-        was = table.root(entry.root).label
+    start = _base(files, table, entry)
+    assert entry.after is not None
+    if not entry.after.is_of(start.head.snapshot):
         raise Refused(
-            f"Main of {table.full_name} was {was} at {entry.description}, and is {start.root.label} now",
-            "Take that back first: `paimark undo --replacement`.",
+            f"{start.place} of {table.full_name} moved since {entry.description}: "
+            f"then at snapshot {entry.after.id}, now at {start.head.snapshot.id}",
+            by_hand(files, table, entry, is_main=start.is_main),
         )
-    if not after.is_of(start.head.snapshot):
+    return GoingBack(
+        entry, start, _snapshot_at(files, start, entry.before, f"from before {entry.description}")
+    )
+
+
+def _find_undone(files: Files, table: TablePath, undone: Operation) -> GoingBack:
+    entry, now = undone.way_back, undone.now
+    assert entry is not None and now is not None
+    start = _base(files, table, entry)
+    if not now.is_of(start.head.snapshot):
         raise Refused(
-            f"main of {table.full_name} moved since {entry.description}: "
-            f"then at snapshot {after.id}, now at {start.head.snapshot.id}",
-            f"`{_by_hand(files, start, before.id)}` gives it the rows from before, without what came since.",
+            f"{start.place} of {table.full_name} moved since {entry.description} was undone: "
+            f"then at snapshot {now.id}, now at {start.head.snapshot.id}",
+            "Do it anew.",
         )
-    then = Side(files, start.root).record(before.id)
-    if then is None or not before.is_of(then):
+    then = _snapshot_at(files, start, entry.after, f"that {entry.description} made")
+    return GoingBack(entry, start, then, is_redo=True)
+
+
+def _base(files: Files, table: TablePath, entry: Undoable) -> RewriteBase:
+    """The present state of the root that the change moved. Raises `Refused` if it is not what it was."""
+    root, main = table.root(entry.root), main_root(files, table)
+    if root == main:
+        return start_in(files, root)
+    if entry.is_write and root.branch is not None:
+        if not root_exists(files, root):
+            raise Refused(f"Branch {root.label} of {table.full_name} is gone since {entry.description}", "")
+        return start_in(files, root, is_main=False)
+    raise Refused(
+        f"Main of {table.full_name} was {root.label} at {entry.description}, and is {main.label} now",
+        "Take that back first: `paimark undo --replacement`.",
+    )
+
+
+def _snapshot_at(files: Files, start: RewriteBase, point: Point | None, which: str) -> Snapshot | None:
+    """The snapshot at this point of the root's history. Raises `Refused` if it is gone."""
+    if point is None:
+        return None
+    then = Side(files, start.root).record(point.id)
+    if then is None or not point.is_of(then):
         raise Refused(
-            f"Snapshot {before.id} of main of {table.full_name}, from before {entry.description}, is gone",
+            f"Snapshot {point.id} of {start.place} of {start.root.table.full_name}, {which}, is gone",
             "It has expired: roll back to another version.",
         )
-    return GoingBack(entry, start, then)
+    return then
 
 
 def _refusals(files: Files, going_back: GoingBack) -> list[Refusal]:
     root, then = going_back.start.root, going_back.then
     refusals = rewriting_refusals(going_back.start)
+    if then is not None and going_back.entry.is_write and going_back.start.is_main:
+        truncation = f"paimark rollback {root.table.word} --to snapshot.{then.id} --truncate"
+        ends = f"`{truncation}` ends main there instead."
+        refusals = [Refusal(each.reason, ends) for each in refusals]
+    if then is None:
+        return refusals
     schema = Lineage(files, root).schema(then.schema_id)
     refusals += column_refusals(schema, f"snapshot {then.id}", going_back.start)
     try:
@@ -169,17 +261,18 @@ def _refusals(files: Files, going_back: GoingBack) -> list[Refusal]:
 
 
 def _steps(files: Files, going_back: GoingBack) -> list[Step]:
-    root = going_back.start.root
-    try:
-        rows, size = size_of(files, root.table, going_back.then)
-    except FileMissing:
-        return []
+    root, then = going_back.start.root, going_back.then
     next_snapshot = root.snapshot(going_back.start.head.snapshot.id + 1)
-    return [
-        copied_rows(f"snapshot {going_back.then.id}", rows, size),
-        Step("create", next_snapshot, "one OVERWRITE of the whole table"),
-        Step("replace", root.table.merges, "what was merged then can be merged again"),
-    ]
+    steps = [Step("create", next_snapshot, "one OVERWRITE of the whole table")]
+    if then is not None:
+        try:
+            rows, size = size_of(files, root.table, then)
+        except FileMissing:
+            return []
+        steps.insert(0, copied_rows(f"snapshot {then.id}", rows, size))
+    if not going_back.entry.is_write:
+        steps.append(Step("replace", root.table.merges, "what was merged then can be merged again"))
+    return steps
 
 
 def _kept(said: str) -> str:
@@ -187,17 +280,12 @@ def _kept(said: str) -> str:
 
 
 def _warnings(going_back: GoingBack) -> list[str]:
-    entry, schema = going_back.entry, going_back.start.schema.id
+    entry, then, schema = going_back.entry, going_back.then, going_back.start.schema.id
+    way = "come again" if going_back.is_redo else "go back"
     warnings = [
         f"{entry.user} did it on {moment(entry.time)}",
-        "Streaming readers skip OVERWRITE commits by default: they will not see the rows go back",
+        f"Streaming readers skip OVERWRITE commits by default: they will not see the rows {way}",
     ]
-    if going_back.then.schema_id != schema:
+    if then is not None and then.schema_id != schema:
         warnings.append(f"The definition of the table stays as it is now (schema {schema})")
     return warnings
-
-
-def _by_hand(files: Files, start: RewriteBase, number: int) -> str:
-    kept = saved(files, start.root, number)
-    to = f"snapshot.{number}" if kept is None else f"savepoint.{kept}"
-    return f"paimark rollback {start.root.table.word} --to {to}"

@@ -7,15 +7,19 @@ from functools import partial
 
 import msgspec
 
-from paimark.core.actions.change import operations
+from paimark.core.actions.change import driver, operations
 from paimark.core.actions.change.operations import Operation
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.many.planning import plan_in_turn, together
 from paimark.core.actions.plan import Outcome, Plan, Refusal, raise_first
 from paimark.core.actions.roots.pin_snapshot import choose
+from paimark.core.actions.undo import commit as undo_commit
 from paimark.core.actions.undo.undone import unless_locked
+from paimark.core.errors import Refused
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import main_root
+
+ACTION = "redo"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -42,6 +46,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
 
 
 def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
+    if undone.way_back is not None and undone.way_back.is_write:
+        return _plan_of_write(context, table, undone)
     from paimark.core.actions.registry import action
 
     planned = action(undone.action).plan(context, table, undone.request)
@@ -53,13 +59,30 @@ def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
     )
 
 
+def _plan_of_write(context: Context, table: TablePath, undone: Operation) -> Plan:
+    """The rows that the write left come back: its statement may give other rows by now, or be unknown."""
+    try:
+        planned = undo_commit.plan_again(context, table, undone)
+    except Refused as error:
+        moved = Refusal(error.message, error.hint)
+        return Plan(
+            summary=f"Redo the last undo of {table.full_name}",
+            arguments={},
+            refusals=tuple(unless_locked(context, table, moved)),
+        )
+    return msgspec.structs.replace(
+        planned, action=ACTION, table=table.full_name, redoes=undone.token, undo=f"paimark undo {table.word}"
+    )
+
+
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     """Apply the plan. Raises `Refused` when something moved since the plan, before anything is written."""
     from paimark.core.actions.registry import action
 
-    if plan.action == "redo":
-        # The plan found nothing to redo.
+    if plan.action == ACTION:
+        # Without refusals it is a write that is done again.
         raise_first(plan.refusals)
+        return driver.apply(context, plan, progress)
     return action(plan.action).apply(context, plan, progress)
 
 

@@ -23,6 +23,7 @@ from paimark.core.actions.undo.undone import unless_locked
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.figures import moment
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.main_branch import main_root
 
 ACTION = "undo"
 _Plan = Callable[[Context, TablePath, Undoable], Plan]
@@ -95,7 +96,7 @@ def _planner(table: TablePath, entry: Undoable) -> _Plan:
         return _inverse
     if entry.action == delete_branch.ACTION:
         return undo_retirement.plan
-    if entry.moved_main:
+    if entry.moved_rows:
         return undo_truncation.plan if entry.kept_as is not None else undo_commit.plan
     if entry.is_replacement:
         return undo_replacement.plan
@@ -140,10 +141,11 @@ def _last(
 
 def _last_replacement(context: Context, table: TablePath, known: Sequence[Undoable]) -> Undoable:
     """The newest replacement, if every later move of main can no longer be taken back."""
+    main = main_root(context.files, table).branch
     for entry in reversed(known):
         if entry.is_replacement:
             return entry
-        if not entry.moved_main:
+        if not entry.moved_rows or (entry.is_write and entry.root != main):
             continue
         try:
             _planner(table, entry)(context, table, entry)

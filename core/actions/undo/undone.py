@@ -6,7 +6,7 @@ from typing import Protocol, TypeVar
 
 from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import Done, Work
-from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.change.operations import Operation, Undoable
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Refusal
 from paimark.core.actions.replace.takeover import moved
@@ -38,6 +38,17 @@ def undone_by(work: Work) -> Undoable:
             return entry
     raise Refused(
         f"What this plan undoes has been undone, or {work.table.full_name} moved on since",
+        "Make a new plan.",
+    )
+
+
+def redone_by(work: Work) -> Operation:
+    """The change that the plan does again. Raises `Refused` when it can't be done again any more."""
+    for operation in operations.stacks(work.context, work.table).redo:
+        if operation.token == work.plan.redoes:
+            return operation
+    raise Refused(
+        f"What this plan does again was done again, or {work.table.full_name} moved on since",
         "Make a new plan.",
     )
 

@@ -17,9 +17,10 @@ from pypaimon.table.bucket_mode import BucketMode
 from pypaimon.write.file_store_commit import CommitFailRetryResult, FileStoreCommit
 
 from paimark.core.cancelling import check_cancelled
-from paimark.core.errors import Refused
+from paimark.core.errors import PaimarkError, Refused, Unavailable
 from paimark.core.spark.writing.late_commit import FileChanges, came_too_late
 from paimark.core.spark.writing.target import WriteTarget, require_head, require_lock, require_unchanged
+from paimark.core.spark.writing.write_log import WriteLog, write_log
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import require_conditions
 from paimark.core.table.layout import Root
@@ -40,7 +41,8 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
     def __init__(
         self, files: Files, target: WriteTarget, table: Any, create: CreateSnapshot | None = None
     ) -> None:
-        create = create or CreateSnapshot(files, target.root, partial(require_lock, files, target))
+        require = partial(require_lock, files, target)
+        create = create or CreateSnapshot(files, target.root, require, write_log(files, target))
         super().__init__(create, table, target.commit_user)
         self._files = files
         self._target = target
@@ -61,6 +63,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         if self.table.bucket_mode() == BucketMode.HASH_DYNAMIC:
             self._require_same_index(latest_snapshot, rest["index_adds"])
         self.snapshot_commit.file_changes = FileChanges.of(rest["commit_entries"])
+        self.snapshot_commit.before = _record(latest_snapshot)
         result = super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
         if isinstance(result, CommitFailRetryResult) and not self.may_have_landed:
             self._delete_manifests(latest_snapshot, self.snapshot_commit.last)
@@ -77,6 +80,11 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         """The content of the snapshot's file; None if there was nothing to commit."""
         data: bytes | None = self.snapshot_commit.snapshot_json
         return data
+
+    def forget(self) -> None:
+        """Take back the entry in the operation log, if the commit was not made and never will be."""
+        if not self.may_have_landed:
+            self.snapshot_commit.forget()
 
     def _delete_manifests(self, before: Any, refused: Any) -> None:
         """Delete the manifests of a try that lost a race: the next one writes its own."""
@@ -154,23 +162,35 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         return replaced
 
 
+class _NotAnnounced(Unavailable):
+    """The commit was not tried, because the operation log can't be written."""
+
+
 class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
     """Creates a snapshot's file: the store guarantees that it is complete, and that only one writer succeeds.
 
-    `file_changes` are the files that the next snapshot adds and deletes.
+    `file_changes` are the files that the next snapshot adds and deletes, `before` is the one it is built on.
     """
 
-    def __init__(self, files: Files, root: Root, require: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        files: Files,
+        root: Root,
+        require: Callable[[], None] = lambda: None,
+        log: WriteLog | None = None,
+    ) -> None:
         """`require` raises `Refused` if nothing may be committed any more."""
         self._files = files
         self._root = root
         self._require = require
+        self._log = log
         self.may_have_landed = False
         # Kept here, because pypaimon would try again after any error.
-        self.refused: Refused | None = None
+        self.refused: PaimarkError | None = None
         self.last: Any = None
         self.snapshot_json: bytes | None = None
         self.file_changes = FileChanges()
+        self.before: Snapshot | None = None
 
     def commit(self, base_snapshot_uuid: Any, snapshot: Any, statistics: Any) -> bool:
         self.last = snapshot
@@ -180,10 +200,11 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
         data = JSON.to_json(snapshot, indent=2).encode()
         try:
             self._require()
+            self._announce(data)
             # True until the store has answered.
             self.may_have_landed = True
             is_created = self._files.create(path, data)
-        except Refused as error:
+        except (Refused, _NotAnnounced) as error:
             # Nothing was written.
             self.may_have_landed, self.refused = was_unsure, error
             return False
@@ -199,7 +220,24 @@ class CreateSnapshot(SnapshotCommit):  # type: ignore[misc]  # as above
             self.refused = error
             return False
         self.snapshot_json = data
+        if self._log is not None:
+            self._log.confirm()
         return True
+
+    def _announce(self, data: bytes) -> None:
+        if self._log is None:
+            return
+        try:
+            self._log.begin(self.before, Snapshot.from_json(data, "the commit"), self.file_changes)
+        except PaimarkError as error:
+            raise _NotAnnounced(
+                f"The commit can't be written into the operation log: {error.message}", error.hint
+            ) from error
+
+    def forget(self) -> None:
+        """Take back what announced the commit: it was not made, and never will be."""
+        if self._log is not None:
+            self._log.forget()
 
     def _newest_id(self) -> int:
         return Lineage(self._files, self._root).latest_id() or 0

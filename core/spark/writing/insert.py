@@ -60,6 +60,8 @@ def insert_target(
         dynamic=insert.overwrite and is_dynamic,
         head=order.head,
         known=lineage.latest_id() or 0,
+        operation=insert.action,
+        statement=insert.sql,
     )
 
 

@@ -19,18 +19,24 @@ from paimark.core.table.records import Snapshot
 
 
 class FileChanges(NamedTuple):
-    """The names of the data files that a commit adds and deletes."""
+    """The names of the data files that a commit adds and deletes, and the records in them."""
 
     added: frozenset[str] = frozenset()
     deleted: frozenset[str] = frozenset()
+    records_added: int = 0
+    records_removed: int = 0
 
     @classmethod
     def of(cls, entries: Iterable[Any]) -> Self:
         """From pypaimon's manifest entries."""
-        names = [(entry.kind == 0, entry.file.file_name) for entry in entries]
+        listed = [(entry.kind == 0, entry.file) for entry in entries]
+        added = [file for is_added, file in listed if is_added]
+        deleted = [file for is_added, file in listed if not is_added]
         return cls(
-            frozenset(name for is_added, name in names if is_added),
-            frozenset(name for is_added, name in names if not is_added),
+            frozenset(file.file_name for file in added),
+            frozenset(file.file_name for file in deleted),
+            sum(file.row_count for file in added),
+            sum(file.row_count for file in deleted),
         )
 
 

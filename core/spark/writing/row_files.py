@@ -138,8 +138,10 @@ def deleted_unless_committed(
         # Another commit may have built on it before it was overwritten: then its files stay.
         if not commit.may_have_landed:
             delete_rows(target, by_task)
+        commit.forget()
         raise
     except BaseException as error:
+        commit.forget()
         if commit.may_have_landed and isinstance(error, Exception):
             raise Unanswered(
                 f"It is not known whether the rows were committed to {name}: {error.__cause__ or error}",

@@ -44,6 +44,8 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     receipt: str | None = None
     lock: str | None = None
     next_entry: str = ""
+    operation: str | None = None
+    statement: str | None = None
 
     @property
     def scan(self) -> Scan:

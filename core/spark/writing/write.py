@@ -144,4 +144,5 @@ def find_target(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
         known=lineage.latest_id() or 0,
         overwrite=overwrite,
         dynamic=mode == "dynamic",
+        operation="overwrite" if overwrite else "write",
     )

@@ -46,6 +46,11 @@ class Insert(SqlText):
     by_name: bool = False
 
     @property
+    def action(self) -> str:
+        """Its name among the actions."""
+        return "insert-overwrite" if self.overwrite else "insert-into"
+
+    @property
     def static(self) -> tuple[NamedColumn, ...]:
         """The partition columns to which the head gives a value."""
         return tuple(each for each in self.partition or () if each.value is not None)

@@ -114,9 +114,8 @@ class StandInEngine:
             self._register(write, prepared, tuple(after), parent)
             snapshot = JSON.from_json(prepared.data.decode(), PaimonSnapshot)
             create = CreateSnapshot(self._files, target.root, partial(require_lock, self._files, target))
-            create.brought = FileChanges(
-                *(frozenset(each.file.name for each in entries) for entries in (new, gone))
-            )
+            added, deleted = (frozenset(each.file.name for each in entries) for entries in (new, gone))
+            create.file_changes = FileChanges(added, deleted)
             is_made = create.commit(None, snapshot, None)
             if create.refused is not None:
                 raise create.refused

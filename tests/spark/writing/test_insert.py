@@ -87,7 +87,9 @@ def test_rows_go_by_place_to_main_and_to_a_branch(
 
     answer = agreed(engine, "INSERT INTO inserted.orders VALUES (90, 'new', 1), (91, NULL, 2.5)")
     assert answer.rows == [{"action": "insert-into", "table": name, "snapshot_id": 6, "row_count": 2}]
-    assert answer.finish.message == "Committed snapshot 6 of inserted.orders, with 2 rows"
+    assert answer.finish.message == (
+        "Committed snapshot 6 of inserted.orders, with 2 rows. To take it back: paimark undo inserted.orders"
+    )
     after = judge.read(engine_warehouse, name)
     assert after == comparable(read_rows(engine_warehouse, name))
     assert len(after) == len(before) + 2
@@ -148,7 +150,7 @@ def test_an_overwrite_replaces_the_table_or_partitions_and_keeps_history(
     # Without PARTITION the whole table, also by rows of its own.
     whole = agreed(engine, f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE day = '2026-05-03'")
     assert days() == {"2026-05-03": ["b"]}
-    assert f"paimark rollback {name} --to snapshot.6" in whole.finish.message
+    assert whole.finish.message.endswith(f"To take it back: paimark undo {name}")
     assert inserted(engine, f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE false")["row_count"] == 0
     assert days() == {}
     assert judge.read(engine_warehouse, name, snapshot=2) == first
@@ -220,7 +222,7 @@ def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engin
     )
     assert must_be_agreed_to(called.action, plan)
     assert plan.steps[0].size > 0 and "snapshot 2 is read as before" in plan.kept[0]
-    assert plan.undo == f"paimark rollback {name} --to snapshot.2"
+    assert plan.undo == f"paimark undo {name}"
     (refused,) = run_statement(engine, sql)
     assert isinstance(refused, Failed) and "nobody was asked" in refused.message
     *_, dry = run_statement(engine, sql, call=CallMode(dry_run=True))

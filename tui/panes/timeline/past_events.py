@@ -65,6 +65,6 @@ def _of_entry(entry: Undoable) -> list[PastEvent]:
         at = Point(id=entry.head, delta_manifest_list="")
         return [PastEvent(entry.branch, at, f"became main in place of {before}", entry.time)]
     # Merges have a record of their own with more data.
-    if entry.moved_main and entry.after is not None and entry.action != "merge-branch":
+    if entry.moved_rows and entry.after is not None and entry.action != "merge-branch":
         return [PastEvent(entry.root, entry.after, entry.description)]
     return []

@@ -1,0 +1,121 @@
+"""The entry of a writer's commit in the table's operation log.
+
+It is written right before the commit, with the snapshot that the commit is about to make, and confirmed right
+after it. If this process dies in between, `paimark.core.table.operations` asks the snapshots whether the
+commit landed. Each path that commits rows for a writer makes a `WriteLog` and hands it to `CreateSnapshot`.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import time
+from collections.abc import Callable
+
+from paimark.core.figures import counted
+from paimark.core.processes import user_name
+from paimark.core.redaction import redacted
+from paimark.core.spark.writing.late_commit import FileChanges
+from paimark.core.spark.writing.target import WriteTarget
+from paimark.core.storage.files import Files
+from paimark.core.table.layout import TablePath
+from paimark.core.table.operations import Operation, Undoable, confirm, next_number, operation_names, settle
+from paimark.core.table.records import Snapshot, point_of
+
+_LOG = logging.getLogger(__name__)
+# The most characters of a statement that the log keeps.
+_MOST_TEXT = 4000
+
+
+class WriteLog:
+    """The entry of one commit to the target. `token` is its own; the commit may take several tries."""
+
+    def __init__(self, files: Files, target: WriteTarget) -> None:
+        self._files = files
+        self._target = target
+        self._token = target.commit_user.replace("-", "")
+        self._operation: Operation | None = None
+        # Of the operations before this one.
+        self._names: list[tuple[int, str, str]] = []
+
+    def begin(self, before: Snapshot | None, new: Snapshot, changes: FileChanges) -> None:
+        """Write the entry, before the snapshot `new` is created on `before`. Raises `Unavailable`."""
+        if self._operation is None:
+            self._names = operation_names(self._files, self._table)
+        number = next_number(self._names) if self._operation is None else self._operation.number
+        self._operation = self._made(number, before, new, changes)
+        self._files.replace(self._table.begun_write(number, self._token), self._operation.to_json())
+
+    def confirm(self) -> None:
+        """Record that the commit landed. It never raises: without this the snapshots tell."""
+        if (operation := self._operation) is not None:
+            self._try(lambda: confirm(self._files, self._table, operation))
+            self._try(lambda: settle(self._files, self._table, self._names, operation.time))
+
+    def forget(self) -> None:
+        """Remove the entry of a commit that was not made, and never will be. It never raises."""
+        if (operation := self._operation) is not None:
+            path = self._table.begun_write(operation.number, operation.token)
+            self._try(lambda: self._files.delete(path))
+
+    @property
+    def _table(self) -> TablePath:
+        return self._target.root.table
+
+    def _try(self, deed: Callable[[], None]) -> None:
+        try:
+            deed()
+        except Exception as error:
+            _LOG.warning("The operation log of %s: %s", self._target.name, redacted(str(error)))
+
+    def _made(self, number: int, before: Snapshot | None, new: Snapshot, changes: FileChanges) -> Operation:
+        target, now = self._target, time.time_ns() // 1_000_000
+        assert target.operation is not None
+        entry = Undoable(
+            token=self._token,
+            action=target.operation,
+            user=user_name(),
+            time=now,
+            root=target.root.branch,
+            before=None if before is None else point_of(before),
+            after=point_of(new),
+            is_write=True,
+        )
+        label = target.root.label
+        return Operation(
+            number=number,
+            token=self._token,
+            action=target.operation,
+            request=_request(target),
+            user=entry.user,
+            host=socket.gethostname(),
+            time=now,
+            summary=_summary(target, new, changes),
+            before=f"{label} had no snapshot" if before is None else f"{label} at snapshot {before.id}",
+            after=f"{label} at snapshot {new.id}",
+            way_back=entry,
+            landed=False,
+            records_added=changes.records_added,
+            records_removed=changes.records_removed,
+        )
+
+
+def write_log(files: Files, target: WriteTarget) -> WriteLog | None:
+    """The entry for the next commit to the target; None for an action, which has an entry of its own."""
+    return None if target.operation is None else WriteLog(files, target)
+
+
+def _request(target: WriteTarget) -> dict[str, str | None]:
+    request = {"branch": target.branch} if not target.follows_main else {}
+    if target.statement is None:
+        return request
+    text = redacted(target.statement)
+    return {**request, "statement": text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."}
+
+
+def _summary(target: WriteTarget, new: Snapshot, changes: FileChanges) -> str:
+    where = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
+    word = "record" if target.table_schema.primary_keys else "row"
+    said = f"Committed snapshot {new.id} of {where}: {counted(changes.records_added, word)} added"
+    removed = changes.records_removed
+    return f"{said}, {counted(removed, word)} removed" if removed else said
