@@ -310,9 +310,12 @@ def _context(config: ConfigFile, name: str | None, path: Path) -> WarehouseConte
 
 
 def full_address(warehouse: str) -> str:
-    """An absolute path, `~` resolved, or the URI unchanged."""
+    """An absolute path, `~` resolved, or the URI unchanged.
+
+    A catalog's `jdbc:` is no path: whoever opens the warehouse refuses it.
+    """
     if warehouse.startswith("file:"):
         return os.path.abspath("/" + warehouse.removeprefix("file:").lstrip("/"))
-    if "://" in warehouse:
+    if "://" in warehouse or warehouse.lower().startswith("jdbc:"):
         return warehouse
     return os.path.abspath(os.path.expanduser(warehouse))

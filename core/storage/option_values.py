@@ -16,6 +16,7 @@ from paimark.core.storage.known_options import (
     require_known,
     s3_name,
 )
+from paimark.core.storage.other_catalogs import require_files
 
 _YES_NO = frozenset(
     {
@@ -29,7 +30,7 @@ _YES_NO = frozenset(
 _WORDS = {
     "fs.azure.fns.account.service.type": ("BLOB", "DFS"),
     "hdfs.client.impl": ("NATIVE", "PYARROW"),
-    METASTORE: ("FILESYSTEM", "HIVE", "JDBC", "REST"),
+    METASTORE: ("FILESYSTEM",),
     "fs.oss.impl": ("JINDO", "LEGACY"),
     "fuse.validation-mode": ("STRICT", "WARN", "NONE"),
     "fuse.mode": ("PVFS", "RAW"),
@@ -46,7 +47,11 @@ _S3_SAME = {"endpoint-region": "region"} | {
 
 
 def require_options(options: Mapping[str, str], warehouse: str) -> None:
-    """Raises `UsageError` naming a catalog option that no client obeys, or that can't be obeyed."""
+    """Raises `UsageError` naming a catalog option that no client obeys, or that can't be obeyed.
+
+    Also for an address or option that asks for a catalog with a server.
+    """
+    require_files(warehouse, options)
     require_known(options, warehouse)
     require_values(options)
 
@@ -105,7 +110,8 @@ def _require_value(option: str, value: str) -> None:
         raise UsageError(f"{option} is {value!r}, and not a number of milliseconds")
     if (words := _WORDS.get(name)) and value.strip().upper() not in words:
         *others, last = map(str.lower, words)
-        raise UsageError(f"{option} is {', '.join(others)} or {last}, not {value}")
+        known = f"{', '.join(others)} or {last}" if others else last
+        raise UsageError(f"{option} is {known}, not {value}")
     if name in _DURATIONS:
         try:
             parse_duration(value)

@@ -69,7 +69,7 @@ def test_the_console_refuses_such_an_option_too(warehouse: Path) -> None:
 
 
 def test_options_of_stores_pass(warehouse: Path) -> None:
-    options = {"s3.path.style.access": "true", "fs.s3a.connection.timeout": "9", "metastore": "hive"}
+    options = {"s3.path.style.access": "true", "fs.s3a.connection.timeout": "9", "metastore": "FileSystem"}
     assert open_warehouse(warehouse, options=options).tables()
     require_known(("dfs.ha.namenodes.lake", "hadoop.security.authentication"), "hdfs://lake/warehouse")
 

@@ -29,7 +29,7 @@ KEYS = {"s3.access-key": "k", "s3.secret-key": "s"}
         ),
         ({"hdfs.client.impl": "java"}, "hdfs.client.impl is native or pyarrow, not java"),
         ({"lock.enabled": "perhaps"}, "lock.enabled is true or false, not perhaps"),
-        ({"metastore": "glue"}, "metastore is filesystem, hive, jdbc or rest, not glue"),
+        ({"metastore": "glue"}, "metastore is filesystem, not glue"),
         ({"paimark.verify-wait": "soon"}, "paimark.verify-wait: 'soon' is not a length of time"),
         ({"s3.access-key": "", "s3.secret-key": ""}, "s3.access-key is empty"),
         ({"s3.endpoint": " "}, "s3.endpoint is empty"),

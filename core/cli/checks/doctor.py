@@ -33,6 +33,7 @@ from paimark.core.spark.datasource.rust.installed import PACKAGE, why_missing
 from paimark.core.spark.launch.java import find_java
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
+from paimark.core.storage.other_catalogs import require_files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.catalog import databases, find_table
 from paimark.core.table.definition.retention import retention_off
@@ -72,6 +73,7 @@ def doctor(ctx: click.Context, table: str | None, deep: bool) -> None:
     The exit code is 1 when something in the table is broken, 3 when the engine or the store is not available.
     """
     options = global_options(ctx)
+    require_files(table or "", {})
     if table is not None and "://" in table:
         options.warehouse, table = table, None
     if deep and table is None:
@@ -269,7 +271,7 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         yield Finding(name, "broken", lost.reason, lost.hint)
     for sentence in apart.warnings(files, root):
         yield Finding(name, "warning", sentence, f"{apart.INSTEAD}.")
-    for verdict in writers_at_once(files.uri, context.options, root, rows):
+    for verdict in writers_at_once(files.uri, root, rows):
         yield Finding(name, *verdict)
     for warning in stock_expiry_warnings(files, root):
         words = shell_line([root.table.full_name, "--branch", root.label, "--set", retention_off()])

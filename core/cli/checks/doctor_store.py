@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from paimark.core.config import Settings
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.storage.conditions import THOROUGH
-from paimark.core.storage.known_options import LOCK_ENABLED, METASTORE
 from paimark.core.storage.open import open_files
 from paimark.core.table.layout import Root
 from paimark.core.table.rows import SnapshotRow
@@ -17,8 +16,6 @@ from paimark.core.table.rows import SnapshotRow
 _NEWEST = 200
 # Stores where a rename fails if its target exists, and the local disk.
 _RENAMING = ("hdfs", "viewfs", "file")
-# Catalogs whose server makes the commits, or that take locks unless told not to.
-_LOCKING = ("rest", "jdbc")
 
 
 class Verdict(NamedTuple):
@@ -55,15 +52,13 @@ def conditions(settings: Settings) -> Iterator[Verdict]:
         yield Verdict("ok", f"kept in {race.rounds} races of {race.writers} writers each: changes are safe")
 
 
-def writers_at_once(
-    uri: str, options: Mapping[str, str], root: Root, newest: Sequence[SnapshotRow]
-) -> Iterator[Verdict]:
+def writers_at_once(uri: str, root: Root, newest: Sequence[SnapshotRow]) -> Iterator[Verdict]:
     """A warning if several writers alternate in the newest commits of a root on an object store.
 
-    There, stock writers overwrite each other's commits and Paimark's, unless their catalog takes a lock.
+    There, stock writers overwrite each other's commits, unless their catalog takes a lock, and Paimark's.
     """
     scheme, separator, _ = uri.partition("://")
-    if not separator or scheme in _RENAMING or _takes_locks(options):
+    if not separator or scheme in _RENAMING:
         return
     users = [row.commit_user for row in newest[:_NEWEST]]
     if mixed := sorted(taking_turns(users)):
@@ -72,8 +67,8 @@ def writers_at_once(
             "warning",
             f"Several writers commit to it at once ({named}), and on an object store one can overwrite "
             "another's commit",
-            "Give every writer a catalog that takes locks (lock.enabled); `paimark verify "
-            f"{root.table.word}` tells what was lost.",
+            "Give all other writers one catalog that takes locks (lock.enabled). Paimark takes none: make "
+            f"its changes while they rest. `paimark verify {root.table.word}` tells what was lost.",
         )
 
 
@@ -92,8 +87,3 @@ def taking_turns(users: Sequence[str]) -> set[str]:
         if between:
             mixed |= {user} | between
     return mixed
-
-
-def _takes_locks(options: Mapping[str, str]) -> bool:
-    lock_option = options.get(LOCK_ENABLED, "").strip().lower()
-    return lock_option == "true" or (options.get(METASTORE, "") in _LOCKING and lock_option != "false")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from paimark.core.errors import UsageError
 from paimark.core.storage.known_options import SPELLED, is_known
+from paimark.core.storage.other_catalogs import require_files
 from paimark.core.table.names import near_names
 
 _EVERYWHERE = ("warehouse", "table", "branch")
@@ -46,6 +47,7 @@ def require_allowed(options: Mapping[str, str], allowed: Iterable[str]) -> None:
     """Raises `UsageError` for an option that is neither `allowed` nor one of a store's client."""
     by_name = {name.lower(): name for name in allowed}
     warehouse = options.get("warehouse", "")
+    require_files(warehouse, options)
     for option in options:
         name = option.lower()
         if name in by_name or name in _INTERNAL or is_known(_AS_SPELLED.get(name, name), warehouse):

@@ -88,7 +88,7 @@ def test_other_clients_are_told_options_by_the_names_that_they_know() -> None:
         "s3.endpoint.region": "eu",
         "s3.path_style_access": "True",
     }
-    others = {"s3.connection.timeout": "7000", "lock.enabled": "true"}
+    others = {"s3.connection.timeout": "7000", "lock.enabled": "false"}
     assert client_options(spelled | others) == others | BY_PATH | {
         "s3.access-key": "k",
         "s3.secret-key": "s",
