@@ -53,6 +53,7 @@ def main() -> int:
     parser.add_argument("--point", action="append", default=[], help="a crash point as it is printed")
     parser.add_argument("--crashes", action="store_true", help="every crash point of every case")
     parser.add_argument("--late", action="store_true", help="every write of every case, come too late")
+    parser.add_argument("--case", help="only the crash points of this case")
     parser.add_argument("--every", type=int, default=1, help="only every n-th crash point")
     parser.add_argument("--minutes", type=float, default=24 * 60, help="stop after so long")
     parser.add_argument(
@@ -137,6 +138,8 @@ def _crashes(arguments: argparse.Namespace) -> Iterator[Attempt]:
     opened = _opener(arguments)
     for case in CASES:
         if arguments.point and not any(each.startswith(f"{case.name}: ") for each in arguments.point):
+            continue
+        if arguments.case not in (None, case.name):
             continue
         found = CrashPoints(case, arguments.store or "local", opened)
         points = found.late_points() if arguments.late else found.points()

@@ -21,6 +21,7 @@ POINTS = {
     ),
     "expiry-passes-a-commit-that-is-being-made": "merge: die after write 16, others commit and main expires",
     "a-rollback-makes-an-archive-somebodys": "pointer: die after write 16, main is rolled back",
+    "a-deletion-takes-what-came-after-its-decision": "branch goes: die after write 6, others commit",
     "a-recovery-takes-another-branch-for-the-one-that-goes": (
         "branch without commits goes: die after write 6, another branch gets its name"
     ),

@@ -9,39 +9,58 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
-from paimark.core.actions.branches.going import mark, still_goes, unmarked
+from paimark.core.actions.branches.going import (
+    Agreed,
+    Late,
+    agreed_on,
+    came_since,
+    mark,
+    still_goes,
+    unmarked,
+)
 from paimark.core.actions.change import operations
 from paimark.core.actions.change.change import Change, Done, Work
-from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved, required_text
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.features import changelog_refusals, feature_refusals, read_along
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.garbage.deletion import freed_steps, kept_by
-from paimark.core.actions.garbage.drop_root import drop_root, root_to_delete
+from paimark.core.actions.garbage.drop_root import drop_files, root_to_delete
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
 from paimark.core.actions.replace.takeover import savepoints_held_alone
-from paimark.core.actions.roots.pause import cleanings_to_stop
-from paimark.core.actions.roots.root_files import root_files
+from paimark.core.actions.roots.barrier import close_before_removal
+from paimark.core.actions.roots.pause import cleanings_to_stop, wait_for_writers
+from paimark.core.actions.roots.root_files import (
+    SNAPSHOTS,
+    TAGS,
+    delete_files,
+    part_of,
+    remove_root,
+    root_files,
+    snapshot_ids,
+)
 from paimark.core.actions.roots.root_state import RootState, held_by, state
 from paimark.core.actions.savepoints.unprotected import beyond_repair, protect_without
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted, moment, size
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
-from paimark.core.table.layout import MAIN, Root, TablePath
+from paimark.core.table.layout import MAIN, SNAPSHOT_PREFIX, Root, TablePath
 from paimark.core.table.lineage.main_branch import all_roots, branch_root, has_schema, main_root, root_exists
+from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.names import checked_name
 
 ACTION = "delete-branch"
+_DELETES = "deletes what only the branch keeps"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -98,6 +117,8 @@ class DeleteBranch(Change[DeleteBranchState]):
         super().__init__(work, state)
         self._removed = Removed()
         self._counts = Counts()
+        # Why the branch stays after all.
+        self._stays = ""
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -120,14 +141,62 @@ class DeleteBranch(Change[DeleteBranchState]):
         if root_exists(self.work.files, self._root):
             mark(hold, self._root, "DELETED")
 
+    def commit(self, hold: Hold) -> Mapping[str, Any]:
+        as_planned(self.work)
+        agreed: dict[str, Any] = msgspec.to_builtins(agreed_on(self.work.files, self._root))
+        return agreed
+
     def finish(self, hold: Hold) -> None:
         context, progress = self.work.context, self.work.progress
         if not still_goes(hold, self._root, progress):
+            self._stays = "it is another of this name, made since"
             return
+        if _DELETES not in hold.steps and root_exists(context.files, self._root):
+            self._close()
+            if late := self._late(hold.journaled):
+                self._stays = f"{late} came after the plan"
+                unmarked(hold, self._root)
+                return
+        if _DELETES not in hold.steps:
+            hold.note(_DELETES)
         if not has_schema(context.files, self._root):
             protect_without(context.files, self._root, progress)
-        self._removed = drop_root(context, hold, self._root, progress, self._counts.branch)
+        kept = self._late(hold.journaled).paths(self._root)
+        self._removed = drop_files(context, hold, self._root, progress, self._counts.branch, kept)
+        if late := self._late(hold.journaled):
+            self._keep_late(hold, late)
+            return
+        remove_root(context.files, self._root)
+        progress(f"removed branch {self.state.name}")
         self._removed += release_pins.release(context, hold, self.state.name, progress, self._counts.pins)
+
+    def _close(self) -> None:
+        """Let jobs on the branch fail at their next commit, and wait for a commit that is under way."""
+        files, root = self.work.files, self._root
+        close_before_removal(files, root)
+        wait_for_writers(self.work.context, self.work.progress)
+        # The writer of such a commit sets LATEST.
+        close_before_removal(files, root)
+
+    def _late(self, journaled: JournaledChange) -> Late:
+        """What came after the plan. A journal of an earlier version does not tell."""
+        if journaled.data_of(COMMITTED) is None:
+            return Late()
+        agreed = journaled.noted(COMMITTED, Agreed)
+        return came_since(self.work.files, self._root, agreed or Agreed())
+
+    def _keep_late(self, hold: Hold, late: Late) -> None:
+        """Leave the branch with what came while its files were being deleted."""
+        files, root = self.work.files, self._root
+        kept = late.paths(root)
+        gone = [f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}" for each in snapshot_ids(files, root)]
+        gone += part_of(root_files(files, root), TAGS)
+        delete_files(files, root, [each for each in gone if f"{root.directory}/{each}" not in kept])
+        unmarked(hold, root)
+        self._stays = f"{late} came while it was being deleted"
+        lost = [each for record in late.commits[-1:] for each in missing_of(files, root, record)]
+        if lost:
+            self._stays += f", and lacks {lost[0]}" + (f" and {len(lost) - 1} more" if lost[1:] else "")
 
     def take_back(self, hold: Hold) -> None:
         unmarked(hold, self._root)
@@ -135,8 +204,11 @@ class DeleteBranch(Change[DeleteBranchState]):
     def done(self) -> Done:
         name, removed = self.state.name, self._removed
         went = f"{counted(removed.files, 'file')} ({size(removed.size)}) went with it"
+        message = f"Deleted branch {name} of {self.work.plan.table}: {went}"
+        if self._stays:
+            message = f"Branch {name} of {self.work.plan.table} stays: {self._stays}"
         return Done(
-            message=f"Deleted branch {name} of {self.work.plan.table}: {went}",
+            message=message,
             result={
                 "branch_name": name,
                 "retired_as": None,
@@ -144,14 +216,19 @@ class DeleteBranch(Change[DeleteBranchState]):
                 "freed_bytes": removed.size,
             },
             before=f"branch {name}",
-            after=f"no branch {name}",
+            after=f"branch {name}" if self._stays else f"no branch {name}",
         )
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
+        branch = f"branch {self.state.name}"
         if not interrupted.is_committed:
-            return []
-        what = "and the files that only it kept, as far as they are there"
-        return [Step("delete", f"branch {self.state.name}", what)]
+            return [Step("check", branch, "it stays: its deletion had not begun")]
+        late = self._late(interrupted)
+        if late and _DELETES not in interrupted.steps:
+            return [Step("check", branch, f"it stays with all its files: {late} came after the plan")]
+        if late:
+            return [Step("delete", f"what the plan named of {branch}", f"it stays: {late} came after that")]
+        return [Step("delete", branch, "and the files that only it kept, as far as they are there")]
 
 
 def _find(context: Context, table: TablePath, name: str) -> tuple[Root, RootState | None]:

@@ -6,13 +6,21 @@ has no mark, and stays.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.roots.barrier import is_marked, put_before_removal, unmark
+from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.actions.temp_files import delete_temporaries
-from paimark.core.storage.files import read_if_there
-from paimark.core.table.layout import BARRIER, Root
+from paimark.core.figures import counted, moment
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import BARRIER, TAG_PREFIX, Root
 from paimark.core.table.lineage.main_branch import root_exists
+from paimark.core.table.records import Point, Snapshot, point_of
 
 _MARKS = "marks the branch as one that goes"
 
@@ -39,3 +47,59 @@ def unmarked(hold: Hold, root: Root) -> None:
     delete_temporaries(files, root.snapshots, {BARRIER})
     earliest = (hold.journaled.data_of(_MARKS) or {}).get("earliest")
     unmark(files, root, None if earliest is None else str(earliest).encode())
+
+
+class Agreed(msgspec.Struct, frozen=True):
+    """What a person agreed to delete with a branch: its commits up to `head`, and its tags."""
+
+    head: Point | None = None
+    tags: tuple[str, ...] = ()
+
+
+def agreed_on(files: Files, root: Root) -> Agreed:
+    """The present state of a branch. Raises `Corrupt`."""
+    newest = _commits(files, root, snapshot_ids(files, root)[-1:])
+    return Agreed(point_of(newest[-1]) if newest else None, tuple(_tags(files, root)))
+
+
+class Late(NamedTuple):
+    """Commits and tags that nobody agreed to delete with a branch."""
+
+    commits: tuple[Snapshot, ...] = ()
+    tags: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.commits or self.tags)
+
+    def __str__(self) -> str:
+        if not self.commits:
+            return f"tag {', '.join(self.tags)}"
+        newest = self.commits[-1]
+        made = f"snapshot {newest.id} by {newest.commit_user}, of {moment(newest.time_millis)}"
+        count = len(self.commits)
+        return made if count == 1 else f"{counted(count, 'commit')}, the newest {made}"
+
+    def paths(self, root: Root) -> frozenset[str]:
+        return frozenset([*(root.snapshot(each.id) for each in self.commits), *map(root.tag, self.tags)])
+
+
+def came_since(files: Files, root: Root, agreed: Agreed) -> Late:
+    """What came to a branch later. Raises `Corrupt`.
+
+    What another engine has deleted since is no reason to keep the rest.
+    """
+    first = agreed.head.id if agreed.head else 0
+    there = _commits(files, root, [each for each in snapshot_ids(files, root) if each >= first])
+    commits = (each for each in there if agreed.head is None or not agreed.head.is_of(each))
+    return Late(tuple(commits), tuple(each for each in _tags(files, root) if each not in agreed.tags))
+
+
+def _commits(files: Files, root: Root, ids: Sequence[int]) -> list[Snapshot]:
+    paths = [root.snapshot(each) for each in ids]
+    found = zip(paths, files.read_many(paths), strict=True)
+    return [Snapshot.from_json(data, path) for path, data in found if data is not None]
+
+
+def _tags(files: Files, root: Root) -> list[str]:
+    names = (name for name in files.names(root.tags) if name.startswith(TAG_PREFIX))
+    return sorted(name.removeprefix(TAG_PREFIX) for name in names)

@@ -44,16 +44,27 @@ def root_to_delete(files: Files, root: Root, kept: frozenset[str] = frozenset())
 def drop_root(
     context: Context, hold: Hold, root: Root, progress: Progress, count: FileCount | None = None
 ) -> Removed:
-    """Delete the files that only this root keeps, then the root. Idempotent.
+    """Delete the files that only this root keeps, then the root. Idempotent. `count`: as in `drop_files`."""
+    removed = drop_files(context, hold, root, progress, count)
+    remove_root(context.files, root)
+    progress(f"removed branch {root.label}")
+    return removed
+
+
+def drop_files(
+    context: Context,
+    hold: Hold,
+    root: Root,
+    progress: Progress,
+    count: FileCount | None = None,
+    kept: frozenset[str] = frozenset(),
+) -> Removed:
+    """Delete the files that only this root keeps, besides what its files `kept` need. Idempotent.
 
     `count`: a count of them that was made before. Without a schema nobody can tell where its data files are:
     they stay.
     """
-    removed = Removed()
-    if LISTS_GONE not in hold.steps and has_schema(context.files, root):
-        to_delete = root_to_delete(context.files, root)
-        if to_delete.records:
-            removed = remove(context, hold, to_delete, progress, count=count)
-    remove_root(context.files, root)
-    progress(f"removed branch {root.label}")
-    return removed
+    if LISTS_GONE in hold.steps or not has_schema(context.files, root):
+        return Removed()
+    to_delete = root_to_delete(context.files, root, kept)
+    return remove(context, hold, to_delete, progress, count=count) if to_delete.records else Removed()

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 
-from paimark.core.storage.files import Files
-from paimark.core.table.layout import BARRIER_ID, Root, TablePath
+from paimark.core.storage.files import Files, read_if_there
+from paimark.core.table.layout import BARRIER_ID, SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.reading import numbered
 
 _HINT = str(BARRIER_ID).encode()
 
@@ -54,30 +55,44 @@ def put_before_removal(files: Files, root: Root, becomes: str) -> None:
     files.create(root.snapshot(BARRIER_ID), text.encode())
 
 
+def close_before_removal(files: Files, root: Root) -> None:
+    """Let stock reads and commits of a marked branch fail from now on, by the text of the mark. Idempotent.
+
+    A commit whose writer has read the newest snapshot before can still come.
+    """
+    if read_if_there(files, root.latest_hint) != _HINT:
+        files.replace(root.latest_hint, _HINT)
+
+
 def is_marked(files: Files, root: Root) -> bool:
     """Whether a branch is marked for removal."""
     return files.exists(root.snapshot(BARRIER_ID))
 
 
 def unmark(files: Files, root: Root, earliest: bytes | None) -> None:
-    """Unmark a branch that stays, and restore its EARLIEST, if it had one. Idempotent."""
+    """Unmark and open a branch that stays, and restore its EARLIEST, if it had one. Idempotent."""
+    ids = numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)
+    latest = str(ids[-1]).encode() if ids else None
+    # LATEST first: without it engines list the snapshots, and take the mark for the newest one.
+    for path, before in ((root.latest_hint, latest), (root.earliest_hint, earliest)):
+        _restore_hint(files, path, before)
     files.delete(root.snapshot(BARRIER_ID))
-    [hint] = files.read_many([root.earliest_hint])
-    if hint == _HINT and earliest is not None:
-        files.replace(root.earliest_hint, earliest)
-    elif hint == _HINT:
-        # Engines search for the earliest snapshot if there is no hint.
-        files.delete(root.earliest_hint)
+
+
+def _restore_hint(files: Files, path: str, before: bytes | None) -> None:
+    """Replace a hint to the barrier. Without a hint engines search for the snapshot."""
+    if read_if_there(files, path) != _HINT:
+        return
+    if before is not None:
+        files.replace(path, before)
+    else:
+        files.delete(path)
 
 
 def remove_barrier(files: Files, table: TablePath, latest: bytes | None) -> None:
     """Remove the barrier when the table directory is main again, and restore its LATEST. Idempotent."""
     own = table.root()
-    [hint] = files.read_many([own.latest_hint])
-    if hint == _HINT and latest is not None:
-        files.replace(own.latest_hint, latest)
-    elif hint == _HINT:
-        files.delete(own.latest_hint)
+    _restore_hint(files, own.latest_hint, latest)
     files.delete(own.snapshot(BARRIER_ID))
 
 

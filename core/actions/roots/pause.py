@@ -27,8 +27,17 @@ def seconds_of(context: Context, count: int) -> float:
 def wait_for_readers(context: Context, count: int, what: str, progress: Progress) -> None:
     """Wait in case other processes still read `count` of `what` ("tags"). Raises `Cancelled`."""
     seconds = seconds_of(context, count)
+    _wait(seconds, f"in case somebody has just listed the {what}", progress)
+
+
+def wait_for_writers(context: Context, progress: Progress) -> None:
+    """Wait in case other processes have read the newest snapshot and commit on it. Raises `Cancelled`."""
+    _wait(context.verify_wait, "in case somebody is committing", progress)
+
+
+def _wait(seconds: float, why: str, progress: Progress) -> None:
     if seconds:
-        progress(f"waiting {seconds:g} s, in case somebody has just listed the {what}")
+        progress(f"waiting {seconds:g} s, {why}")
     until = time.monotonic() + seconds
     while (left := until - time.monotonic()) > 0:
         time.sleep(min(left, _STEP_SECONDS))

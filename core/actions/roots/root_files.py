@@ -182,11 +182,12 @@ def remove_root(files: Files, root: Root) -> None:
     """
     if root.branch is None:
         raise ValueError("the table directory is never removed")
-    schemas, mark = f"{root.schemas}/", (root.earliest_hint, root.snapshot(BARRIER_ID))
-    schemas_last = sorted(paths_below(files, root.directory), key=lambda path: path.startswith(schemas))
-    _each(files.delete, [path for path in schemas_last if path not in mark])
-    for path in mark:
-        if path in schemas_last:
+    paths = sorted(paths_below(files, root.directory), key=lambda path: path.startswith(f"{root.schemas}/"))
+    mark = root.snapshot(BARRIER_ID)
+    last = [root.earliest_hint, root.latest_hint, mark] if mark in paths else []
+    _each(files.delete, [path for path in paths if path not in last])
+    for path in last:
+        if path in paths:
             files.delete(path)
     files.prune(root.directory)
 

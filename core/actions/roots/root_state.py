@@ -11,9 +11,11 @@ from paimark.core.actions.roots.root_files import PARTS, TAGS, part_of
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import NotFound
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import Root
+from paimark.core.table.layout import BARRIER, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
+
+_DERIVED = ("EARLIEST", "LATEST", BARRIER)
 
 
 @dataclass(frozen=True)
@@ -64,14 +66,14 @@ def state(files: Files, root: Root) -> RootState:
 def held_by(files: Files, root: Root) -> str:
     """A fingerprint of the names of all files of a root, and of its tags, whose content may change.
 
-    A changed snapshot also changes the newest one. Consumers that hold expiry for Paimark's changes do not
-    count.
+    A changed snapshot also changes the newest one. Hints do not count, nor what Paimark's changes add: the
+    mark of a root that goes, and consumers that hold expiry.
     """
     names = [
         f"{part}/{name}"
         for part in PARTS
         for name in sorted(files.names(f"{root.directory}/{part}"))
-        if meant_for(name) is None and not is_own_reader(name)
+        if meant_for(name) is None and not is_own_reader(name) and name not in _DERIVED
     ]
     tags = files.read_many(f"{root.directory}/{each}" for each in part_of(names, TAGS))
     return fingerprint(*names, *(data or b"" for data in tags))

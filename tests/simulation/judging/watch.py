@@ -186,7 +186,7 @@ class Watch:
             # The rollback by a stock engine deleted no data files.
             self._world.has_leaked = True
             return
-        if operation is not None and operation.may_drop(root) and operation.must_spare(root):
+        if operation is not None and operation.may_drop(root) and self._must_spare(operation, root, before):
             raise Violation(
                 f"{operation.action} takes {describe(before)} of {root.label}, which came after its plan"
             )
@@ -201,6 +201,13 @@ class Watch:
         if commit.maker is actor and not commit.is_acknowledged:
             return
         raise Violation(f"{describe(before)} of {root.label} is in no root any more (now {describe(after)})")
+
+    def _must_spare(self, operation: Operation, root: Root, newest: Identity) -> bool:
+        """Whether a root that it may drop has commits that nobody agreed to lose."""
+        then = (operation.shown or operation.planned).heads.get(root)
+        if operation.action == "delete-branch" and then is not None:
+            return newest in self._world.commits and not self._world.descends(then, newest)
+        return operation.must_spare(root)
 
     def _is_another(self, operation: Operation, root: Root, newest: Identity) -> bool:
         """Whether the root was deleted and created again since the plan, with another lineage."""

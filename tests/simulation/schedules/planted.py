@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
+from paimark.core.actions.branches.going import Late
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.landed import Fate, Landed
@@ -43,6 +44,11 @@ def _no_late_files(files: Files, source: Root, target: Root, swap: object) -> No
     from paimark.core.actions.roots.root_files import remove_root
 
     remove_root(files, source)
+
+
+def _nothing_late(*arguments: object) -> Late:
+    """Planted for `came_since`: a deletion takes what came to the branch after its plan."""
+    return Late()
 
 
 def _mark_without_hint(files: Files, root: Root, becomes: str) -> None:
@@ -90,6 +96,9 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     "a-deletion-takes-what-its-plan-did-not-see": (
         ("paimark.core.actions.branches.delete_branch.require_unmoved", _nothing),
     ),
+    "a-deletion-takes-what-came-after-its-decision": (
+        ("paimark.core.actions.branches.delete_branch.came_since", _nothing_late),
+    ),
     "no-barrier-for-open-sessions": (
         ("paimark.core.actions.replace.replace_main_branch.put_barrier", _nothing),
         ("paimark.core.actions.replace.table_directory.put_barrier", _nothing),
@@ -111,6 +120,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     ),
     "a-recovery-takes-another-branch-for-the-one-that-goes": (
         ("paimark.core.actions.branches.delete_branch.still_goes", _yes),
+        ("paimark.core.actions.branches.delete_branch.came_since", _nothing_late),
     ),
     "a-recovery-moves-another-branch-of-the-name": (
         ("paimark.core.actions.branches.rename_root.still_goes", _yes),
