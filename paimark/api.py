@@ -17,7 +17,8 @@ from paimark.core.errors import (
     UsageError,
 )
 from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
-from paimark.records import Branch, Field, Operation, Savepoint, Schema, Snapshot, Tag
+from paimark.core.travel.version import SupportsTimeTravel
+from paimark.records import Branch, Field, Operation, Schema, Snapshot, Tag
 from paimark.results import (
     AutoSavepointDone,
     BranchCreated,
@@ -39,6 +40,8 @@ from paimark.results import (
     TagRenamed,
     Undone,
 )
+from paimark.savepoint_manager import SavepointManager
+from paimark.savepoints import ManifestFile, Savepoint
 from paimark.table import Table
 from paimark.version import Version
 from paimark.warehouse import Warehouse
@@ -60,6 +63,7 @@ __all__ = [
     "Field",
     "FileMissing",
     "MainReplaced",
+    "ManifestFile",
     "ManyDone",
     "NotFound",
     "Operation",
@@ -75,6 +79,7 @@ __all__ = [
     "Savepoint",
     "SavepointCreated",
     "SavepointDeleted",
+    "SavepointManager",
     "Schema",
     "SchemaAltered",
     "Snapshot",
@@ -83,6 +88,7 @@ __all__ = [
     "SpaceRow",
     "StatementFailed",
     "Step",
+    "SupportsTimeTravel",
     "Table",
     "Tag",
     "TagCreated",

@@ -33,26 +33,6 @@ class Snapshot(msgspec.Struct, frozen=True):
     writer_version: str | None
 
 
-class Savepoint(msgspec.Struct, frozen=True):
-    """The full state of a table at one snapshot, kept even after that snapshot has expired.
-
-    `save_time` is the time of its creation, `snapshot_time` that of the saved snapshot's commit, `branch` the
-    branch that it was made on; `created_by` is `manual` or `interval`. `health` is `ok`, `unprotected` (its
-    tag is gone: the next expiry may delete its files) or `unverified` (no proof that its tag came in time).
-    """
-
-    savepoint_id: int
-    saved_snapshot_id: int
-    schema_id: int
-    save_time: int
-    record_count: int
-    snapshot_time: int
-    branch: str
-    comment: str | None
-    created_by: str
-    health: str
-
-
 class Tag(msgspec.Struct, frozen=True):
     """A name for a snapshot. Only tags that expire have `create_time` and `time_retained` (`PT24H`)."""
 

@@ -12,13 +12,14 @@ from paimark.core.spark.datasource.table_options import ReadScope
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.listings import newest_snapshots, savepoint_rows
+from paimark.core.table.listings import newest_snapshots, savepoints_by_id
 from paimark.core.table.system_tables import Row, snapshot_row, system_table
 from paimark.core.travel.diff.versions import DiffVersion, find_version
 from paimark.core.travel.requested_version import RequestedVersion
 from paimark.core.travel.times.zones import epoch_ms
 from paimark.core.travel.version import resolve_time
-from paimark.records import Branch, Operation, Savepoint, Schema, Snapshot, Tag, schema_of
+from paimark.records import Branch, Operation, Schema, Snapshot, Tag, schema_of
+from paimark.savepoints import Savepoint
 from paimark.session import warn_left_out
 from paimark.version import Version
 
@@ -43,9 +44,10 @@ class Table(TableActions):
     def savepoints(self, *, branch: str | None = None) -> list[Savepoint]:
         """The savepoints by id: those of a branch, or all if `branch` is None."""
         unreadable: dict[str, str] = {}
-        rows = savepoint_rows(self._session.files, self._path, branch_name(branch), unreadable)
+        files, path = self._session.files, self._path
+        found = savepoints_by_id(files, path, branch_name(branch), unreadable)
         warn_left_out(unreadable.values())
-        return [Savepoint(*row) for row in rows]
+        return [Savepoint._of(*each)._found_in(files, path.savepoints) for each in found]
 
     def branches(self) -> list[Branch]:
         """The branches, main first, then by name."""
@@ -102,6 +104,15 @@ class Table(TableActions):
         schema = Lineage(files, root).schema(resolved.snapshot.schema_id)
         named = DiffVersion(root, resolved.name, resolved.name, resolved.snapshot, schema, resolved.note)
         return self._version(named, "version")
+
+    def apply_snapshot(self, timestamp_ms: int) -> Version:
+        """`at_time` of main, as `SupportsTimeTravel` has it: the time is in epoch milliseconds."""
+        if not isinstance(timestamp_ms, int) or isinstance(timestamp_ms, bool):
+            raise UsageError(
+                f"timestamp_ms is a whole number of epoch milliseconds, not {timestamp_ms!r}",
+                "at_time takes a datetime too.",
+            )
+        return self.at_time(timestamp_ms)
 
     def _version(self, resolved: DiffVersion, scope: ReadScope) -> Version:
         return Version(

@@ -88,6 +88,9 @@ class SavepointManager:
     def savepoint_exists(self, savepoint_id: int) -> bool:
         return self.files.exists(self.savepoint_path(savepoint_id))
 
+    def earliest_savepoint_id(self) -> int | None:
+        return min(self.ids(), default=None)
+
     def latest_savepoint_id(self) -> int | None:
         return max(self.ids(), default=None)
 

@@ -20,7 +20,7 @@ from paimark.core.table.lineage.branches import branch_rows
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.names import BRANCH_PART, near_names
 from paimark.core.table.operations import Operation, read_operations
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import Savepoint, Snapshot
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.table.tag_times import created_ms, retained_text
 
@@ -79,7 +79,7 @@ snapshot_row = attrgetter(
     *("total_record_count", "delta_record_count", "changelog_record_count"),
     *("watermark", "next_row_id", "writer_version"),
 )
-_savepoint_row = attrgetter(
+_savepoint_fields = attrgetter(
     *("id", "saved_snapshot_id", "schema_id", "save_time", "record_count"),
     *("snapshot_time", "branch", "comment", "created_by"),
 )
@@ -102,8 +102,11 @@ def _snapshots(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row
 def _savepoints(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:
     manager = SavepointManager(files, root.table)
     manager.unreadable = unreadable
-    for savepoint, health in manager.health_of_root(root):
-        yield (*_savepoint_row(savepoint), health)
+    return (savepoint_row(*each) for each in manager.health_of_root(root))
+
+
+def savepoint_row(savepoint: Savepoint, health: str) -> Row:
+    return (*_savepoint_fields(savepoint), health)
 
 
 def _tags(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Row]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
-from typing import Protocol
+from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -25,6 +25,7 @@ from paimark.core.table.savepoints import has_schemas_of
 from paimark.core.travel.states import State, StateKind, States
 from paimark.core.travel.times.zones import shown_time
 
+_State = TypeVar("_State", covariant=True)
 _SNAPSHOT = re.compile(r"snapshot\.([0-9]{1,18})")
 _SAVEPOINT = re.compile(r"savepoint\.([0-9]{1,18})")
 _WATERMARK = re.compile(r"watermark-(-?[0-9]{1,18})")
@@ -43,10 +44,11 @@ class Resolved:
     note: str = ""
 
 
-class SupportsTimeTravel(Protocol):
+@runtime_checkable
+class SupportsTimeTravel(Protocol[_State]):
     """A source that can be read as of a time."""
 
-    def apply_snapshot(self, timestamp_ms: int) -> Resolved:
+    def apply_snapshot(self, timestamp_ms: int) -> _State:
         """The newest state at or before the time (epoch ms). Raises `NotFound` when all are later."""
 
 

@@ -49,7 +49,7 @@ def test_every_command_on_tables_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_programs_import_only_what_is_public() -> None:
-    assert len(PROGRAMS) == 3
+    assert len(PROGRAMS) == 4
     assert [
         line for each in PROGRAMS for line in each.splitlines() if re.match(r"(from|import) paimark\.", line)
     ] == []
@@ -74,3 +74,12 @@ def test_the_program_without_spark_runs(capsys: pytest.CaptureFixture[str]) -> N
     assert namespace["before"].num_rows == 100
     assert namespace["now"].num_rows > 100
     assert capsys.readouterr().out.splitlines()[-1].startswith("Deleted savepoint")
+
+
+@pytest.mark.usefixtures("at_the_demo")
+def test_the_program_for_savepoints_as_files_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    namespace: dict[str, Any] = {}
+    exec(PROGRAMS[2], namespace)
+    assert namespace["saved"].saved_snapshot_id == 4
+    assert namespace["version"].snapshot.snapshot_id == 18
+    assert len(capsys.readouterr().out.splitlines()) > 1

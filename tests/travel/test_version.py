@@ -17,7 +17,13 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.parse.sql import read_statement
 from paimark.core.travel.source import TravelSource
-from paimark.core.travel.version import SupportsTimeTravel, resolve_latest, resolve_time, resolve_version
+from paimark.core.travel.version import (
+    Resolved,
+    SupportsTimeTravel,
+    resolve_latest,
+    resolve_time,
+    resolve_version,
+)
 from tests.actions.histories import TABLE as HISTORY
 from tests.actions.histories import History
 from tests.paimon import open_table
@@ -317,7 +323,7 @@ def test_a_source_takes_versions_and_times_as_a_statement_writes_them(warehouse:
     files = open_files(str(warehouse))
     root = TablePath("shop", "orders").root()
     source = TravelSource(files, root)
-    travels: SupportsTimeTravel = source
+    travels: SupportsTimeTravel[Resolved] = source
     latest = resolve_latest(files, root)
     assert latest is not None
     now = latest.snapshot.time_millis
