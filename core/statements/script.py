@@ -39,9 +39,7 @@ class Numbered:
 
     def rest(self, done: str = "run") -> str:
         """A sentence on the others, if this one was the first to fail; empty if there are none."""
-        before, behind = _numbers(1, self.number - 1), _numbers(self.number + 1, self.count)
-        parts = [f"{before} {done}"] * bool(before) + [f"{behind} not {done}"] * bool(behind)
-        return _sentence("; ".join(parts)) + "." * bool(parts)
+        return run_and_left(self.number - 1, self.number + 1, self.count, done)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +98,13 @@ def naming(place: Numbered, rest: str) -> Iterator[None]:
 def hint_with(hint: str, rest: str) -> str:
     """The hint of a statement that failed, and the sentence on the others."""
     return f"{hint.replace(_NOTHING_CHANGED, _IT_CHANGED_NOTHING)} {rest}".strip()
+
+
+def run_and_left(last_run: int, first_left: int, count: int, done: str = "run") -> str:
+    """`Statements 1 and 2 were run; statements 4 to 9 were not run.`; empty if there are none."""
+    before, behind = _numbers(1, last_run), _numbers(first_left, count)
+    parts = [f"{before} {done}"] * bool(before) + [f"{behind} not {done}"] * bool(behind)
+    return _sentence("; ".join(parts)) + "." * bool(parts)
 
 
 def _nothing_ran(place: Numbered) -> str:

@@ -229,9 +229,9 @@ class PlanDialog(Dialog[Outcome | None]):
     # The change
 
     @property
-    def has_begun(self) -> bool:
-        """Whether the dialog has begun a change, or was opened for one."""
-        return self._change is not None
+    def change(self) -> RunningChange | None:
+        """The change that the dialog has begun, or was opened for."""
+        return self._change
 
     @property
     def _can_be_done(self) -> bool:

@@ -24,11 +24,13 @@ _IN_SHORT = 60
 class QueryResult(SparkCaller):
     """It takes the engine's events. `base` is the offset of the statement in the editor's text.
 
-    `asked` is the parsed statement, or its text if it can't be parsed.
+    `asked` is the parsed statement, or its text if it can't be parsed. `label` names it if it is one of
+    several: `statement 2 of 3`.
     """
 
-    def __init__(self, asked: str | Statement, base: int, began: float) -> None:
+    def __init__(self, asked: str | Statement, base: int, began: float, label: str = "") -> None:
         super().__init__()
+        self.label = label
         self.asked = asked
         self.statement = asked if isinstance(asked, str) else asked.sql
         self.base = base
@@ -112,7 +114,7 @@ class QueryResult(SparkCaller):
 
     def status(self, now: float, engine: str) -> tuple[Line, list[Line]]:
         """The status line and the lines after it; `now` is in seconds, of the clock of `began`."""
-        more = [reading(each.table, each.version, each.scan, each.note) for each in self.readings]
+        more = self.read_lines
         if isinstance(self.end, Failed):
             failed = problem(self.end.message, self.end.hint, is_cancel=self.end.cause == "cancelled")
             return failed[0], [*failed[1:], *more]
@@ -121,12 +123,21 @@ class QueryResult(SparkCaller):
         return self._running(now, engine), more
 
     @property
+    def read_lines(self) -> list[Line]:
+        """A line for each table that was read."""
+        return [reading(each.table, each.version, each.scan, each.note) for each in self.readings]
+
+    @property
     def place(self) -> tuple[str, int] | None:
         """The statement and the offset of its error, if that is known."""
         end = self.end
         if not isinstance(end, Failed) or end.cause != "statement" or end.position is None:
             return None
         return self.statement, end.position
+
+    @property
+    def _labelled(self) -> Line:
+        return [(f"{self.label}  ", "")] if self.label else []
 
     def _finished(self, end: Finished) -> Line:
         took = (f"  in {seconds(end.seconds)}", "quiet")
@@ -145,11 +156,12 @@ class QueryResult(SparkCaller):
         if engine == "starting":
             return [
                 ("Spark is starting  ", "warn"),
+                *self._labelled,
                 (elapsed, "quiet"),
                 ("  the statement runs when it is ready", "quiet"),
             ]
         stage = self._stage
-        line: Line = [("running  ", "accent"), (elapsed, "quiet")]
+        line: Line = [("running  ", "accent"), *self._labelled, (elapsed, "quiet")]
         if stage is not None and stage.total:
             line = [*line, (f"  {bar(stage.done, stage.total)} tasks", "accent")]
         return [*line, (f"  {cancel_key()} cancels", "quiet")]

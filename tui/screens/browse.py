@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
@@ -13,7 +13,7 @@ from paimark.core.table.layout import TablePath
 from paimark.tui.messages import Copied, StatusShown
 from paimark.tui.opening import Opening
 from paimark.tui.panes.log import Log
-from paimark.tui.panes.pane import Pane
+from paimark.tui.panes.pane import Pane, WithChange
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import SnapshotsPane
 from paimark.tui.panes.tables import TablesPane
@@ -252,9 +252,9 @@ class BrowseScreen(Backdrop):
         """The difference that was shown last; None if there was none."""
         return self._difference_lookup.shown
 
-    async def plan_call(self, called: ActionCall, begun: Callable[[str], None]) -> None:
-        """Open the dialog of an action that a CALL names. `begun` is as in `RowDialogs.open_call`."""
-        await self.dialogs.open_call(called, begun)
+    async def plan_call(self, called: ActionCall, closed: WithChange) -> None:
+        """Open the dialog of an action that a statement names."""
+        await self.dialogs.open_call(called, closed)
 
     async def _query_pane(self) -> QueryPane:
         from paimark.tui.panes.query import QueryPane

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from textual.app import App
 
 from paimark.core.table.layout import MAIN
 from paimark.tui.messages import Say, StatusShown
+from paimark.tui.panes.pane import WithChange
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.records.row_actions import (
     DELETE,
@@ -120,13 +121,11 @@ class RowDialogs:
         labels = {choice.label: choice for choice in choices}
         await self._app.push_screen(PickOne(f"{name}: which one?", "part of its name", labels), chosen)
 
-    async def open_call(self, called: ActionCall, begun: Callable[[str], None]) -> None:
-        """Open the dialog of an action that a CALL names. `begun` is called when it closes, with a word for
-        the history, unless nothing was begun.
-        """
+    async def open_call(self, called: ActionCall, closed: WithChange) -> None:
+        """Open the dialog of an action that a statement names. `closed` is called when it closes."""
         from paimark.tui.dialogs.plan_dialog import PlanDialog
 
-        await self._push(PlanDialog(self._session, called.action, called.table, called.arguments), begun)
+        await self._push(PlanDialog(self._session, called.action, called.table, called.arguments), closed)
 
     async def open_running(self, change: RunningChange) -> None:
         """Open the dialog of a change that runs in the background."""
@@ -143,16 +142,16 @@ class RowDialogs:
         hint = untagged_hint(name, target, self._version)
         await self._push(PlanDialog(self._session, action(name), target.table, arguments, hint=hint))
 
-    async def _push(self, dialog: PlanDialog, begun: Callable[[str], None] = lambda word: None) -> None:
-        def closed(outcome: Outcome | None) -> None:
-            if dialog.has_begun:
-                begun("begun" if outcome is None else "done")
+    async def _push(self, dialog: PlanDialog, closed: WithChange = lambda change: None) -> None:
+        def is_closed(outcome: Outcome | None) -> None:
+            closed(dialog.change)
+            if dialog.change is not None:
                 # The change was for the marked rows.
                 self._rows.unmark()
             if outcome is not None:
                 self._app.post_message(StatusShown(outcome.message, "good", is_logged=True))
 
-        await self._app.push_screen(dialog, closed)
+        await self._app.push_screen(dialog, is_closed)
 
     @property
     def _version(self) -> RowVersion | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from textual import events
 
@@ -14,17 +14,19 @@ from paimark.tui.widgets.lines import Lines
 
 # So wide that time, tasks and the cancel key fit on one line beside the list of tables on a small terminal.
 _BAR = 10
-_MOST_LINES = 6
+# So many lines it may always take; more if the rows leave them free.
+_LINES = 6
 _INDENT, _NARROWEST = 2, 20
 # The width for which the height is computed before the lines have one.
 _USUAL = 80
 
 
 class QueryStatus(Lines):
-    """A first line that is always shown, and more lines if needed."""
+    """A first line that is always shown, and more lines if needed. `room` counts the lines that are free."""
 
-    def __init__(self) -> None:
+    def __init__(self, room: Callable[[], int] = lambda: 0) -> None:
         super().__init__()
+        self._room = room
         self._first: Line = []
         self._more: Sequence[Line] = ()
         self._place: tuple[str, int] | None = None
@@ -50,7 +52,7 @@ class QueryStatus(Lines):
         wrapped: list[Line] = []
         for line in (self._first, *self._pointed(width - _INDENT - 1), *self._more):
             wrapped += wrap_line([(" ", ""), *line], width)
-        return wrapped[:_MOST_LINES]
+        return wrapped[: max(_LINES, self._room())]
 
     def _pointed(self, width: int) -> list[Line]:
         if self._place is None:

@@ -14,6 +14,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
 from paimark.core.text import clean_text
+from paimark.core.travel.parse.script import Piece, piece_of
 from paimark.core.travel.parse.tokens import Token, keywords, tokenize
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import inks
@@ -160,8 +161,16 @@ class SqlEditor(TextArea):
         self.move_cursor(self.document.end)
 
     @property
+    def to_run(self) -> Piece:
+        """The text to run: the selection, else all of it."""
+        if not self.selected_text.strip():
+            return Piece(self.text, 0)
+        start, end = sorted((self.selection.start, self.selection.end))
+        return piece_of(self.text, self.offset_of(start), self.offset_of(end))
+
+    @property
     def statement(self) -> tuple[str, int]:
-        """The statement to run, and its start: the selection, else the statement at the caret."""
+        """The statement at the caret, and its start; the selection, if there is one."""
         chosen = self.selected_text
         if chosen.strip():
             return chosen, self.offset_of(min(self.selection.start, self.selection.end))

@@ -65,7 +65,7 @@ class Slot(Generic[T]):
     """
 
     def __init__(
-        self, app: App[Any], name: str, take: Callable[[T], object], failed: Callable[[PaimarkError], None]
+        self, app: App[Any], name: str, take: Callable[[T], object], failed: Callable[[PaimarkError], object]
     ) -> None:
         self.generation = 0
         self.busy = self._has_heard = False

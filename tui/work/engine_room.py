@@ -67,6 +67,11 @@ class EngineRoom:
         tell = partial(self.engine.prefetch, sql)
         threading.Thread(target=tell, name="paimark-prefetch", daemon=True).start()
 
+    def current_database(self, given: str | None) -> str | None:
+        """The database that a USE has chosen, else `given`."""
+        engine = self._made or self._given
+        return given if engine is None else engine.current_database(given)
+
     def run(self, asked: str | Statement, database: str | None, limit: int | None) -> Generator[Event]:
         """Run a statement; yield its events as the engine sends them. For a thread: it blocks."""
         from paimark.core.statements.run import run_statement

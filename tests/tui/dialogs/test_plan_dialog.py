@@ -162,4 +162,4 @@ async def test_a_plan_made_again_is_to_be_confirmed_again(warehouse: Path) -> No
         await console.sees("Delete tag v2", "type v2 to confirm", "[ Cancel ]")
         await console.press("a")
         await console.pilot.pause(0.2)
-        assert isinstance(console.app.screen, PlanDialog) and not console.app.screen.has_begun
+        assert isinstance(console.app.screen, PlanDialog) and console.app.screen.change is None

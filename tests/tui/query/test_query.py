@@ -100,7 +100,7 @@ async def test_an_error_points_at_its_place(engine_warehouse: Path, engine: Engi
         await console.sees("✗", "nothing")
         assert pane.editor.cursor_location == (2, 2)
         await run(console, pane, "SELECT 1;\nSELECT *\nFROM shop.orders\nWHER price > 1")
-        await console.sees("✗ Syntax error at or near 'price'")
+        await console.sees("✗ Statement 2 of 2: Syntax error at or near 'price'")
         lines = console.text.splitlines()
         (caret,) = (place for place, line in enumerate(lines) if line.split()[-1:] == ["^"])
         assert lines[caret - 1][lines[caret].index("^") :].startswith("price > 1")

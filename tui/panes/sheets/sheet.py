@@ -1,11 +1,10 @@
-"""A sheet of the query pane: a statement, the versions that it read, and its rows."""
+"""A sheet of the query pane: statements, the versions that they read, and the rows of the last query."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 from typing import ClassVar
 
 from textual.app import ComposeResult, SuspendNotSupported
@@ -13,24 +12,23 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from paimark.core.errors import PaimarkError
-from paimark.core.spark.arrow import read_batch
-from paimark.core.spark.protocol import Batch, Event, Failed, Finished
-from paimark.core.statements.run import action_to_confirm
-from paimark.core.travel.parse.sql import read_statement
-from paimark.core.travel.parse.uses import Statement
-from paimark.tui.messages import LogLineAdded, StatusShown
+from paimark.core.spark.protocol import Finished
+from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import key
 from paimark.tui.panes.pane import Desk
 from paimark.tui.panes.sheets.exports import SheetExports
+from paimark.tui.panes.sheets.running import SheetRuns
 from paimark.tui.panes.sheets.sheet_bar import SheetName
 from paimark.tui.panes.sheets.sheet_job import SheetJob
 from paimark.tui.panes.sheets.sheet_text import SheetText
+from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.query.completing import Completing
 from paimark.tui.query.exporting import Export
 from paimark.tui.query.history import history_path, keep_statement, read_history
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.result_rows import narrowed, row_detail, row_text
 from paimark.tui.query.sql_files import SqlFile
+from paimark.tui.query.text_run import TextRun
 from paimark.tui.records.sources import GridColumn
 from paimark.tui.session import Session, Target
 from paimark.tui.theme import Line
@@ -40,16 +38,19 @@ from paimark.tui.widgets.lines import line_width
 from paimark.tui.widgets.painted import Column
 from paimark.tui.widgets.query_status import QueryStatus
 from paimark.tui.widgets.sql_editor import SqlEditor
-from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.engine_room import engine_line
 
-ROW_LIMIT = 500
 _TICK = 0.5
+# The header of the rows, and some of them.
+_FEW_ROWS = 4
 _PLAN_COLUMNS = (GridColumn("plan", most=2000),)
 
 
 class QuerySheet(Column):
-    """It runs one statement at a time; the next must wait for the end of the running one."""
+    """It runs one text at a time; the next must wait for the end of the running one.
+
+    `result` is that whose rows the grid shows.
+    """
 
     DEFAULT_CSS = """
     QuerySheet { height: 1fr; }
@@ -59,7 +60,14 @@ class QuerySheet(Column):
     QuerySheet QueryStatus { height: 1; background: $raised; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+r,f5", "run", "run", key_display="^r", id="query.run"),
+        Binding(
+            "ctrl+r,f5",
+            "run",
+            "run",
+            tooltip="all statements in order, or only what is selected",
+            key_display="^r",
+            id="query.run",
+        ),
         Binding("ctrl+o", "history", "history", key_display="^o", id="query.history"),
         # With priority, because in the editor ctrl+e would go to the end of the line.
         Binding(
@@ -110,7 +118,7 @@ class QuerySheet(Column):
         self.room = session.room
         self.target: Target | None = None
         self.editor = SqlEditor()
-        self.status = QueryStatus()
+        self.status = QueryStatus(self._free_lines)
         self.grid = RecordGrid(frozen=1, cells=True, at_edge=self._at_edge)
         self.result: QueryResult | None = None
         self._hint: Line | None = None
@@ -123,11 +131,11 @@ class QuerySheet(Column):
 
     def on_mount(self) -> None:
         self.grid.say("")
-        self._executing: Slot[Event] = Slot(self.app, "query", self._take, self._failed)
-        self._exports = SheetExports(self.app, self.room, self._job, self._tick)
+        self._runs = SheetRuns(self, self)
+        self._exports = SheetExports(self.app, self.room, self._job, self.changed)
         self._completing = Completing(self.app, self.session, self.editor, self._hinted, self._focus_on)
         self.set_interval(_TICK, self._tick)
-        self._tick()
+        self.changed()
 
     # Text
 
@@ -186,7 +194,7 @@ class QuerySheet(Column):
 
     @property
     def running(self) -> bool:
-        return self._under_way is not None
+        return self._runs.running or self._under_way is not None
 
     @property
     def _under_way(self) -> QueryResult | Export | None:
@@ -196,128 +204,106 @@ class QuerySheet(Column):
         return self.result if self.result is not None and self.result.running else None
 
     @property
-    def _database(self) -> str | None:
+    def database(self) -> str | None:
         return self.target.table.database if self.target is not None else None
 
     async def action_run(self) -> None:
-        if self._says_running():
+        if await self._runs.look() or self._says_running():
             return
-        text, base = self.editor.statement
+        text, base = self.editor.to_run
         if not text.strip():
             self.post_message(StatusShown("There is no statement to run", "warn"))
             return
-        try:
-            statement = read_statement(text)
-            called = action_to_confirm(statement, self._database)
-        except PaimarkError:
-            # The engine reports the same error, with its position.
-            self._run(text, base)
-            return
-        if called is not None:
-            await self.desk.plan_call(called, partial(self._keep_run, statement.sql))
-            return
-        self._run(statement, base)
+        await self._runs.start(text, base)
 
-    def _keep_run(self, sql: str, outcome: str) -> None:
-        """Add a statement that a dialog has run to the history."""
-        keep_statement(sql, outcome)
-        self.draft = self.draft.after_run(self.editor.text, sql)
+    def began(self, run: TextRun) -> None:
+        self._hint = None
+        self.text_ran(run.text)
+        self.grid.show(ArrowRows(), ())
+        self._job.begin(run.title, lambda: run.how_far(self.room.state))
+        self.changed()
+
+    def ended(self, run: TextRun) -> None:
+        # The focus stays: the person may be typing the next statement.
+        self._hint = None
+        sentence, ink = run.outcome
+        self._job.end(f"{run.title}: {sentence}", ink)
+        self.changed()
+
+    def text_ran(self, text: str) -> None:
+        """The history has a text that was run: it is not lost with the sheet."""
+        self.draft = self.draft.after_run(self.editor.text, text)
         self._tell_name()
 
-    def _run(self, asked: str | Statement, base: int) -> None:
-        self._hint = None
-        result = self.result = QueryResult(asked, base, time.monotonic())
-        self.draft = self.draft.after_run(self.editor.text, result.statement)
-        self.grid.show(result.rows, ())
-        self._job.begin(result.title, lambda: result.how_far(time.monotonic(), self.room.state))
-        result.thread = self._executing.ask(partial(self._execute, result, self._database))
-        self._tick()
-
-    def cancel(self) -> bool:
-        """Stop the running statement or export; return whether there was one."""
-        running = self._under_way
-        if running is None:
-            return False
-        running.press_cancel(self.room)
-        self._tick()
-        return True
-
-    def _execute(self, result: QueryResult, database: str | None, report: ThreadReport[Event]) -> None:
-        """Pass on each event as it arrives, and decode the rows. Called in a thread."""
-        for event in self.room.run(result.asked, database, ROW_LIMIT):
-            if isinstance(event, Batch):
-                report.meanwhile(partial(self._take_batch, result, read_batch(event)))
-            else:
-                report(event)
-
-    def _take_batch(self, result: QueryResult, batch: object) -> None:
-        result.take_batch(batch)
-        self.grid.show(result.rows, result.columns)
-
-    def _failed(self, error: PaimarkError) -> None:
-        self._take(Failed(error.message, error.hint))
-
-    def _take(self, event: Event) -> None:
-        result = self.result
-        assert result is not None
-        result.take(event)
+    def show(self, result: QueryResult) -> None:
+        """Show the rows of a result, so far."""
         if result.explained is not None:
             self.grid.show(result.plan_rows, _PLAN_COLUMNS)
         elif result.columns:
             note = "No rows." if isinstance(result.end, Finished) else ""
             self.grid.show(result.rows, result.columns, note=note, is_cut=result.is_cut)
-        if result.end is not None:
-            self._ended(result)
-        self._tick()
 
-    def _ended(self, result: QueryResult) -> None:
-        end = result.end
-        short = result.title
-        self._hint = None
-        keep_statement(result.statement, result.in_short)
-        self._job.end(f"{short}: {result.outcome}", result.ink)
-        if not isinstance(end, Failed):
-            # The focus stays: the person may be typing the next statement.
-            self.post_message(LogLineAdded(f"{short}: {result.outcome}", "good"))
-            return
-        self.post_message(LogLineAdded(f"{short}: {end.message}", "bad"))
-        if end.position is not None and self.editor.statement[0] in (result.statement, self.editor.text):
-            self.editor.point_at(result.base + end.position)
+    def cancel(self) -> bool:
+        """Stop the running statement or export; return whether there was one."""
+        running = self._under_way
+        if not self._runs.cancel():
+            if running is None:
+                return False
+            running.press_cancel(self.room)
+        self.changed()
+        return True
 
-    def _tick(self) -> None:
-        """Update the name and the status: time passes while a statement runs or Spark starts."""
-        self._tell_name()
-        if (running := self._under_way) is not None:
+    async def _tick(self) -> None:
+        """Go on with a run, and update what shows: time passes while a statement runs or Spark starts."""
+        await self._runs.tick()
+        if (running := self._exports.running) is not None:
             running.cancel_again()
+        self.changed()
+
+    def changed(self) -> None:
+        """Update the name and the status."""
+        self._tell_name()
         if self.display:
             self.refresh_status()
 
     def refresh_status(self) -> None:
-        result = self.result
+        run = self._runs.last
         if self._exports.running is not None:
             self.status.say(self._exports.running.line)
         elif self._hint is not None and self.editor.has_focus:
             self.status.say(self._hint)
-        elif result is None:
-            self.status.say(engine_line(self.room))
+        elif run is not None:
+            line, more = run.status(self.result, self.room.state)
+            self.status.say(self._with_rows(line), more, run.error_place)
+        elif self.result is not None:
+            self.status.say(*self.result.status(time.monotonic(), self.room.state))
         else:
-            line, more = result.status(time.monotonic(), self.room.state)
-            line = [*line, *narrowed(self.grid, result)]
-            if self.grid.count and self.editor.has_focus and not result.running:
-                hinted = [*line, (f"   {key('query.leave', 'esc')} goes to the rows", "quiet")]
-                # Only if all of it fits on the line.
-                line = hinted if line_width(hinted) < self.status.size.width else line
-            self.status.say(line, more, result.place)
+            self.status.say(engine_line(self.room))
+
+    def _free_lines(self) -> int:
+        """The lines under the editor that the header and a few rows do not need."""
+        return self.size.height - self.editor.size.height - (_FEW_ROWS if self.grid.count else 0)
+
+    def _with_rows(self, line: Line) -> Line:
+        """The status with what it says of the rows."""
+        if self.result is None:
+            return line
+        line = [*line, *narrowed(self.grid, self.result)]
+        if not self.grid.count or not self.editor.has_focus or self.result.running:
+            return line
+        hinted = [*line, (f"   {key('query.leave', 'esc')} goes to the rows", "quiet")]
+        # Only if all of it fits on the line.
+        return hinted if line_width(hinted) < self.status.size.width else line
 
     def on_descendant_focus(self) -> None:
         """Update the status: the keys that it names depend on the focus."""
-        self._tick()
+        self.changed()
 
     # Export and external editor
 
     async def action_export(self) -> None:
         if not self._says_running():
-            await self._exports.ask(self.result, self._database)
+            await self._exports.ask(self.result, self.database)
 
     def action_edit(self) -> None:
         from paimark.tui.terminal.external_editor import edited
@@ -337,7 +323,7 @@ class QuerySheet(Column):
     # Completing
 
     def on_sql_editor_completing(self) -> None:
-        self._completing.press(self._database)
+        self._completing.press(self.database)
 
     def on_text_area_changed(self) -> None:
         self._completing.changed()
@@ -346,7 +332,7 @@ class QuerySheet(Column):
     def _hinted(self, line: Line | None) -> None:
         if line is not None or self._hint is not None:
             self._hint = line
-            self._tick()
+            self.changed()
 
     def _focus_on(self) -> None:
         self.screen.focus_next()
@@ -375,8 +361,8 @@ class QuerySheet(Column):
         """Add the texts that end with the sheet to the history."""
         if self.has_unsaved:
             keep_statement(self.editor.text, "not run")
-        if self.result is not None and self.result.running:
-            keep_statement(self.result.statement, "left while it ran")
+        if self._runs.running and self._runs.last is not None:
+            keep_statement(self._runs.last.text, "left while it ran")
 
     async def action_history(self) -> None:
         from paimark.tui.dialogs.history import HistoryScreen
@@ -391,7 +377,7 @@ class QuerySheet(Column):
 
     def on_record_grid_moved(self, event: RecordGrid.Moved) -> None:
         event.stop()
-        self._tick()
+        self.changed()
         self.post_message(self.RowHighlighted(self))
 
     def _at_edge(self, edge: Edge) -> None:

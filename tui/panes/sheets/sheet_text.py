@@ -29,9 +29,9 @@ class SheetText:
         """Whether another statement may replace the text."""
         return self.file is None and not self.is_unsaved(text)
 
-    def after_run(self, text: str, statement: str) -> SheetText:
-        """After a run the history has the statement; the text is kept if that was all of it."""
-        is_all = statement.strip() == text.strip().removesuffix(";").strip()
+    def after_run(self, text: str, ran: str) -> SheetText:
+        """After a run the history has what ran; the text is kept if that was all of it."""
+        is_all = _without_end(ran) == _without_end(text)
         return replace(self, kept=text) if is_all else self
 
     def name(self, text: str, *, running: bool) -> SheetName:
@@ -46,3 +46,7 @@ class SheetText:
         if self.file is None:
             return "This text is neither saved nor run. The history keeps it."
         return f"What was changed in {self.file.name} is not saved. The history keeps the text."
+
+
+def _without_end(text: str) -> str:
+    return text.strip().removesuffix(";").strip()
