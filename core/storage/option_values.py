@@ -13,10 +13,10 @@ from paimark.core.storage.known_options import (
     RECOVER_WAIT_OPTION,
     S3_CREDENTIALS,
     VERIFY_WAIT_OPTION,
+    require_files,
     require_known,
     s3_name,
 )
-from paimark.core.storage.other_catalogs import require_files
 
 _YES_NO = frozenset(
     {

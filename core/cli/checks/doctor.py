@@ -32,8 +32,8 @@ from paimark.core.shell import shell_line
 from paimark.core.spark.datasource.rust.installed import PACKAGE, why_missing
 from paimark.core.spark.launch.java import find_java
 from paimark.core.storage.files import Files
+from paimark.core.storage.known_options import require_files
 from paimark.core.storage.open import open_files
-from paimark.core.storage.other_catalogs import require_files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.catalog import databases, find_table
 from paimark.core.table.definition.retention import retention_off

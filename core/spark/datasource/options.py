@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from paimark.core.errors import UsageError
-from paimark.core.storage.known_options import SPELLED, is_known
-from paimark.core.storage.other_catalogs import require_files
+from paimark.core.storage.known_options import SPELLED, is_known, require_files
 from paimark.core.table.names import near_names
 
 _EVERYWHERE = ("warehouse", "table", "branch")

@@ -1,0 +1,7 @@
+"""Fixtures of the command."""
+
+from __future__ import annotations
+
+from tests.cli.conftest import paimark
+
+__all__ = ["paimark"]
