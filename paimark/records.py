@@ -66,7 +66,10 @@ class Branch(msgspec.Struct, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One finished change. `before` and `after` name what it moved; `undoes`, `redoes` are operation ids."""
+    """One finished change. `before` and `after` name what it moved; `undoes`, `redoes` are operation ids.
+
+    `take_back` is the command that takes it back in its turn, or why there is none.
+    """
 
     operation_id: int
     action: str
@@ -78,6 +81,7 @@ class Operation(msgspec.Struct, frozen=True):
     time: int
     undoes: int | None
     redoes: int | None
+    take_back: str
 
 
 class Field(msgspec.Struct, frozen=True):

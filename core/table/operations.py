@@ -130,7 +130,8 @@ class Group(msgspec.Struct, frozen=True):
 class Operation(Record, frozen=True, kw_only=True):
     """One finished change. `time` is epoch milliseconds; `request` holds the arguments of the action.
 
-    `before` and `after` name the references that it moved. `undoes` and `redoes` are tokens of operations;
+    `before` and `after` name the references that it moved. `no_way_back` says why an undo does not take it
+    back, or what does instead. `undoes` and `redoes` are tokens of operations;
     `now` is the commit at which an undo left main. `group` is set for a part of a change of many.
 
     A writer's commit has counts of records, and `landed`: False from before the commit until it is known that
@@ -151,6 +152,7 @@ class Operation(Record, frozen=True, kw_only=True):
     before: str
     after: str
     way_back: Undoable | None = None
+    no_way_back: str | None = None
     undoes: str | None = None
     redoes: str | None = None
     now: Point | None = None

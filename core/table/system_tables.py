@@ -131,7 +131,17 @@ def _operations(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Ro
     numbers = {each.token: each.number for each in known}
     for each in known:
         undoes, redoes = (numbers.get(token or "") for token in (each.undoes, each.redoes))
-        yield (*_operation_row(_with_remark(each)), undoes, redoes)
+        yield (*_operation_row(_with_remark(each)), undoes, redoes, _take_back(root, each))
+
+
+def _take_back(root: Root, operation: Operation) -> str:
+    """The command that takes it back in its turn, or why there is none."""
+    if operation.undoes is not None:
+        return f"paimark redo {root.table.word}"
+    entry = operation.way_back
+    if entry is None or entry.was_dropped:
+        return operation.no_way_back or "it can't be taken back"
+    return f"paimark undo {root.table.word}"
 
 
 def _with_remark(operation: Operation) -> Operation:
@@ -209,7 +219,8 @@ SYSTEM_TABLES: dict[str, SystemTable] = {
             "operations",
             _operations,
             """operation_id BIGINT, action STRING, summary STRING, before STRING, after STRING, user STRING,
-            host STRING, time TIMESTAMP(3), undoes BIGINT, redoes BIGINT""",
+            host STRING, time TIMESTAMP(3), undoes BIGINT, redoes BIGINT,
+            take_back STRING""",
         ),
         _table("options", _options, "key STRING, value STRING"),
         _table(

@@ -73,6 +73,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=("main is not touched; the branch shares the tag's data files with it",),
         warnings=tuple(_warnings(name, tag_name, tag)),
         refusals=tuple(refusals),
+        undo=f"paimark undo {table.word}",
     )
 
 
@@ -209,7 +210,6 @@ class CreateBranch(Change[CreateBranchState]):
             result={"branch_name": name, "tag_name": source.tag, "snapshot_id": source.snapshot},
             before="no such branch",
             after=f"branch {name} from tag {source.tag}",
-            undo=f"paimark undo {self.work.table.word}",
         )
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:

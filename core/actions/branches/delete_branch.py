@@ -23,7 +23,7 @@ from paimark.core.actions.branches.going import (
     unmarked,
 )
 from paimark.core.actions.change import operations
-from paimark.core.actions.change.change import Change, Done, Work
+from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved, required_text
 from paimark.core.actions.context import Context, Progress
@@ -200,6 +200,9 @@ class DeleteBranch(Change[DeleteBranchState]):
 
     def take_back(self, hold: Hold) -> None:
         unmarked(hold, self._root)
+
+    def no_way_back(self) -> str:
+        return GONE
 
     def done(self) -> Done:
         name, removed = self.state.name, self._removed

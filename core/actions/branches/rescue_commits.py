@@ -32,6 +32,7 @@ from paimark.core.actions.roots.root_files import (
 from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
+from paimark.core.shell import shell_line
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
@@ -121,6 +122,12 @@ class RescueCommits(Change[RescueState]):
         gone = sorted(copied.keys() - own.keys())
         newest = max(_schemas(context, target.table), default=0)
         return [] if is_anothers(context.files, target, newest) else gone
+
+    def no_way_back(self) -> str:
+        command = shell_line(
+            ["paimark", "delete-branch", self.work.table.full_name, "--name", self.state.name]
+        )
+        return f"`{command}` deletes the branch with these commits"
 
     def done(self) -> Done:
         name, count = self.state.name, counted(len(self.state.ids), "commit")

@@ -73,5 +73,4 @@ class RetireBranch(RootMove):
             result={"branch_name": name, "retired_as": retired, "freed_files": 0, "freed_bytes": 0},
             before=f"branch {name}",
             after=f"branch {retired}",
-            undo=self.work.plan.undo,
         )

@@ -48,10 +48,12 @@ class Done(NamedTuple):
     result: dict[str, str | int | bool | None]
     before: str
     after: str
-    undo: str = ""
 
 
-__all__ = ["Change", "Done", "Landed", "Work", "move_of"]
+# Why a deletion can't be undone.
+GONE = "what it deleted is gone"
+
+__all__ = ["GONE", "Change", "Done", "Landed", "Work", "move_of"]
 
 
 def move_of(
@@ -148,6 +150,10 @@ class Change(ABC, Generic[S]):
     def way_back(self) -> Undoable | None:
         """The entry by which the change can be undone; None when it can't be."""
         return None
+
+    def no_way_back(self) -> str:
+        """Why `undo` does not take it back, or what does instead, as a sentence; empty if `undo` does."""
+        return ""
 
     def now(self) -> Point | None:
         """For an undo by a commit: main's snapshot after it."""

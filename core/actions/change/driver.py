@@ -54,9 +54,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             # Errors of every class: a progress callback may fail too, and half-made files must not stay.
             with to_the_end():
                 _settle(change, hold, error)
-        done = _finish(change, hold)
+        done, operation = _finish(change, hold)
     # What takes back an undo is a redo, whatever action the undo consisted of.
-    undo = plan.undo if plan.undoes else done.undo
+    undo = plan.undo if plan.undoes or operation.way_back is not None else ""
     outcome = Outcome(
         action=plan.action, table=plan.table, message=done.message, result=done.result, undo=undo
     )
@@ -157,12 +157,13 @@ def _settle(change: Change[msgspec.Struct], hold: Hold, error: BaseException) ->
     raise error
 
 
-def _finish(change: Change[msgspec.Struct], hold: Hold) -> Done:
+def _finish(change: Change[msgspec.Struct], hold: Hold) -> tuple[Done, Operation]:
     pass_no_return()
     try:
         change.finish(hold)
         done = change.done()
-        append(hold.context.files, hold.table, _operation(change, hold, done))
+        operation = _operation(change, hold, done)
+        append(hold.context.files, hold.table, operation)
         hold.release()
     except (TakenOver, TableGone):
         raise
@@ -177,11 +178,11 @@ def _finish(change: Change[msgspec.Struct], hold: Hold) -> Done:
             f"{error.message}. What was begun is half done",
             f"Run `paimark recover {hold.table.word}` to go on. {error.hint}".rstrip(),
         ) from error
-    return done
+    return done, operation
 
 
 def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operation:
-    plan = change.work.plan
+    plan, way_back = change.work.plan, change.way_back()
     return Operation(
         number=0,
         token=hold.journal.token,
@@ -193,7 +194,8 @@ def _operation(change: Change[msgspec.Struct], hold: Hold, done: Done) -> Operat
         summary=done.message,
         before=done.before,
         after=done.after,
-        way_back=change.way_back(),
+        way_back=way_back,
+        no_way_back=(change.no_way_back() if way_back is None else "") or None,
         undoes=plan.undoes,
         redoes=plan.redoes,
         now=change.now(),

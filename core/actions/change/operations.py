@@ -41,13 +41,14 @@ class Stacks(msgspec.Struct, frozen=True):
     """Operations that can be undone, and that can be redone, each with the newest last.
 
     `groups` maps the tokens of parts to the ids of their changes of many. `in_effect` are the operations of
-    the log that no undo has taken back.
+    the log that no undo has taken back, `undos` those that took back another.
     """
 
     undo: tuple[Undoable, ...]
     redo: tuple[Operation, ...]
     groups: dict[str, str]
     in_effect: tuple[Operation, ...] = ()
+    undos: tuple[Operation, ...] = ()
 
     def together(self, token: str) -> set[str]:
         """The tokens of all parts of the change of many with this part; else this token alone."""
@@ -87,7 +88,8 @@ def stacks_of(files: Files, table: TablePath) -> Stacks:
         if operation.way_back is not None:
             undo = [*_still_open(undo, operation.way_back), operation.way_back]
     groups = {each.token: each.group.id for each in by_token.values() if each.group is not None}
-    return Stacks(tuple(undo), tuple(redo), groups, _in_effect(by_token, gone))
+    undos = tuple(each for each in by_token.values() if each.undoes is not None)
+    return Stacks(tuple(undo), tuple(redo), groups, _in_effect(by_token, gone), undos)
 
 
 def _in_effect(by_token: dict[str, Operation], gone: set[str]) -> tuple[Operation, ...]:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
-from paimark.core.actions.change.change import Change, Done, Work
+from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.later_files import others_since, written_later
 from paimark.core.actions.checks import fingerprint, require_unmoved
@@ -284,6 +284,9 @@ class DeleteReference(Change[TargetState]):
             self.work.progress(f"deleted {' and '.join(gone)}")
         to_delete = replace(target.to_delete, paths=frozenset())
         self._removed = remove(self.work.context, hold, to_delete, self.work.progress, count=self._count)
+
+    def no_way_back(self) -> str:
+        return GONE
 
     def done(self) -> Done:
         removed, what = self._removed, self._what

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import msgspec
 
-from paimark.core.actions.change.change import Change, Done, Work
+from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.later_files import others_since
 from paimark.core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
@@ -193,6 +193,9 @@ class ExpireSnapshots(Change[ExpireState]):
         path = self._root.snapshot(self.state.end)
         data = read_if_there(self.work.files, path)
         return data is None or not self.state.first_kept.is_of(Snapshot.from_json(data, path))
+
+    def no_way_back(self) -> str:
+        return GONE
 
     def done(self) -> Done:
         plan, removed, state = self.work.plan, self._removed, self.state

@@ -276,7 +276,6 @@ class MergeBranch(RewriteByBranch):
             },
             before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",
-            undo=plan.undo if self._changed() else "",
         )
 
 

@@ -110,7 +110,6 @@ class OverwriteMain(RewriteByBranch):
             result={"branch_name": name, "snapshot_id": made.id, "savepoint_id": self.safety},
             before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",
-            undo=plan.undo,
         )
 
 

@@ -259,5 +259,4 @@ def _done(work: Work, replacement: Replacement, late: str) -> Done:
         },
         before=f"main is {replacement.previous or 'the table directory'}",
         after=f"main is branch {replacement.branch} at snapshot {replacement.branch_head}",
-        undo=work.plan.undo,
     )

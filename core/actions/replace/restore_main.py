@@ -87,6 +87,9 @@ class RestoreMain(Change[RestoreState]):
     def clean(self) -> None:
         clean_table_directory(self.work.files, self.work.table, self._root, None)
 
+    def no_way_back(self) -> str:
+        return f"branch {self.state.gone}, which was main, is gone"
+
     def done(self) -> Done:
         name, gone = self.state.name, self.state.gone
         return Done(

@@ -151,7 +151,6 @@ class Rollback(RewriteMain[RollbackState]):
             },
             before=f"snapshot {before.id}",
             after=f"snapshot {new.id}",
-            undo=plan.undo,
         )
 
 

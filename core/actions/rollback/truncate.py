@@ -194,7 +194,6 @@ class Truncate(Change[Undoable]):
             },
             before=f"snapshot {cut.head}",
             after=f"snapshot {reached}",
-            undo=plan.undo if self.way_back() else "",
         )
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:

@@ -5,6 +5,7 @@ An undo deletes nothing that was changed since.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from paimark.core.actions.change.journal import new_token
@@ -12,7 +13,7 @@ from paimark.core.actions.change.operations import Operation, Undoable, append
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Outcome, Plan
-from paimark.core.actions.roots.root_state import own_state
+from paimark.core.actions.roots.root_state import own_state, schema_state
 from paimark.core.errors import NotFound, Unavailable
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
@@ -53,6 +54,9 @@ def changed_since(entry: Undoable) -> str:
     """The sentence on a change whose thing was changed since."""
     if entry.is_write:
         return f"Branch {entry.root} is gone since {entry.description}"
+    if entry.inverse == entry.action:
+        # The arguments are changes, of which some may be secret.
+        return f"What {entry.description} changed has been changed since"
     made = " ".join(str(each) for each in (entry.arguments or {}).values() if each is not None)
     return f"What {entry.action} made ({made}) has been changed since"
 
@@ -69,7 +73,7 @@ def holds(files: Files, table: TablePath, inverse: str, arguments: dict[str, obj
     if inverse in ("delete-tag", "rename-tag"):
         return fingerprint(files.read(root.tag(str(arguments["name"]))))
     schema = Lineage(files, root).latest_schema()
-    return "" if schema is None else fingerprint(schema.to_json())
+    return "" if schema is None else schema_state(root, schema)
 
 
 def log(
@@ -78,30 +82,30 @@ def log(
     plan: Plan,
     outcome: Outcome,
     *,
-    inverse: str,
+    inverse: str | None,
     arguments: dict[str, Any],
     snapshot: int,
     token: str | None = None,
+    no_way_back: str | None = None,
 ) -> None:
-    """Log an operation that needed no lock, with the inverse action that undoes it.
+    """Log an operation that needed no lock, with the inverse action that undoes it, if there is one.
 
     A redo uses the same `snapshot`, even if the newest was asked for. With a `token` it is idempotent. Raises
     `Unavailable`, whose message says that the operation is done.
     """
-    name, now = token or new_token(), context.clock()
-    try:
-        entry = Undoable(
-            token=name,
-            action=plan.action,
-            user=context.user,
-            time=now,
-            inverse=inverse,
-            arguments=arguments,
-            holds=holds(context.files, table, inverse, arguments),
-        )
-    except NotFound:
-        # Main is another root by now, without the new thing: it was made, but an undo can't find it.
-        entry = None
+    name, now, entry = token or new_token(), context.clock(), None
+    if inverse is not None:
+        # If main is another root by now, without the new thing, it was made, but an undo can't find it.
+        with suppress(NotFound):
+            entry = Undoable(
+                token=name,
+                action=plan.action,
+                user=context.user,
+                time=now,
+                inverse=inverse,
+                arguments=arguments,
+                holds=holds(context.files, table, inverse, arguments),
+            )
     operation = Operation(
         number=0,
         token=name,
@@ -114,6 +118,7 @@ def log(
         before="",
         after=outcome.message,
         way_back=entry,
+        no_way_back=no_way_back,
         redoes=plan.redoes,
         group=plan.group,
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import msgspec
+
 from paimark.core.actions.change.landing import is_own_reader
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
@@ -14,6 +16,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.layout import BARRIER, Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.records import TableSchema
 
 _DERIVED = ("EARLIEST", "LATEST", BARRIER)
 
@@ -79,12 +82,20 @@ def held_by(files: Files, root: Root) -> str:
     return fingerprint(*names, *(data or b"" for data in tags))
 
 
+def schema_state(root: Root, schema: TableSchema) -> str:
+    """The fingerprint of what a root's schema defines: equal for a later one that defines the same again."""
+    fields = [each.as_written() for each in schema.fields]
+    keys = (schema.partition_keys, schema.primary_keys, sorted(schema.options.items()), schema.comment)
+    return fingerprint(root.directory, msgspec.json.encode((fields, *keys)))
+
+
 def own_state(files: Files, root: Root) -> str:
-    """The fingerprint of a root's newest snapshot and schema, and of the tags that only it has."""
+    """The fingerprint of a root's newest snapshot, its definition, and the tags that only it has."""
     names = sorted(name for name in files.names(root.tags) if meant_for(name) is None)
     own = files.read_many(f"{root.tags}/{name}" for name in names)
     mains = files.read_many(f"{main_root(files, root.table).tags}/{name}" for name in names)
     alone = [name for name, data, other in zip(names, own, mains, strict=True) if data != other]
     root_state = state(files, root)
     head = root_state.head.data if root_state.head else b""
-    return fingerprint(root.directory, head, root_state.schema, *alone)
+    schema = TableSchema.from_json(root_state.schema, root.schema(root_state.schema_id))
+    return fingerprint(head, schema_state(root, schema), *alone)

@@ -93,7 +93,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     due = schedule(context.files, root, now)
     if due.is_due(now):
         saving = create_savepoint.plan(context, table, {"branch": branch})
-        return msgspec.structs.replace(saving, action=ACTION, table=table.full_name)
+        undo = _undo(table, int(saving.arguments["savepoint"] or 0))
+        return msgspec.structs.replace(saving, action=ACTION, table=table.full_name, undo=undo)
     return Plan(
         action=ACTION,
         table=table.full_name,
@@ -120,7 +121,8 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         return _outcome(plan, None, f"Another watcher saves {chosen.root.label} of {plan.table}")
     after = f"savepoint {saved.id} of snapshot {saved.saved_snapshot_id}"
     message = f"Savepoint {saved.id} of {plan.table} keeps snapshot {saved.saved_snapshot_id}"
-    outcome = _outcome(plan, saved, message)
+    undo = _undo(table, saved.id)
+    outcome = msgspec.structs.replace(_outcome(plan, saved, message), undo=undo)
     audit.record(context, plan, outcome, started, progress, before="a savepoint was due", after=after)
     return outcome
 
@@ -214,7 +216,10 @@ def _save(context: Context, chosen: ChosenSnapshot, progress: Progress) -> Savep
             raise _Beaten
         progress(f"tagged snapshot {chosen.snapshot.id} as {savepoint_tag(claim.id)}")
 
-    return savepoint_claim.save(context, chosen, None, "interval", progress, tagged)
+    def made(claim: savepoint_claim.Claim, savepoint: Savepoint) -> None:
+        create_savepoint.log_interval(context, chosen.root.table, claim)
+
+    return savepoint_claim.save(context, chosen, None, "interval", progress, tagged, made)
 
 
 def _is_first(context: Context, root: Root, mine: savepoint_claim.Claim) -> bool:
@@ -254,6 +259,11 @@ def _saved_at(saved: Sequence[Savepoint], now: int) -> int | None:
 
 def _holds(savepoint: Savepoint, snapshot: Snapshot) -> bool:
     return (savepoint.saved_snapshot_id, savepoint.snapshot_time) == (snapshot.id, snapshot.time_millis)
+
+
+def _undo(table: TablePath, savepoint: int) -> str:
+    """An undo passes over it: a person means what was done by hand."""
+    return f"paimark delete-savepoint {table.word} --id {savepoint}"
 
 
 def _why_not(due: Schedule) -> str:

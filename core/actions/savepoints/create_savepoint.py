@@ -60,6 +60,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=(f"{_rows(rows)} of snapshot {number}, through expiry, compaction and orphan cleaning",),
         warnings=tuple(_warnings(context, chosen)),
         refusals=tuple(read_only_refusals(context)),
+        undo=f"paimark undo {table.word}",
     )
 
 
@@ -101,15 +102,38 @@ def require_not_applied(context: Context, plan: Plan) -> None:
 
 
 def log_finished(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> None:
-    """Log a savepoint that another process made by hand, if that process did not; before its claim goes."""
+    """Log a savepoint that another process made, if that process did not; before its claim goes.
+
+    One that keeps main before a change is in the log of that change.
+    """
+    if claim.created_by == "interval":
+        log_interval(context, table, claim)
     if claim.created_by != "manual":
-        # Savepoints made for another change are in the log of that change, if in any.
         return
     path = table.savepoint(claim.id)
     outcome = _outcome(table, Savepoint.from_json(context.files.read(path), path))
     asked = {"snapshot": claim.snapshot_id, "branch": claim.root, "comment": claim.comment}
     plan = Plan(summary="", action=ACTION, arguments=asked, request=asked, group=claim.group)
     _log(context, table, plan, outcome, claim)
+
+
+def log_interval(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> None:
+    """Log a savepoint that was due. An undo leaves it: a person means what was done by hand."""
+    path = table.savepoint(claim.id)
+    outcome = _outcome(table, Savepoint.from_json(context.files.read(path), path))
+    asked: dict[str, str | int | bool | None] = {"branch": claim.root}
+    deletion = f"paimark delete-savepoint {table.word} --id {claim.id}"
+    log(
+        context,
+        table,
+        Plan(summary="", action="auto-savepoint", arguments=asked, request=asked),
+        outcome,
+        inverse=None,
+        arguments={},
+        snapshot=claim.snapshot_id,
+        token=claim.token,
+        no_way_back=f"it was made because it was due: `{deletion}`",
+    )
 
 
 def _outcome(table: TablePath, savepoint: Savepoint) -> Outcome:

@@ -10,14 +10,15 @@ import msgspec
 
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.roots.root_state import schema_state
 from paimark.core.actions.schema.changes import Changed, changed
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Refused, StatementFailed, UsageError
 from paimark.core.redaction import keep_secrets
-from paimark.core.shell import shell_line
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -72,18 +73,22 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=(f"Every row and file, and definition {now.id}, by which what was saved until now is read",),
         warnings=tuple(_warnings(context, root, changes)) if change.schema else (),
         refusals=tuple(refusals),
-        undo=_undo(table, branch, change),
+        undo=f"paimark undo {table.word}" if change.undo else "",
         empty=change.schema is None and not refusals,
         removes=is_dropping,
     )
 
 
 class AlterState(msgspec.Struct, frozen=True):
-    """The definition to write, and the branch that gets it (None: the table directory)."""
+    """The definition to write, and the branch that gets it (None: the table directory).
+
+    `undo` are the changes that take it back, by their kind; None if some can't be taken back.
+    """
 
     root: str | None
     schema: str
     description: str
+    undo: dict[str, str] | None = None
 
 
 class AlterSchema(Change[AlterState]):
@@ -95,10 +100,9 @@ class AlterSchema(Change[AlterState]):
     def begin(cls, work: Work) -> Self:
         definition = _as_planned(work.context, work.table, work.plan)
         assert definition.change.schema is not None
-        description = "; ".join(definition.change.clauses)
-        return cls(
-            work, AlterState(definition.root.branch, definition.change.schema.to_json().decode(), description)
-        )
+        change, written = definition.change, definition.change.schema.to_json().decode()
+        description = "; ".join(change.clauses)
+        return cls(work, AlterState(definition.root.branch, written, description, _undo(change)))
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -134,6 +138,25 @@ class AlterSchema(Change[AlterState]):
     def clean(self) -> None:
         delete_temporaries(self.work.files, self._root.schemas, {f"{SCHEMA_PREFIX}{self._schema.id}"})
 
+    def way_back(self) -> Undoable | None:
+        """Changes of the schema the other way, while no further one has followed."""
+        if not self.state.undo:
+            return None
+        arguments = {**self.state.undo, "branch": self.work.plan.arguments["branch"]}
+        return Undoable(
+            token=self.work.token,
+            action=ACTION,
+            user=self.work.user,
+            time=self.work.since,
+            branch=self.state.root or "",
+            inverse=ACTION,
+            arguments=arguments,
+            holds=schema_state(self._root, self._schema),
+        )
+
+    def no_way_back(self) -> str:
+        return "a dropped column's values, a narrower type and a column that is never null do not come back"
+
     def done(self) -> Done:
         number, root = self._schema.id, self._root
         return Done(
@@ -142,7 +165,6 @@ class AlterSchema(Change[AlterState]):
             result={"schema_id": number, "branch": root.label},
             before=f"schema {number - 1}",
             after=f"schema {number}",
-            undo=self.work.plan.undo,
         )
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
@@ -218,14 +240,11 @@ def _warnings(context: Context, root: Root, changes: tuple[SchemaChange, ...]) -
     return warnings
 
 
-def _undo(table: TablePath, branch: str | None, change: Changed) -> str:
+def _undo(change: Changed) -> dict[str, str] | None:
+    """The arguments of this action that take the changes back, by their kind."""
     if not change.undo:
-        return ""
+        return None
     by_kind: dict[str, list[str]] = {}
     for kind, text in change.undo:
         by_kind.setdefault(kind, []).append(text)
-    words = ["paimark", ACTION, table.full_name]
-    words += [] if branch is None else ["--branch", branch]
-    for kind, texts in by_kind.items():
-        words += [f"--{kind}", ", ".join(texts)]
-    return shell_line(words)
+    return {kind: ", ".join(texts) for kind, texts in by_kind.items()}

@@ -86,6 +86,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         kept=(f"The rows of {number}, until the tag is deleted",),
         warnings=tuple(_warnings(context, root, chosen, retain_ms)),
         refusals=tuple(refusals),
+        undo=f"paimark undo {table.word}",
     )
 
 

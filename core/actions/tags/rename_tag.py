@@ -170,7 +170,6 @@ class RenameTag(Change[RenameState]):
             result={"tag_name": to, "old_name": name, "snapshot_id": number, "branch": self._root.label},
             before=f"tag {name} of snapshot {number}",
             after=f"tag {to}" if is_kept else f"no tag {to}",
-            undo=plan.undo if is_kept else "",
         )
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:

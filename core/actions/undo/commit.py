@@ -172,7 +172,6 @@ class UndoCommit(RewriteMain[UndoCommitState]):
             message=f"Made {entry.description} of {self.work.plan.table} again, as snapshot {after.id}",
             before=f"{self.root.label} at snapshot {before.id}",
             after=f"{self.root.label} at snapshot {after.id}",
-            undo=f"paimark undo {self.work.table.word}",
         )
 
     @property

@@ -11,13 +11,13 @@ from paimark.core.actions.roots.as_made import changed_since, is_gone
 from paimark.core.actions.undo.by_hand import by_hand
 from paimark.core.figures import moment
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 
 # The arguments that name the object of an action.
 _NAMING = ("name", "id", "snapshot")
 # The number of operations that a sentence names.
 _SHOWN = 3
-_NEVER = "it can't be taken back"
 
 
 def later_ones(
@@ -29,9 +29,11 @@ def later_ones(
     """
     stays = _without_way_back(stacks, group)
     passed = () if replacement_only else _passed_over(context, table, stacks, group)
-    by_hand_of = partial(_by_hand, context, table)
+    why = partial(_why, context, table)
+    others = [] if replacement_only else _commit_of_another(context, table, stacks, group[0])
     return (
-        *_on_those_without_way_back(stays, by_hand_of),
+        *_on_those_without_way_back(stays, why),
+        *others,
         *(f"{changed_since(each)}, and stays" for each in passed),
     )
 
@@ -54,27 +56,39 @@ def _passed_over(
     return [each for each in stacks.undo[newest + 1 :] if not is_gone(context.files, table, each)]
 
 
-def _on_those_without_way_back(
-    stays: Sequence[Operation], by_hand_of: Callable[[Operation], str]
-) -> list[str]:
+def _on_those_without_way_back(stays: Sequence[Operation], why: Callable[[Operation], str]) -> list[str]:
     if not stays:
         return []
     if len(stays) == 1:
-        [only] = stays
-        return [f"{_named(only)} is later, and stays: {by_hand_of(only) or _NEVER}"]
+        return [f"{_named(stays[0])} is later, and stays: {why(stays[0])}"]
     more = len(stays) - _SHOWN
     names = ", ".join(_named(each) for each in stays[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-    return [f"{len(stays):,} later changes stay, because they can't be taken back: {names}"]
+    return [f"{len(stays):,} later changes stay, because `undo` can't take them back: {names}"]
 
 
-def _by_hand(context: Context, table: TablePath, operation: Operation) -> str:
-    """What takes back a write that others have committed after; empty for any other change."""
+def _why(context: Context, table: TablePath, operation: Operation) -> str:
+    """Why an undo does not take it back, or what does instead."""
     entry = operation.way_back
     if entry is None or not entry.is_write:
-        return ""
+        return operation.no_way_back or "it can't be taken back"
     is_main = table.root(entry.root) == main_root(context.files, table)
-    command = by_hand(context.files, table, entry, is_main=is_main)
-    return f"its rows are followed by others. {command}"
+    return f"its rows are followed by others. {by_hand(context.files, table, entry, is_main=is_main)}"
+
+
+def _commit_of_another(context: Context, table: TablePath, stacks: Stacks, entry: Undoable) -> list[str]:
+    """A sentence on main's newest commit, if it is later than the change and none of the log made it."""
+    main = main_root(context.files, table)
+    newest = Lineage(context.files, main).latest()
+    if newest is None or newest.time_millis <= entry.time or entry.moved_rows or entry.is_replacement:
+        return []
+    ours = [each.now for each in stacks.undos]
+    ours += [each.way_back.after for each in stacks.in_effect if each.way_back is not None]
+    if any(each is not None and each.is_of(newest) for each in ours):
+        return []
+    return [
+        f"Snapshot {newest.id} of main, of {moment(newest.time_millis)} (user {newest.commit_user}), "
+        "is later, and stays: it is not in the operation log"
+    ]
 
 
 def _named(operation: Operation) -> str:

@@ -76,5 +76,4 @@ def undone(work: Work, entry: Undoable, kept: str) -> Done:
         },
         before=entry.description,
         after=f"{entry.description} taken back",
-        undo=f"paimark redo {work.table.word}",
     )

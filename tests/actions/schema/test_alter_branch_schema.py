@@ -103,6 +103,9 @@ def test_main_is_the_branch_that_the_main_branch_file_names(context: Context, or
     assert done(context, ALTER, add="note STRING").result == {"schema_id": 1, "branch": "fix"}
     assert columns(newest(context, "fix"))[-1] == (3, "note", "STRING")
     assert not (orders / "schema/schema-1").exists()
+    assert planned(context, "undo").arguments["undone"] == ALTER
+    done(context, "undo")
+    assert columns(newest(context, "fix"))[-1] == (2, "price", "DOUBLE")
     done(context, "undo")
     assert [each.id for each in Lineage(context.files, ORDERS.root()).schemas()] == [0]
 
@@ -131,7 +134,7 @@ def test_the_line_to_take_it_back_is_a_command_that_does(
         assert undo == ""
         return
     words = shlex.split(undo)
-    assert words[:2] == ["paimark", ALTER]
+    assert words[:2] == ["paimark", "undo"]
     assert run([*words[1:], "--yes", "--warehouse", str(warehouse)]) == 0
     after = newest(context)
     assert (after.fields, after.options) == (before.fields, before.options)

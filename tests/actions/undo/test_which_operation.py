@@ -30,7 +30,7 @@ def test_a_deletion_that_stays_is_named(context: Context) -> None:
     plan = planned(context, "undo")
     assert ": delete tag month-end" in plan.summary
     assert plan.warnings == (
-        f"delete-branch fix of {when(context, number)} is later, and stays: it can't be taken back",
+        f"delete-branch fix of {when(context, number)} is later, and stays: what it deleted is gone",
     )
 
 
@@ -43,7 +43,7 @@ def test_many_that_stay_are_named_the_newest_first(context: Context) -> None:
     assert ": delete tag kept" in plan.summary
     [warning] = plan.warnings
     assert re.sub(r" of [^,]*?(?=,| and)", "", warning) == (
-        "4 later changes stay, because they can't be taken back: "
+        "4 later changes stay, because `undo` can't take them back: "
         "delete-tag d, delete-tag c, delete-tag b and 1 more"
     )
 

@@ -93,7 +93,7 @@ def test_alter_table_is_planned_and_asks_for_what_it_drops(sql: Paimark, warehou
     assert made.rows == [
         {"action": "alter-branch-schema", "table": "shop.orders", "schema_id": 1, "branch": "main"}
     ]
-    assert "paimark alter-branch-schema shop.orders --drop note" in made.err
+    assert "To take it back: paimark undo shop.orders" in made.err
     drop = "ALTER TABLE shop.orders DROP COLUMN note"
     held = sql("sql", drop)
     assert (held.code, held.out) == (1, "")

@@ -14,8 +14,8 @@ from tests.simulation.world import TABLE, StockFault, Violation, World
 
 _OUR_TAGS = "paimark."
 _LOOKED_AFTER = (TABLE.journal, TABLE.root().snapshot(BARRIER_ID))
-_SAVING = "create-savepoint"
-_NEVER_HOLD = (_SAVING, "auto-savepoint", "create-tag")
+_SAVING = ("create-savepoint", "auto-savepoint")
+_NEVER_HOLD = (*_SAVING, "create-tag")
 
 
 class Watch:
@@ -94,7 +94,8 @@ class Watch:
 
     def _is_savepoint_of_another(self, operation: Operation, logged: bytes) -> bool:
         """Whether a recovery of an operation logs a savepoint that another one had begun."""
-        return operation in self.doubts and operation.action != _SAVING == json.loads(logged).get("action")
+        is_saving = json.loads(logged).get("action") in _SAVING
+        return operation in self.doubts and operation.action not in _SAVING and is_saving
 
     def _touch(self, operation: Operation | None, key: Key, before: object) -> None:
         number = _savepoint_of(key)
