@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
+from paimark.core.cells import cut_middle
 from paimark.core.errors import Corrupt, NotFound
 from paimark.core.figures import counted, duration
 from paimark.core.storage.files import Files
@@ -26,6 +27,8 @@ from paimark.core.travel.states import State, StateKind, States
 from paimark.core.travel.times.zones import shown_time
 
 _State = TypeVar("_State", covariant=True)
+# A time that a message quotes may be any expression.
+_LONGEST = 100
 _SNAPSHOT = re.compile(r"snapshot\.([0-9]{1,18})")
 _SAVEPOINT = re.compile(r"savepoint\.([0-9]{1,18})")
 _WATERMARK = re.compile(r"watermark-(-?[0-9]{1,18})")
@@ -71,7 +74,8 @@ def resolve_time(
     state = states.at_or_before(time_ms)
     if state is None:
         shown = shown_time(time_ms, zone)
-        raise _nothing_so_old(states, f"{requested} ({shown})" if requested else shown, zone)
+        written = cut_middle(requested, _LONGEST)
+        raise _nothing_so_old(states, f"{written} ({shown})" if requested else shown, zone)
     note = ""
     if state.kind != "snapshot":
         older = _age_difference(time_ms - state.time)

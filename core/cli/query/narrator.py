@@ -11,6 +11,8 @@ from paimark.core.cli.output import narrate, tell
 from paimark.core.text import clean_text
 
 _INDENT = "  "
+# The width of a line of a statement where there is no terminal.
+_COLUMNS = 110
 
 
 class Narrator:
@@ -61,6 +63,6 @@ class Narrator:
         """Show the line of a text at a position, with a caret below it."""
         from paimark.core.travel.parse.pointing import pointed
 
-        width = shutil.get_terminal_size().columns - len(_INDENT) - 1 if self.is_live else None
-        for line in pointed(text, position, width):
+        columns = shutil.get_terminal_size().columns if self.is_live else _COLUMNS
+        for line in pointed(text, position, columns - len(_INDENT) - 1):
             self.say(_INDENT + line)

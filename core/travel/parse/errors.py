@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from paimark.core.cells import cut_middle
 from paimark.core.errors import StatementFailed
+
+# A reason may quote any part of a statement.
+_LONGEST = 300
 
 
 class SqlRefused(StatementFailed):
@@ -12,7 +16,7 @@ class SqlRefused(StatementFailed):
 
     def __init__(self, reason: str, hint: str, sql: str, position: int) -> None:
         line, column = line_and_column(sql, position)
-        super().__init__(f"{reason} (line {line}, column {column})", hint, position)
+        super().__init__(f"{cut_middle(reason, _LONGEST)} (line {line}, column {column})", hint, position)
 
 
 def too_deep(sql: str, position: int) -> SqlRefused:

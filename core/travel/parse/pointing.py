@@ -9,7 +9,7 @@ from paimark.core.text import clean_text
 _BEFORE = 60
 
 
-def pointed(text: str, position: int, width: int | None = None) -> tuple[str, str]:
+def pointed(text: str, position: int, width: int) -> tuple[str, str]:
     """The line of `text` that contains `position`, and a line of blanks that ends in a caret.
 
     A position in trailing white space becomes the end of the text before it. A line over `width` cells is cut
@@ -19,7 +19,7 @@ def pointed(text: str, position: int, width: int | None = None) -> tuple[str, st
     start = text.rfind("\n", 0, position) + 1
     line = text[start:].partition("\n")[0]
     before, behind = clean_text(line[: position - start]), clean_text(line[position - start :])
-    if width is not None and width_of(before) + width_of(behind) > width:
+    if width_of(before) + width_of(behind) > width:
         before = _end_of(before, width * _BEFORE // 100)
         behind = cut(behind, width - width_of(before))
     return before + behind, " " * width_of(before) + "^"

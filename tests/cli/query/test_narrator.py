@@ -29,3 +29,15 @@ def test_on_a_terminal_a_count_takes_the_place_of_the_one_before(
 ) -> None:
     told = narrated(capsys, monkeypatch, terminal=True)
     assert told == "wrote one\n\r\x1b[K1 of 9 tasks\r\x1b[K2 of 9 tasks\r\x1b[Kt stays\nwrote two\n"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_the_caret_below_a_long_line_is_in_sight(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *, terminal: bool
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    text = f"SELECT {', '.join(map(str, range(900)))}, FORM x WHERE {'y' * 4_000}"
+    Narrator().point(text, text.index("FORM"))
+    line, caret = capsys.readouterr().err.splitlines()
+    assert len(line) <= 110
+    assert line[caret.index("^") :].startswith("FORM x")

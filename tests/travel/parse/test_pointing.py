@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
+from paimark.core.travel.parse.errors import SqlRefused
 from paimark.core.travel.parse.pointing import pointed
+from paimark.core.travel.parse.sql import read_statement
 
 
 @pytest.mark.parametrize(
@@ -17,13 +19,13 @@ from paimark.core.travel.parse.pointing import pointed
     ],
 )
 def test_the_caret_stands_below_the_place(text: str, at: str, line: str) -> None:
-    shown, caret = pointed(text, text.index(at))
+    shown, caret = pointed(text, text.index(at), 80)
     assert shown == line
     assert caret == " " * cell_len(line[: line.index(at)]) + "^"
 
 
 def test_the_end_is_that_of_the_last_line_which_is_not_blank() -> None:
-    assert pointed("SELECT 1,\n  2 +\n\n", 18) == ("  2 +", "     ^")
+    assert pointed("SELECT 1,\n  2 +\n\n", 18, 80) == ("  2 +", "     ^")
 
 
 def test_a_long_line_is_cut_to_what_lies_around_the_place() -> None:
@@ -32,3 +34,11 @@ def test_a_long_line_is_cut_to_what_lies_around_the_place() -> None:
     assert line[len(caret) - 1 :].startswith("FORM 日")
     assert (line[0], line[-1]) == ("…", "…") and cell_len(line) <= 40
     assert pointed(text, 0, 40)[1] == "^"
+
+
+def test_a_reason_that_quotes_a_long_text_keeps_its_ends() -> None:
+    name = "x" * 4_000
+    with pytest.raises(SqlRefused) as refused:
+        read_statement(f"SELECT * FROM t FOR SYSTEM_TIME AS OF a.{name}")
+    assert len(refused.value.message) < 400
+    assert refused.value.message.endswith("(line 1, column 39)")
