@@ -8,6 +8,7 @@ from typing import Protocol
 
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.travel.parse.tokens import Span
 from paimark.core.travel.parse.uses import TableUse
 from paimark.core.travel.times.times import NeedsSpark, fold_time
@@ -44,8 +45,13 @@ class TravelSource:
         """
         if use.clause is None:
             return resolve_latest(self.files, self.root)
+        if use.clause.is_tag and use.version is not None:
+            # Fail for a missing tag: `resolve_version` would take a number for a snapshot.
+            Lineage(self.files, self.root).tag(use.version)
         if use.version is not None:
             return resolve_version(self.files, self.root, use.version)
+        if use.clause.time_ms is not None:
+            return self.apply_snapshot(use.clause.time_ms)
         assert use.time_span is not None
         words = use.clause.words
         try:

@@ -257,10 +257,6 @@ def test_other_statements_and_unfinished_ones(sql: str, tables: list[tuple[str, 
         ("WITH c AS (SELECT 1) SELECT * FROM c VERSION AS OF 5", "VERSION", "a query named by WITH"),
         ("INSERT INTO t VERSION AS OF 5 SELECT 1", "VERSION", "the past can't be changed"),
         ("DELETE FROM t FOR VERSION AS OF 5", "FOR", "the past can't be changed"),
-        # Stock Spark obeys them.
-        ("SELECT * FROM t WITH ('scan.snapshot-id' = '1') o", "WITH", "WITH ('scan.snapshot-id' = '1')"),
-        ("SELECT * FROM u, t VERSION AS OF 5 WITH (branch = b)", "WITH", "are not obeyed here: WITH (branch"),
-        ("SELECT * FROM u JOIN t WITH (", "WITH", "are not obeyed here"),
     ],
 )
 def test_what_is_not_time_travel_is_refused_where_it_stands(sql: str, at: str | None, sentence: str) -> None:

@@ -11,6 +11,7 @@ from paimark.core.spark.datasource.table_options import ReadScope
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, Root
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.travel.parse.hints import as_snapshot
 from paimark.core.travel.times.literals import read_timestamp
 from paimark.core.travel.times.zones import epoch_ms
 from paimark.core.travel.version import Resolved, resolve_latest, resolve_time, resolve_version
@@ -66,11 +67,6 @@ def _require_mode(mode: str, names: list[str]) -> None:
         return
     takes = f"one of {', '.join(fitting)}" if fitting else f"no {names[0]}"
     raise UsageError(f"scan.mode {mode} takes {takes}", "Each of them can stand without scan.mode, too.")
-
-
-def as_snapshot(text: str) -> str:
-    """The version that `scan.snapshot-id` names: a number is a snapshot id, even if a tag has that name."""
-    return f"snapshot.{text}" if text.isdecimal() else text
 
 
 def named_time(name: str, text: str) -> int:

@@ -176,4 +176,6 @@ def _joined(table: OpenedTable, note: str) -> str:
 
 
 def _asked(use: TableUse) -> str:
+    if use.clause is not None and use.clause.time_ms is not None:
+        return str(use.clause.time_ms)
     return f"'{use.version}'" if use.version is not None else (use.time_expression or "")

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from paimark.core.errors import UsageError
-from paimark.core.spark.datasource.requested_state import as_snapshot, named_time
+from paimark.core.spark.datasource.requested_state import named_time
 from paimark.core.spark.streaming import consumers
 from paimark.core.spark.streaming.consumers import consumer_id
 from paimark.core.spark.streaming.limits import Limits, read_limits
 from paimark.core.table.layout import MAIN
 from paimark.core.text import whole_number
+from paimark.core.travel.parse.hints import as_snapshot
 
 Mode = Literal["latest-full", "latest", "from-snapshot", "from-snapshot-full", "from-timestamp"]
 

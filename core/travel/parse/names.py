@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from paimark.core.travel.parse.clauses import read_clause, starts_clause
 from paimark.core.travel.parse.errors import SqlRefused
+from paimark.core.travel.parse.hints import is_options, read_hint, read_with
 from paimark.core.travel.parse.tokens import Token, keywords
-from paimark.core.travel.parse.uses import TableUse
+from paimark.core.travel.parse.uses import Clause, TableUse
 
 # Words that end a FROM list. Those in _WITH_BY do so only before BY; elsewhere they are names.
 _ENDS_FROM = keywords(
@@ -21,9 +22,12 @@ _NEVER_NAMES = keywords(
     TABLESAMPLE UNION UNPIVOT USING WITH"""
 )
 _CLAUSE_HINT = "The clause stands directly behind the table's name, before its alias: t VERSION AS OF 5 AS o."
-_OPTIONS_HINT = (
-    "Name the state to read by VERSION AS OF or TIMESTAMP AS OF, and a branch in the name: `t$branch_b`."
-)
+
+
+def with_clause(sql: str, use: TableUse, clause: Clause) -> TableUse:
+    """The use of a table with a clause."""
+    time = sql[slice(*clause.time_span)] if clause.time_span else None
+    return replace(use, clause=clause, time_expression=time)
 
 
 class NameReader:
@@ -61,22 +65,16 @@ class NameReader:
         use = TableUse(parts, (self.tokens[index].start, self.tokens[behind - 1].end), block=block)
         if starts_clause(self.tokens, behind):
             clause, behind = read_clause(self.sql, self.tokens, behind)
-            time = self.sql[slice(*clause.time_span)] if clause.time_span else None
-            use = replace(use, clause=clause, time_expression=time)
-            self._refuse_clause(behind, "A table takes one time-travel clause")
+            use = with_clause(self.sql, use, clause)
+        elif is_options(self.tokens, behind):
+            clause, behind = read_hint(self.sql, self.tokens, behind)
+            use = with_clause(self.sql, use, clause)
+        elif with_alias and self._has_options(behind):
+            clause, behind = read_with(self.sql, self.tokens, behind)
+            use = with_clause(self.sql, use, clause)
+        self._refuse_second(behind, use)
         if not with_alias:
             return use, behind
-        if self.upper(behind) == "WITH" and self.text(behind + 1) == "(":
-            # Stock Spark passes these options to the table; Paimark's tables take none.
-            named = self.sql[
-                self.tokens[behind].start : self.tokens[self.parenthesis_end(behind + 1) - 1].end
-            ]
-            raise SqlRefused(
-                f"Options behind a table's name are not obeyed here: {named}",
-                _OPTIONS_HINT,
-                self.sql,
-                self.tokens[behind].start,
-            )
         behind = self.sample_end(behind)
         alias_at = self.tokens[behind - 1].end
         alias, behind = self.read_alias(behind)
@@ -158,6 +156,21 @@ class NameReader:
             if depth == 0:
                 break
         return index
+
+    def _has_options(self, index: int) -> bool:
+        """Whether Spark's options of a table begin here."""
+        return self.upper(index) == "WITH" and self.text(index + 1) == "("
+
+    def _refuse_second(self, index: int, use: TableUse) -> None:
+        """Refuse a clause or options behind those of the `use`."""
+        if use.clause is None:
+            return
+        reason = "A table takes one time-travel clause"
+        self._refuse_clause(index, reason)
+        if is_options(self.tokens, index) or self._has_options(index):
+            raise SqlRefused(
+                f"{reason}: {use.clause.words} or options", _CLAUSE_HINT, self.sql, self.tokens[index].start
+            )
 
     def _refuse_clause(self, index: int, reason: str) -> None:
         if starts_clause(self.tokens, index):

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field, replace
 from paimark.core.travel.parse.clauses import starts_clause
 from paimark.core.travel.parse.ctes import CteNames
 from paimark.core.travel.parse.errors import SqlRefused
-from paimark.core.travel.parse.names import NameReader
+from paimark.core.travel.parse.hints import is_options, read_hint, refuse_hint
+from paimark.core.travel.parse.names import NameReader, with_clause
 from paimark.core.travel.parse.tokens import Token, keywords
-from paimark.core.travel.parse.uses import Block, ColumnReference, Relation, TableUse
+from paimark.core.travel.parse.uses import Block, Clause, ColumnReference, Relation, TableUse
 
 _QUERY_STARTS = keywords("SELECT WITH FROM VALUES TABLE")
 _SET_OPERATIONS = keywords("UNION INTERSECT EXCEPT MINUS")
@@ -56,6 +57,8 @@ class Scanner(NameReader):
         self._parents: list[int | None] = []
         self._relations: list[list[Relation]] = []
         self._in_hint = False
+        # The options behind a SELECT, by its block: the clause, and the index of the hint.
+        self._options: dict[int, tuple[Clause, int]] = {}
 
     def scan(self) -> None:
         frame = _Frame(self._new_block(None))
@@ -63,6 +66,8 @@ class Scanner(NameReader):
         while (index := self._group(index, frame)) < len(self.tokens):
             # Spark reports a closing parenthesis too many.
             index += 1
+        for block, (clause, hint) in self._options.items():
+            self._apply(block, clause, hint)
 
     def blocks(self) -> tuple[Block, ...]:
         pairs = zip(self._parents, self._relations, strict=True)
@@ -81,6 +86,8 @@ class Scanner(NameReader):
                 return self._described(index + 1, frame)
             case ("INSERT", "INTO" | "OVERWRITE"):
                 return self._insert(index + 2, frame)
+            case ("INSERT", _):
+                return index + 1
             case ("DELETE", "FROM"):
                 return self._insert_target(index + 2, frame)
             case ("UPDATE", _):
@@ -163,6 +170,9 @@ class Scanner(NameReader):
             else:
                 if token.text == "|>":
                     frame.in_from, frame.in_pipe = False, True
+                elif is_options(self.tokens, index):
+                    index = self._select_options(index, frame)
+                    continue
                 elif token.text in ("/*+", "*/"):
                     self._in_hint = token.text == "/*+"
                 index += 1
@@ -206,6 +216,25 @@ class Scanner(NameReader):
             case _ if self.ends_from(index):
                 frame.in_from = False
         return index + 1
+
+    def _select_options(self, index: int, frame: _Frame) -> int:
+        """Read the hint with options at `index`, which must follow SELECT; return the index after it."""
+        if self.upper(index - 1) != "SELECT":
+            refuse_hint(self.sql, self.tokens, index)
+        clause, behind = read_hint(self.sql, self.tokens, index)
+        self._options[frame.block] = clause, index
+        return behind
+
+    def _apply(self, block: int, clause: Clause, hint: int) -> None:
+        """Give the options behind a SELECT to its table."""
+        numbers = [number for number, use in enumerate(self.uses) if use.block == block]
+        if len(numbers) != 1 or len(self._relations[block]) != 1:
+            reason = "behind SELECT is obeyed where it reads one table, and no more"
+            refuse_hint(self.sql, self.tokens, hint, reason)
+        (number,) = numbers
+        if self.uses[number].clause is not None:
+            refuse_hint(self.sql, self.tokens, hint, "can't stand beside a time-travel clause")
+        self.uses[number] = with_clause(self.sql, self.uses[number], clause)
 
     def _query_start(self, index: int, frame: _Frame) -> int:
         """Scan the beginning of a query: `TABLE t` and WITH have their meaning only here."""

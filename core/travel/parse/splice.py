@@ -184,15 +184,14 @@ class _Splicer:
 
 
 def _table_edits(use: TableUse, name: str, alias: str | None) -> list[Edit]:
-    edits = [Edit(*use.name_span, quoted(name))]
     new_alias = f"AS {quoted(alias)}" if alias is not None and use.alias_at is not None else ""
+    edits = [Edit(*use.name_span, quoted(name))]
+    if new_alias and use.alias_at == use.name_span[1]:
+        edits, new_alias = [Edit(*use.name_span, f"{quoted(name)} {new_alias}")], ""
     if use.clause_span is not None:
         at_clause = use.alias_at == use.clause_span[1]
         edits.append(Edit(*use.clause_span, new_alias if at_clause else ""))
-        if at_clause:
-            return edits
-    if new_alias and use.alias_at == use.name_span[1]:
-        return [Edit(*use.name_span, f"{quoted(name)} {new_alias}")]
+        new_alias = "" if at_clause else new_alias
     if new_alias and use.alias_at is not None:
         edits.append(Edit(use.alias_at, use.alias_at, f" {new_alias}"))
     return edits

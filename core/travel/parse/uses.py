@@ -32,15 +32,18 @@ StatementKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """A time-travel clause. `words` are its keywords; one of `version` and `time_span` is set.
+    """A time-travel clause, or options that stand for one. `words` are its keywords, or the option's name.
 
-    `version` is the requested version, without quotes; `time_span` is the span of the time's expression.
+    One of these is set: `version` is the requested version, without quotes; `time_span` is the span of the
+    time's expression; `time_ms` is a time in epoch ms. `is_tag`: the version is the name of a tag.
     """
 
     words: str
     span: Span
     version: str | None = None
     time_span: Span | None = None
+    time_ms: int | None = None
+    is_tag: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,3 +180,33 @@ def test_sparks_own_source_syntax_reads_a_version(engine: Engine, engine_warehou
     found = rows(engine, "SELECT * FROM by_options")
     assert in_order(found) == in_order(at(engine_warehouse, "shop.orders", 2))
     rows(engine, "DROP VIEW by_options")
+
+
+def test_options_in_a_statement_name_the_state_that_is_read(engine: Engine, engine_warehouse: Path) -> None:
+    millis = next(
+        row["commit_time"]
+        for row in rows(engine, "SELECT * FROM shop.`orders$snapshots` WHERE snapshot_id = 2")
+    )
+    then = [{"n": 5}]
+    for option in (
+        "'scan.snapshot-id'='2'",
+        "'scan.version'='2'",
+        f"'scan.timestamp'='{millis}'",
+        f"'scan.timestamp-millis'='{round(millis.timestamp() * 1000)}'",
+    ):
+        answer = ask(engine, f"SELECT count(*) AS n FROM shop.orders /*+ OPTIONS({option}) */ AS o")
+        assert answer.rows == then, answer.end
+        assert rows(engine, f"SELECT /*+ OPTIONS({option}) */ count(*) AS n FROM shop.orders") == then
+        assert rows(engine, f"SELECT count(*) AS n FROM shop.orders WITH ({option})") == then
+    joined = (
+        "SELECT count(*) AS n FROM shop.orders /*+ OPTIONS('scan.snapshot-id'='2') */ AS was "
+        "RIGHT JOIN shop.orders now ON was.order_id = now.order_id WHERE was.order_id IS NULL"
+    )
+    assert rows(engine, joined) == [{"n": 3}]
+    assert (
+        ", for scan.snapshot-id 'snapshot.2'"
+        in ask(engine, "EXPLAIN SELECT * FROM shop.orders /*+ OPTIONS('scan.snapshot-id'='2') */").explained
+    )
+    # The number of a snapshot is no tag.
+    failure = ask(engine, "SELECT * FROM shop.orders /*+ OPTIONS('scan.tag-name'='2') */").failure
+    assert "has no tag 2" in failure.message

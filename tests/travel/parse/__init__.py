@@ -1,1 +1,1 @@
-"""Statements that are parsed without Spark."""
+"""The words of statements: where they end, their hints, and how they are pointed at."""
