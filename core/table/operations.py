@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from paimark.core.errors import Corrupt, PaimarkError
 from paimark.core.storage.files import Files, read_if_there
+from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import BEGUN_PREFIX, OPERATION_PREFIX, WRITE_PREFIX, TablePath
 from paimark.core.table.records import Point, Record
 
@@ -31,8 +32,10 @@ _NEEDED_BY = {
 }
 _PREFIXES = "|".join(map(re.escape, (OPERATION_PREFIX, WRITE_PREFIX, BEGUN_PREFIX)))
 _NAME = re.compile(rf"(?:{_PREFIXES})(?P<number>[0-9]{{1,18}})-(?P<token>[0-9a-z]+)")
-# How many writes that others left unsettled a writer looks at.
+# How many unsettled writes of others a writer looks at.
 _MOST_SETTLED = 2
+# The log keeps so many writes, and so many other operations; each hundredth operation deletes older ones.
+_MOST_KEPT, _TRIMMED_EVERY = 1000, 100
 # A writer that has not committed for so long after it said that it would has died (milliseconds).
 _GIVEN_UP_AFTER = 3600 * 1000
 
@@ -114,6 +117,11 @@ class Undoable(Record, frozen=True, kw_only=True):
         """Whether another root became main."""
         return self.action == REPLACEMENT and not self.moved_rows
 
+    @property
+    def is_lasting(self) -> bool:
+        """Whether only this entry knows what its undo needs: what was moved, and how it was."""
+        return self.is_replacement or self.kept_as is not None
+
     def leads_to(self, point: Point | None, root: str | None) -> bool:
         """Whether it moved this root to this commit."""
         return self.moved_rows and (self.root, self.after) == (root, point)
@@ -162,90 +170,133 @@ class Operation(Record, frozen=True, kw_only=True):
     records_removed: int | None = None
 
 
-def operation_names(files: Files, table: TablePath) -> list[tuple[int, str, str]]:
-    """Number, token and file name of each operation, oldest first."""
+class Entry(NamedTuple):
+    """A file of the log. One that is `begun` is of a write of which it is not known that it landed."""
+
+    number: int
+    token: str
+    name: str
+
+    @property
+    def is_begun(self) -> bool:
+        return self.name.startswith(BEGUN_PREFIX)
+
+    @property
+    def is_write(self) -> bool:
+        return not self.name.startswith(OPERATION_PREFIX)
+
+
+def log_entries(files: Files, table: TablePath) -> list[Entry]:
+    """All files of the log, oldest first: of a write that has just landed there may be two."""
     matches = [_NAME.fullmatch(name) for name in files.names(table.operations)]
-    names = sorted((int(each["number"]), each["token"], each[0]) for each in matches if each)
-    landed = {token for _, token, name in names if not name.startswith(BEGUN_PREFIX)}
-    return [each for each in names if each[1] not in landed or not each[2].startswith(BEGUN_PREFIX)]
+    return sorted(Entry(int(each["number"]), each["token"], each[0]) for each in matches if each)
 
 
-def read_operations(files: Files, table: TablePath) -> list[Operation]:
-    """All operations, oldest first, without writes that did not land. Raises `Corrupt`."""
-    return operations_named(files, table, operation_names(files, table))
+def operation_entries(files: Files, table: TablePath) -> list[Entry]:
+    """One file for each operation, oldest first."""
+    entries = log_entries(files, table)
+    done = {each.token for each in entries if not each.is_begun}
+    return [each for each in entries if not (each.is_begun and each.token in done)]
 
 
-def operations_named(
-    files: Files, table: TablePath, names: Sequence[tuple[int, str, str]]
-) -> list[Operation]:
-    """As `read_operations`, of these files."""
-    paths = [f"{table.operations}/{name}" for _, _, name in names]
-    contents = zip(names, paths, files.read_many(paths), strict=True)
-    read = [
-        _operation(data, path, number, token)
-        for (number, token, _), path, data in contents
-        if data is not None
-    ]
-    settled = (_settled(files, table, each) for each in read)
-    return [each for each in settled if each is not None]
+def read_operations(files: Files, table: TablePath, newest: int | None = None) -> list[Operation]:
+    """All operations, or the newest, oldest first, without writes that did not land. Raises `Corrupt`."""
+    entries = operation_entries(files, table)
+    return _read(files, table, entries if newest is None else entries[-newest:])
 
 
 def append(files: Files, table: TablePath, operation: Operation) -> None:
     """Add an operation with the next number. Idempotent."""
-    names = operation_names(files, table)
-    if any(token == operation.token for _, token, _ in names):
+    entries = log_entries(files, table)
+    if any(each.token == operation.token for each in entries):
         return
-    number = next_number(names)
+    number = next_number(entries)
     numbered = msgspec.structs.replace(operation, number=number)
     files.create(table.operation(number, operation.token), numbered.to_json())
-    settle(files, table, names, operation.time)
+    keep_up(files, table, entries, operation.time)
 
 
-def confirm(files: Files, table: TablePath, operation: Operation) -> None:
-    """Record that a write has landed. Idempotent."""
-    landed = msgspec.structs.replace(operation, landed=True)
-    files.create(table.write_operation(operation.number, operation.token), landed.to_json())
+def confirm(files: Files, table: TablePath, operation: Operation, *, landed: bool = True) -> None:
+    """Record that a write has landed; with `landed` False, that nothing tells. Idempotent."""
+    settled = msgspec.structs.replace(operation, landed=landed)
+    files.create(table.write_operation(operation.number, operation.token), settled.to_json())
     files.delete(table.begun_write(operation.number, operation.token))
 
 
-def settle(files: Files, table: TablePath, names: Sequence[tuple[int, str, str]], now: int) -> None:
-    """Record the fate of writes whose writers died, while the snapshots tell it. `now` is epoch ms.
+def keep_up(files: Files, table: TablePath, entries: Sequence[Entry], now: int) -> None:
+    """What whoever adds to the log does for those before: `entries` are theirs, `now` is epoch ms.
 
-    A living one may be among them: its entry stays for an hour. What fails stays as it is.
+    What fails stays as it is.
     """
-    begun = [name for _, _, name in names if name.startswith(BEGUN_PREFIX)][:_MOST_SETTLED]
-    for path in (f"{table.operations}/{name}" for name in begun):
+    for entry in [each for each in entries if each.is_begun][:_MOST_SETTLED]:
         with suppress(PaimarkError):
-            data = read_if_there(files, path)
-            operation = None if data is None else Operation.from_json(data, path)
-            settled = None if operation is None else _settled(files, table, operation)
-            if operation is not None and settled is None and now - operation.time > _GIVEN_UP_AFTER:
-                files.delete(path)
-            elif settled is not None and settled.landed:
-                confirm(files, table, settled)
+            _settle(files, table, entry, now)
+    if next_number(entries) % _TRIMMED_EVERY == 0:
+        with suppress(PaimarkError):
+            _trim(files, table, entries)
 
 
-def next_number(names: Sequence[tuple[int, str, str]]) -> int:
-    return max((number for number, _, _ in names), default=0) + 1
+def next_number(entries: Sequence[Entry]) -> int:
+    return max((each.number for each in entries), default=0) + 1
 
 
-def _settled(files: Files, table: TablePath, operation: Operation) -> Operation | None:
-    """The operation; None for a write that did not land. `landed` stays False if nothing tells any more."""
-    entry = operation.way_back
-    if operation.landed is not False or entry is None or entry.after is None:
-        return operation
-    # Only here, because it is heavy and rarely needed.
+def _settle(files: Files, table: TablePath, entry: Entry, now: int) -> None:
+    """Record the fate of a write whose writer died, while the snapshots tell it.
+
+    It may be alive: for an hour an entry stays that did not land, or of which nothing tells.
+    """
+    for operation in _read(files, table, [entry], settled=False):
+        has_landed = _has_landed(files, table, operation)
+        is_old = now - operation.time > _GIVEN_UP_AFTER
+        if has_landed or (is_old and has_landed is None):
+            confirm(files, table, operation, landed=bool(has_landed))
+        elif is_old:
+            files.delete(f"{table.operations}/{entry.name}")
+
+
+def _trim(files: Files, table: TablePath, entries: Sequence[Entry]) -> None:
+    """Delete old operations, but for those that only the log can take back, and the undos of these."""
+    writes = [each for each in entries if each.is_write]
+    others = [each for each in entries if not each.is_write][:-_MOST_KEPT]
+    old = _read(files, table, others)
+    lasting = {each.token for each in old if each.way_back is not None and each.way_back.is_lasting}
+    kept = {each.token for each in old if lasting & {each.token, each.undoes, each.redoes}}
+    gone = [*writes[:-_MOST_KEPT], *(each for each in others if each.token not in kept)]
+    for _ in each_of(files.delete, [f"{table.operations}/{each.name}" for each in gone]):
+        pass
+
+
+def _read(
+    files: Files, table: TablePath, entries: Sequence[Entry], *, settled: bool = True
+) -> list[Operation]:
+    paths = [f"{table.operations}/{each.name}" for each in entries]
+    read = []
+    for entry, path, data in zip(entries, paths, files.read_many(paths), strict=True):
+        operation = None if data is None else _operation(data, path, entry)
+        if operation is not None and settled and entry.is_begun:
+            has_landed = _has_landed(files, table, operation)
+            operation = msgspec.structs.replace(operation, landed=bool(has_landed))
+            operation = None if has_landed is False else operation
+        if operation is not None:
+            read.append(operation)
+    return read
+
+
+def _has_landed(files: Files, table: TablePath, operation: Operation) -> bool | None:
+    """None if nothing tells."""
+    # Here, because it loads Avro, and is rarely needed.
     from paimark.core.table.landed import Landed, fate_of
 
-    fate = fate_of(files, table.root(entry.root), entry.after)
-    if fate is Landed.NO:
+    entry = operation.way_back
+    if entry is None or entry.after is None:
         return None
-    return msgspec.structs.replace(operation, landed=True) if fate is Landed.YES else operation
+    fate = fate_of(files, table.root(entry.root), entry.after)
+    return None if fate is Landed.UNKNOWN else fate is Landed.YES
 
 
-def _operation(data: bytes, path: str, number: int, token: str) -> Operation:
+def _operation(data: bytes, path: str, entry: Entry) -> Operation:
     operation = Operation.from_json(data, path)
-    if (operation.number, operation.token) != (number, token):
+    if (operation.number, operation.token) != (entry.number, entry.token):
         raise Corrupt(
             f"{path} holds the record of another: operation {operation.number} of {operation.token}"
         )

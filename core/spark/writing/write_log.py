@@ -19,7 +19,15 @@ from paimark.core.spark.writing.late_commit import FileChanges
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
-from paimark.core.table.operations import Operation, Undoable, confirm, next_number, operation_names, settle
+from paimark.core.table.operations import (
+    Entry,
+    Operation,
+    Undoable,
+    confirm,
+    keep_up,
+    log_entries,
+    next_number,
+)
 from paimark.core.table.records import Snapshot, point_of
 
 _LOG = logging.getLogger(__name__)
@@ -36,13 +44,13 @@ class WriteLog:
         self._token = target.commit_user.replace("-", "")
         self._operation: Operation | None = None
         # Of the operations before this one.
-        self._names: list[tuple[int, str, str]] = []
+        self._before: list[Entry] = []
 
     def begin(self, before: Snapshot | None, new: Snapshot, changes: FileChanges) -> None:
         """Write the entry, before the snapshot `new` is created on `before`. Raises `Unavailable`."""
         if self._operation is None:
-            self._names = operation_names(self._files, self._table)
-        number = next_number(self._names) if self._operation is None else self._operation.number
+            self._before = log_entries(self._files, self._table)
+        number = next_number(self._before) if self._operation is None else self._operation.number
         self._operation = self._made(number, before, new, changes)
         self._files.replace(self._table.begun_write(number, self._token), self._operation.to_json())
 
@@ -50,7 +58,7 @@ class WriteLog:
         """Record that the commit landed. It never raises: without this the snapshots tell."""
         if (operation := self._operation) is not None:
             self._try(lambda: confirm(self._files, self._table, operation))
-            self._try(lambda: settle(self._files, self._table, self._names, operation.time))
+            self._try(lambda: keep_up(self._files, self._table, self._before, operation.time))
 
     def forget(self) -> None:
         """Remove the entry of a commit that was not made, and never will be. It never raises."""

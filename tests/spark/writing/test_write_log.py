@@ -14,7 +14,7 @@ from paimark.core.spark.writing.row_files import commit_rows
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
-from paimark.core.table.operations import Operation, operation_names, read_operations
+from paimark.core.table.operations import Operation, log_entries, read_operations
 from paimark.core.table.system_tables import system_table
 from tests.actions.acting import context_on, done, planned
 from tests.interop.written import Table
@@ -85,7 +85,7 @@ def test_what_committed_nothing_is_no_operation(table: Table) -> None:
     with pytest.raises(Refused):
         commit_rows(target, written)
     assert [each.action for each in logged(table)] == ["write"]
-    assert len(operation_names(files_of(table), TABLE)) == 1
+    assert len(log_entries(files_of(table), TABLE)) == 1
 
 
 def test_a_write_that_lost_the_race_once_is_logged_where_it_landed(table: Table) -> None:
@@ -144,7 +144,7 @@ def test_the_next_writer_records_what_a_dead_one_committed(table: Table) -> None
     table.write([(8, 8)])
     done(context_on(table.warehouse), "expire-snapshots", TABLE, retain_last=1)
     assert [each.landed for each in logged(table)] == [True, True, True, None]
-    assert not [name for _, _, name in operation_names(files_of(table), TABLE) if name.startswith("begun-")]
+    assert not [each for each in log_entries(files_of(table), TABLE) if each.is_begun]
 
 
 def test_what_a_dead_writer_did_not_commit_is_forgotten_after_an_hour(table: Table) -> None:
@@ -187,7 +187,7 @@ def test_a_log_that_can_not_be_confirmed_does_not_fail_the_commit(table: Table) 
         patch.setattr(LocalFiles, "create", full)
         commit_rows(*begun(table))
     assert [each.landed for each in logged(table)] == [True, True]
-    assert any(name.startswith("begun-") for _, _, name in operation_names(files_of(table), TABLE))
+    assert any(each.is_begun for each in log_entries(files_of(table), TABLE))
     assert len(read_rows(table.warehouse, table.name)) == 4
 
 

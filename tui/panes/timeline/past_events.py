@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import MAIN, TablePath
-from paimark.core.table.operations import Operation, Undoable, operation_names
+from paimark.core.table.operations import Operation, Undoable, read_operations
 from paimark.core.table.records import Point
 from paimark.core.table.timeline.scene import PastEvent
 
@@ -44,10 +44,7 @@ def _merges(files: Files, table: TablePath) -> list[PastEvent]:
 
 
 def _operations(files: Files, table: TablePath) -> list[Operation]:
-    names = [name for _, _, name in operation_names(files, table)[-_MOST:]]
-    paths = [f"{table.operations}/{name}" for name in names]
-    read = zip(paths, files.read_many(paths), strict=True)
-    return [Operation.from_json(data, path) for path, data in read if data is not None]
+    return read_operations(files, table, _MOST)
 
 
 def _of_operations(operations: Sequence[Operation]) -> list[PastEvent]:
