@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from paimark.core.errors import PaimarkError, StatementFailed
 from paimark.core.statements.call import ActionCall
 from paimark.core.statements.run import action_call, is_action, require_runnable
-from paimark.core.travel.parse.script import statements_of
-from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.sql import read_statement, statements_of
 from paimark.core.travel.parse.uses import Statement
 
 # Stands for a database that an earlier statement chooses.

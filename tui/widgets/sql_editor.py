@@ -14,7 +14,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
 from paimark.core.text import clean_text
-from paimark.core.travel.parse.script import Piece, piece_of
+from paimark.core.travel.parse.sql import Piece, piece_of
 from paimark.core.travel.parse.tokens import Token, keywords, tokenize
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import inks

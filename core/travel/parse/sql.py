@@ -1,4 +1,4 @@
-"""Parse a Spark SQL statement with Paimark's clauses: its kind, its tables, and the version of each.
+"""Split a text into its statements, and parse each: its kind, its tables, and the version of each.
 
     SELECT * FROM shop.orders VERSION AS OF 'savepoint.1' AS o JOIN shop.customers TIMESTAMP AS OF now() ...
 
@@ -8,13 +8,54 @@ other names. The rest of the text is never changed.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from paimark.core.errors import UsageError
 from paimark.core.text import has_halves
 from paimark.core.travel.parse.errors import SqlRefused, too_deep
 from paimark.core.travel.parse.kinds import classify
 from paimark.core.travel.parse.scanner import Scanner
-from paimark.core.travel.parse.tokens import Token, tokenize
+from paimark.core.travel.parse.tokens import Token, iter_tokens, tokenize
 from paimark.core.travel.parse.uses import Statement
+
+
+class Piece(NamedTuple):
+    """One statement of a text. `base` plus a position in `text` is the position in the whole text.
+
+    Empty lines and blanks stand for the text before it, so that its lines and columns are those of the whole.
+    """
+
+    text: str
+    base: int
+
+
+def piece_of(text: str, start: int, end: int) -> Piece:
+    """The part `[start, end)` of a text."""
+    before = text[:start]
+    blank = "\n" * before.count("\n") + " " * (start - (before.rfind("\n") + 1))
+    return Piece(blank + text[start:end], start - len(blank))
+
+
+def statements_of(text: str) -> list[Piece]:
+    """The statements of a text, in order. If it has less than two, it is one piece, with its comments.
+
+    `BEGIN` begins a script of Spark's, which is one piece up to the end of the text.
+    """
+    spans: list[tuple[int, int]] = []
+    first = last = None
+    # The end of the last semicolon before a statement.
+    start = 0
+    for token in iter_tokens(text):
+        if token.text != ";" or (first is not None and first.upper == "BEGIN"):
+            first, last = first or token, token
+        elif first is not None and last is not None:
+            spans.append((first.start, last.end))
+            first = last = None
+        elif not spans:
+            start = token.end
+    if first is not None and last is not None:
+        spans.append((first.start, last.end))
+    return [piece_of(text, *span) for span in spans] if len(spans) > 1 else [piece_of(text, start, len(text))]
 
 
 def read_statement(sql: str) -> Statement:

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paimark.core.errors import PaimarkError
-from paimark.core.travel.parse.script import statements_of
-from paimark.core.travel.parse.sql import read_statement
+from paimark.core.travel.parse.sql import read_statement, statements_of
 from paimark.core.travel.parse.tokens import tokenize
 
 
