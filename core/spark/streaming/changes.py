@@ -23,10 +23,11 @@ from paimark.core.spark.datasource.reader import grouped
 from paimark.core.spark.datasource.scan import Scan
 from paimark.core.spark.datasource.unlike.far_times import require_near_times
 from paimark.core.spark.datasource.unlike.patches import patch_pypaimon
+from paimark.core.spark.streaming.left import changelog_producer, tells_changes_later
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.kind_signs import is_on, merge_engine
 from paimark.core.table.manifests.manifests import read_manifest_list, read_manifests
-from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.table.records import Snapshot
 
 KIND_COLUMN = "_row_kind"
 _UPDATE_BEFORE, _DELETE = "-U", "-D"
@@ -201,15 +202,6 @@ def require_streamable(scan: Scan, *, begins_whole: bool) -> None:
             "told later",
             "Begin with scan.mode latest, from-snapshot or from-timestamp.",
         )
-
-
-def tells_changes_later(schema: TableSchema) -> bool:
-    """Whether rows are in the table before the changelog of a later snapshot has their changes."""
-    return changelog_producer(schema) in ("lookup", "full-compaction")
-
-
-def changelog_producer(schema: TableSchema) -> str:
-    return schema.options.get("changelog-producer", "none").lower()
 
 
 def read_task(scan: Scan, splits: list[Any], rows: RowForm, with_kinds: bool) -> Iterator[pa.RecordBatch]:

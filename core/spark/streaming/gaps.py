@@ -12,6 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from paimark.core.spark.datasource.scan import Scan
+from paimark.core.spark.streaming.left import tells_changes_later
 from paimark.core.spark.streaming.next_changes import Expired, snapshot_at, whole_state
 from paimark.core.spark.streaming.offsets import Gap, StreamPosition, mark_of, position_of
 from paimark.core.storage.files import Files
@@ -25,8 +26,12 @@ def describe_gap(gap: Gap, name: str) -> str:
     """Describe a gap in one sentence; `name` is the table's."""
     one = gap.first == gap.last
     ids = f"Snapshot {gap.first}" if one else f"Snapshots {gap.first} to {gap.last}"
+    if not gap.first:
+        ids = f"Snapshots up to {gap.last}"
     begin = f"{ids} of {name} expired before this stream read {'it' if one else 'them'}"
     match gap.read:
+        case "start":
+            return f"{begin}: it begins with all rows of snapshot {gap.last + 1} in place of their changes"
         case "state":
             return (
                 f"{begin}: every row of snapshot {gap.last + 1} comes as an upsert, and a key that was "
@@ -44,8 +49,6 @@ def over_gap(
     files: Files, scan: Scan, position: StreamPosition, expired: Expired
 ) -> tuple[StreamPosition, Gap]:
     """The position after a gap, and the gap. Raises `expired` if nothing later is left."""
-    from paimark.core.spark.streaming.changes import tells_changes_later
-
     root, schema = scan.root, scan.table_schema
     earliest = Lineage(files, root).oldest()
     if earliest is None or earliest.id <= expired.missing[0]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from paimark.core.errors import NotFound, Refused
+from paimark.core.spark.streaming.left import begin_anew
 from paimark.core.spark.streaming.offsets import Offset, StreamPosition, mark_of, position_of
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
@@ -178,7 +179,7 @@ def _expired(states: States, after: int, missing: list[int]) -> Expired:
     snapshots = f"Snapshot {first}" if first == last else f"Snapshots {first} to {last}"
     has = "has" if first == last else "have"
     earliest = states.lineage.earliest_id()
-    anew = "begin anew with another checkpoint and scan.mode latest-full"
+    anew = begin_anew(states)
     return Expired(
         f"{snapshots} of {states.table_name} {has} expired before this stream, which stands behind snapshot "
         f"{after}, read {'it' if first == last else 'them'}: "

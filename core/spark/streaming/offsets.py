@@ -43,12 +43,12 @@ class StreamPosition(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 # What is read of the lost snapshots from the earliest one that is left: its whole state (table with keys);
-# the remaining rows in files added since; nothing.
-Rescued = Literal["state", "rest", "nothing"]
+# the remaining rows in files added since; its whole state, where the stream begins; nothing.
+Rescued = Literal["state", "rest", "start", "nothing"]
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """The ids of snapshots that expired before the stream read them."""
+    """The ids of snapshots that expired before the stream read them. `first` is 0 if it is not known."""
 
     first: int
     last: int

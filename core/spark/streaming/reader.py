@@ -17,7 +17,7 @@ Options besides those of `paimark.core.spark.source`:
   after it that have expired are an error.
 - `scan.gap`: `stop` (default), or `earliest`: if the next snapshots have expired, the stream continues with
   the earliest one left, and tells what is missing: see `paimark.core.spark.streaming.gaps`. An expired start
-  between two savepoints is then replaced by the earlier one.
+  is then replaced by the savepoint or tag before it, else by the earliest state that is left.
 - `scan.bounded`: `latest`: a run reads up to the snapshot that is the newest when it begins, and no further.
   Spark 4.2 and later do so anyway with `trigger(availableNow=True)`, in several batches if needed. With it
   Spark 4.1 runs only one batch of a Python source, however small: call `query.processAllAvailable()`, then
@@ -61,7 +61,7 @@ from paimark.core.spark.streaming.next_changes import Expired, in_new_main, main
 from paimark.core.spark.streaming.offsets import NOTHING_READ, Offset, StreamPosition, read_offset
 from paimark.core.spark.streaming.options import read_options
 from paimark.core.spark.streaming.pieces import PlannedPieces
-from paimark.core.spark.streaming.start import start_position
+from paimark.core.spark.streaming.start import Start, start_position
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.catalog import find_table
@@ -126,15 +126,13 @@ class PaimarkStreamReader(DataSourceStreamReader):
         files = warehouse.files
         root = self._root(files)
         last_offset = read_offset(self._last_offset)
-        if last_offset is None:
-            start = self._start(files, root)
-        else:
-            start = self._continue_from(warehouse, root, last_offset)
-        if start is None:
-            return NOTHING_READ
-        if last_offset is None:
+        if last_offset is not None:
+            start, gap = self._continue_from(warehouse, root, last_offset), None
+        elif (begin := self._start(files, root)) is not None:
+            start, gap = begin
             self._require_streamable(warehouse, root, start)
-        gap = None
+        else:
+            return NOTHING_READ
         try:
             end = self._end(warehouse, root, start)
         except Expired as expired:
@@ -189,9 +187,11 @@ class PaimarkStreamReader(DataSourceStreamReader):
             root = find_table(files, self._options["table"]).root(last.branch)
             self._consumer.advance(files, root, last.position)
 
-    def _start(self, files: Files, root: Root) -> StreamPosition | None:
+    def _start(self, files: Files, root: Root) -> Start | None:
         recorded = None if self._read_options.ignores_progress else self._consumer.position(files, root)
-        return recorded or start_position(files, root, self._read_options, self._bound(files, root))
+        if recorded is not None:
+            return Start(recorded)
+        return start_position(files, root, self._read_options, self._bound(files, root))
 
     def _end(self, warehouse: WarehouseAccess, root: Root, start: StreamPosition) -> Offset | None:
         """The end of the next batch; None if there is none, or not yet. Raises `Expired`."""

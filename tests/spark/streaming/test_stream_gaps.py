@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from paimark.core.errors import NotFound, UsageError
 from paimark.core.table.layout import TablePath
 from tests.actions.acting import context_on, done
 from tests.paimon import commit, create_table
-from tests.spark.micro_batches import Query
+from tests.spark.micro_batches import Query, lineage
 
 LOG, KEYED = TablePath("shop", "log"), TablePath("shop", "keyed")
 COLUMNS = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("said", pa.string())])
@@ -89,10 +90,33 @@ def test_nothing_is_missing_where_the_savepoints_files_are_all_left(
     assert "gap" not in query.offsets[-1]
 
 
-def test_a_start_before_every_savepoint_is_refused(log: Path) -> None:
+@pytest.mark.parametrize("start", [{"scan.timestamp": "2020-01-01 00:00:00"}, from_version("1")])
+def test_a_start_before_every_state_begins_with_the_earliest_that_is_left(
+    log: Path, start: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
     expire(log)
-    with pytest.raises(NotFound, match=r"no version 'snapshot\.1'"):
-        Query(log, "shop.log", **EARLIEST, **from_version("1")).batch()
+    query = Query(log, "shop.log", **EARLIEST, **start)
+    with caplog.at_level(logging.WARNING, "paimark"):
+        assert batches(query) == [[1, 2], [3, 4, 5]]
+    assert query.offsets[0]["gap"] == {"first": 0, "last": 1, "read": "start"}
+    assert caplog.records[0].getMessage() == (
+        "Snapshots up to 1 of shop.log expired before this stream read them: it begins with all rows of "
+        "snapshot 2 in place of their changes."
+    )
+    assert query.offsets[1]["gap"] == {"first": 3, "last": 4, "read": "rest"}
+    say(log, 6)
+    assert batches(query) == [[6]]
+
+
+def test_a_time_between_two_kept_states_begins_with_the_one_before(log: Path) -> None:
+    times = [each.time_millis for each in lineage(log, "shop.log").snapshots()]
+    done(context_on(log), "create-tag", LOG, name="month-end", snapshot=4)
+    expire(log)
+    query = Query(log, "shop.log", **EARLIEST, **{"scan.timestamp-millis": str(times[2])})
+    assert batches(query) == [[1, 2], [3, 4, 5]]
+    # From a tag on nothing is missing, so no option is needed.
+    query = Query(log, "shop.log", **{"scan.timestamp-millis": str(times[3])})
+    assert batches(query) == [[1, 2, 3, 4, 5]]
 
 
 def test_batches_are_as_small_over_a_gap(log: Path) -> None:
@@ -170,3 +194,74 @@ def test_a_snapshot_that_is_gone_when_half_of_it_is_read(tmp_path: Path) -> None
     expire(tmp_path)
     assert [row[0] for row in query.all()] == [10, 11]
     assert query.offsets[1]["gap"] == {"first": 1, "last": 1, "read": "nothing"}
+
+
+_MODES = re.compile(r"scan\.mode ([a-z-]+)(?: with scan\.snapshot-id (\S+))?")
+
+
+def hinted(hint: str) -> list[dict[str, str]]:
+    """The options that a hint tells to give."""
+    found = [
+        {"scan.mode": mode, **({"scan.snapshot-id": version} if version else {})}
+        for mode, version in _MODES.findall(hint)
+    ]
+    return found + [EARLIEST] * ("scan.gap=earliest" in hint)
+
+
+@pytest.mark.parametrize(
+    "start", [{"scan.timestamp": "2020-01-01 00:00:00"}, from_version("1"), from_version("2")]
+)
+@pytest.mark.parametrize(
+    "kept", ["nothing", "savepoint of 2", "savepoint of 3", "tag of 2", "tag of 4", "tag 4"]
+)
+@pytest.mark.parametrize("kind", ["append", "keys", "lookup"])
+def test_every_hint_of_a_refused_start_works(
+    tmp_path: Path, kind: str, kept: str, start: dict[str, str]
+) -> None:
+    """Only snapshots 4 and 5 are left, and sometimes 5 alone."""
+    options = {"bucket": "1", **({"changelog-producer": "lookup"} if kind == "lookup" else {})}
+    keys = [] if kind == "append" else ["id"]
+    create_table(tmp_path, "shop.log", COLUMNS, primary_keys=keys, options=options if keys else {})
+    for number in range(1, 6):
+        say(tmp_path, number)
+    context = context_on(tmp_path)
+    if kept.startswith("savepoint"):
+        done(context, "create-savepoint", LOG, snapshot=int(kept[-1]))
+    elif kept == "tag 4":
+        # We make no tag of that name; a stock engine does.
+        done(context, "create-tag", LOG, name="kept", snapshot=4)
+        (tmp_path / "shop.db/log/tag/tag-kept").rename(tmp_path / "shop.db/log/tag/tag-4")
+    elif kept.startswith("tag"):
+        done(context, "create-tag", LOG, name="kept", snapshot=int(kept[-1]))
+    done(context, "expire-snapshots", LOG, retain_last=1 if kept.startswith("tag") else 2)
+    for gap in ({}, EARLIEST):
+        try:
+            rows = Query(tmp_path, "shop.log", **start, **gap).all()
+        except NotFound as refused:
+            assert not gap, refused
+            ways = hinted(refused.hint)
+            assert len(ways) == 2, refused.hint
+            for way in ways:
+                left = {} if "scan.mode" in way else start
+                read = Query(tmp_path, "shop.log", **left, **way).all()
+                # Nobody wrote a changelog.
+                assert kind == "lookup" or {row[0] for row in read} == {1, 2, 3, 4, 5}
+        else:
+            assert kind == "lookup" or 5 in {row[0] for row in rows}
+
+
+@pytest.mark.parametrize("producer", ["none", "lookup"])
+def test_every_hint_of_a_stream_that_met_a_gap_works(tmp_path: Path, producer: str) -> None:
+    options = {"bucket": "1", "changelog-producer": producer}
+    create_table(tmp_path, "shop.log", COLUMNS, primary_keys=["id"], options=options)
+    for number in range(1, 6):
+        say(tmp_path, number)
+    query = Query(tmp_path, "shop.log", maxSnapshotsPerTrigger="1", **from_version("1"))
+    query.batch()
+    done(context_on(tmp_path), "expire-snapshots", LOG, retain_last=1)
+    with pytest.raises(NotFound) as refused:
+        query.batch()
+    ways = hinted(refused.value.hint)
+    assert len(ways) == 2
+    for way in ways:
+        Query(tmp_path, "shop.log", **(from_version("1") if way == EARLIEST else {}), **way).all()

@@ -159,7 +159,7 @@ def test_an_expired_start_begins_with_the_savepoint_that_saved_it(log: Path) -> 
         Query(log, "shop.log", **from_version("2")).batch()
     with pytest.raises(NotFound) as refused:
         Query(log, "shop.log", **{"scan.timestamp-millis": str(times[1])}).batch()
-    assert "The closest savepoint is savepoint.1 (snapshot 3)" in refused.value.hint
+    assert "scan.snapshot-id savepoint.1 begins with all rows of snapshot 3" in refused.value.hint
 
 
 def test_what_expired_unread_is_named_and_never_left_out(log: Path) -> None:
