@@ -44,6 +44,8 @@ class PaimarkError(Exception):
     """
 
     exit_code = 1
+    # The word before the message on the command line.
+    label = "paimark"
 
     def __init__(self, message: str, hint: str = "") -> None:
         self.message = shortened(redacted(message))
@@ -66,13 +68,19 @@ class FileMissing(NotFound):
 class Corrupt(PaimarkError):
     """A metadata file exists and can't be read: half-written, or not what its name promises."""
 
+    label = "Failed"
+
 
 class Refused(PaimarkError):
     """A change that would be unsafe or is not allowed: nothing was written."""
 
+    label = "Refused"
+
 
 class StatementFailed(PaimarkError):
     """A SQL statement that can't be run as written. `position` is a character offset in it, if known."""
+
+    label = "Failed"
 
     def __init__(self, message: str, hint: str = "", position: int | None = None) -> None:
         super().__init__(message, hint)
@@ -93,6 +101,7 @@ class Unavailable(PaimarkError):
     """Storage, catalog or engine did not answer."""
 
     exit_code = 3
+    label = "Failed"
 
 
 @contextmanager

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from humanize import intcomma, naturalsize
 
+# The most names that a sentence holds.
+MOST_NAMES = 3
 _AGES = ((60, 1, "s"), (3600, 60, "min"), (86400, 3600, "h"), (86400 * 60, 86400, "d"))
 _YEAR = 86400 * 365
 # The clock of a writer may hold any number.
@@ -16,6 +19,14 @@ _LENGTHS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (
 def counted(count: int, one: str, many: str = "") -> str:
     """`1 row`, `1,200 rows`, `2 branches`."""
     return f"{intcomma(count)} {one if count == 1 else many or one + 's'}"
+
+
+def listed(names: Sequence[str], noun: str = "") -> str:
+    """`a`, `a and b`, `a, b and c`; more than three names are a count: `5 tags`. `noun` is one of them."""
+    if len(names) > MOST_NAMES and noun:
+        return counted(len(names), noun, "" if not noun.endswith("h") else f"{noun}es")
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def size(count: int) -> str:
@@ -59,6 +70,11 @@ def clock_time(epoch_ms: int) -> str:
 def moment(epoch_ms: int) -> str:
     """`2026-05-01 12:03:11+02:00`, in the zone of this machine: `TIMESTAMP AS OF` accepts it."""
     return _calendar(epoch_ms, "seconds")
+
+
+def minute(epoch_ms: int) -> str:
+    """`2026-05-01 12:03` in the zone of this machine: which version is meant."""
+    return clock_time(epoch_ms)[:16]
 
 
 def exact_moment(epoch_ms: int) -> str:

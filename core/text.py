@@ -40,6 +40,16 @@ def clean_text(value: object) -> str:
     return re.sub(_INVISIBLE, _replacement, text)
 
 
+def lowered(sentence: str) -> str:
+    """The sentence to put behind a colon."""
+    return sentence[:1].lower() + sentence[1:]
+
+
+def capitalised(sentence: str) -> str:
+    """The sentence to put at the beginning of a line."""
+    return sentence[:1].upper() + sentence[1:]
+
+
 def _is_common(character: str) -> bool:
     """Whether a printable character is a Latin letter, punctuation, an arrow, a line or a shape."""
     return character < "\u034f" or "\u2010" <= character < "\u2800"

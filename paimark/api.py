@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.errors import (
     Cancelled,
     Corrupt,
@@ -62,6 +62,7 @@ __all__ = [
     "Corrupt",
     "Field",
     "FileMissing",
+    "Item",
     "MainReplaced",
     "ManifestFile",
     "ManyDone",

@@ -1,4 +1,4 @@
-"""A plan: a description of what an action will do, made before it does anything.
+"""A plan: what an action will do, said before it does anything, and what is lost by it first.
 
 The dialog, `--dry-run`, JSON and the audit line show the same plan.
 """
@@ -6,15 +6,54 @@ The dialog, `--dry-run`, JSON and the audit line show the same plan.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any, Literal, get_args
 
 import msgspec
 
 from paimark.core.errors import Refused
+from paimark.core.figures import counted, size
 from paimark.core.table.operations import Group
 from paimark.core.table.records import Point
 
 # The detail of a step that moves metadata.
 NO_DATA_FILE = "no data file is touched"
+
+ItemKind = Literal[
+    "first", "not", "loses", "final", "unknown", "affects", "keeps", "frees", "undo", "by", "how"
+]
+KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
+# What a person who only looks for danger reads: the rest says what stays, and how.
+_BEFORE_KEEPS = ("first", "not", "loses", "final", "unknown", "affects")
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One line of a plan. `kind` is its label, and items stand in the order of `KINDS`.
+
+    first    a loss, unless it is done before
+    not      what an undo leaves as it is
+    loses    what a reader of that name sees now and not afterwards, though it be kept aside
+    final    there is no way back
+    unknown  what is known only once it is done
+    affects  who else notices
+    keeps    what stays
+    frees    files and bytes that leave the store
+    undo     how it is taken back
+    by       who began what is recovered
+    how      the steps and their cost
+
+    With `is_grave` a person is asked before the plan is applied. `code` is for programs and never changes.
+    `newest` is epoch ms.
+    """
+
+    kind: ItemKind
+    text: str
+    code: str = ""
+    is_grave: bool = False
+    count: int | None = None
+    unit: str = ""
+    bytes: int | None = None
+    newest: int | None = None
+    names: tuple[str, ...] = ()
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -30,10 +69,11 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """Why the change can't be made, in one sentence, and what to do about it."""
+    """Why the change can't be made, in one sentence, and what to do about it. `code` is for programs."""
 
     reason: str
     hint: str = ""
+    code: str = ""
 
 
 def raise_first(refusals: Iterable[Refusal]) -> None:
@@ -42,35 +82,52 @@ def raise_first(refusals: Iterable[Refusal]) -> None:
         raise Refused(refusal.reason, refusal.hint)
 
 
+class TakeBack(msgspec.Struct, frozen=True):
+    """How a change is taken back: by `command`, at the latest before `until`; `never`: there is no way."""
+
+    how: Literal["undo", "redo", "command", "never"]
+    command: str = ""
+    until: str = ""
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """What a person is asked: nothing, or to type the `phrase`."""
+
+    kind: Literal["none", "type"]
+    phrase: str = ""
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The plan of an action on a table. Made by reading only; `apply` checks `fingerprint` again.
 
-    The registry fills in `action` and `table`. `summary` is one sentence; `kept` says what stays recoverable;
-    `warnings` are what a person should know first; `undo` is the command that takes it back; `arguments` are
-    the resolved arguments that `apply` uses; `change` names the kind of change that `apply` makes, if it
-    differs from the action's name; `request` holds the arguments as given. `lasting` is the fingerprint of
-    what must stay the same even if main goes on from `main_at`. `undoes` and `redoes` are tokens of
-    operations. `freed_files` and `freed_bytes` count what leaves the store. `parts` are the plans of a change
-    of many, in the order of application; `group` says which part of one it is, once it is applied. A plan
-    with refusals can't be applied.
+    The registry fills in `action` and `table`. `headline` is one sentence; `items` are all that a person
+    should know, without those that follow from other fields; `phrase` is the name of the object, which a
+    person types if something is lost (the table's if empty); `undo` is the command that takes it back, as
+    long as `until` is not so; `cost` says in a few words what the steps come to.
+    `arguments` are the resolved arguments that `apply` uses; `change` names the kind of change that `apply`
+    makes, if it differs from the action's name; `request` holds the arguments as given. `lasting` is the
+    fingerprint of what must stay the same even if main goes on from `main_at`. `undoes` and `redoes` are
+    tokens of operations. `freed_files` and `freed_bytes` count what leaves the store. `parts` are the plans
+    of a change of many, in the order of application; `group` says which part of one it is, once it is
+    applied. A plan with refusals can't be applied.
     """
 
     action: str = ""
     table: str = ""
-    summary: str
+    headline: str
     arguments: dict[str, str | int | bool | None]
     fingerprint: str = ""
+    items: tuple[Item, ...] = ()
+    phrase: str = ""
     steps: tuple[Step, ...] = ()
-    kept: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
+    cost: str = ""
     refusals: tuple[Refusal, ...] = ()
     freed_files: int = 0
     freed_bytes: int = 0
     undo: str = ""
+    until: str = ""
     # Nothing to do: the requested state exists already.
     empty: bool = False
-    # The plan removes something, although its action need not: the person is asked first.
-    removes: bool = False
     change: str = ""
     request: dict[str, str | int | bool | None] = {}
     lasting: str = ""
@@ -85,16 +142,108 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         """The kind of change, by name."""
         return self.change or self.action
 
+    @property
+    def lines(self) -> tuple[Item, ...]:
+        """All items in their order."""
+        return in_order((*self.items, *self._derived()))
+
+    @property
+    def take_back(self) -> TakeBack:
+        return take_back(self.undo, self.until)
+
+    @property
+    def ask(self) -> Ask:
+        """Whether a person agrees before the plan is applied, and by typing what."""
+        if self.empty or not any(each.is_grave for each in self.items):
+            return Ask("none")
+        return Ask("type", self.phrase or self.table)
+
+    @property
+    def summary(self) -> str:
+        """The headline, as a sentence to put into another one."""
+        return self.headline.removesuffix(".")
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        return tuple(each.text for each in self.items if each.kind == "keeps")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What warns, with its label: a log or a list shows each by itself."""
+        return tuple(f"{each.kind}: {each.text}" for each in self.items if _warns(each))
+
+    def facts(self) -> dict[str, Any]:
+        """The plan for JSON: its fields, and what follows from them. Every text may change, no code does."""
+        fields = msgspec.to_builtins(self)
+        return {
+            **fields,
+            "summary": self.summary,
+            "items": msgspec.to_builtins(self.lines),
+            "kept": self.kept,
+            "warnings": self.warnings,
+            "take_back": msgspec.to_builtins(self.take_back),
+            "ask": msgspec.to_builtins(self.ask),
+            "parts": [each.facts() for each in self.parts],
+        }
+
+    def _derived(self) -> Iterable[Item]:
+        if self.empty:
+            return
+        if self.freed_files and not any(each.kind == "frees" for each in self.items):
+            yield frees(self.freed_files, self.freed_bytes)
+        if self.undo:
+            yield undone_by(self.undo, self.until)
+        if self.steps:
+            yield Item("how", ", ".join(filter(None, (counted(len(self.steps), "step"), self.cost))))
+
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of an action. `message` is one sentence; `result` its facts (`savepoint_id`, ...).
 
-    `parts` are the outcomes of a change of many.
+    `items` are what is needed next: where the rows from before are, what stays open. `parts` are the
+    outcomes of a change of many.
     """
 
     action: str
     table: str
     message: str
     result: dict[str, str | int | bool | None]
+    items: tuple[Item, ...] = ()
     undo: str = ""
+    until: str = ""
     parts: tuple[Outcome, ...] = ()
+
+    @property
+    def lines(self) -> tuple[Item, ...]:
+        """All items in their order."""
+        return in_order((*self.items, *((undone_by(self.undo, self.until),) if self.undo else ())))
+
+
+def _warns(item: Item) -> bool:
+    """Whether it says more than that nothing is lost."""
+    return item.kind in _BEFORE_KEEPS and (item.kind != "loses" or bool(item.code))
+
+
+def in_order(items: Iterable[Item]) -> tuple[Item, ...]:
+    """Items in the order of their kinds."""
+    return tuple(sorted(items, key=lambda each: KINDS.index(each.kind)))
+
+
+def frees(files: int, bytes_: int, stays: str = "") -> Item:
+    """The item on files that leave the store; `stays` says why others do not."""
+    text = f"{counted(files, 'file')}, {size(bytes_)}" + (f"; {stays}" if stays else "")
+    return Item("frees", text, count=files, unit="files", bytes=bytes_)
+
+
+def undone_by(command: str, until: str = "") -> Item:
+    """The item on the command that takes a change back."""
+    return Item("undo", f"{command}, until {until}" if until else command)
+
+
+def take_back(command: str, until: str = "") -> TakeBack:
+    """The way back that a command is; none without one."""
+    if not command:
+        return TakeBack("never")
+    if command.startswith("paimark undo "):
+        return TakeBack("undo", command, until)
+    return TakeBack("redo" if command.startswith("paimark redo ") else "command", command, until)

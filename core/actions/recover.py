@@ -5,7 +5,7 @@ It touches only files that a journal or a claim names, and half-written files th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from paimark.core.actions import audit
@@ -19,21 +19,24 @@ from paimark.core.actions.change.registry import change_named
 from paimark.core.actions.checks import fingerprint, require_allowed, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.many.what_was_done import told_of
-from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.replace import restore_main
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.abandoned import abandoned, store_now
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
+from paimark.core.actions.said import nothing_lost, savepoints_said
 from paimark.core.actions.savepoints.create_savepoint import log_finished
 from paimark.core.actions.savepoints.unprotected import Unprotected, protect_all, unprotected, warning
 from paimark.core.actions.tags import stale_read_tags
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused, UsageError
-from paimark.core.figures import counted, duration
+from paimark.core.figures import age, counted, duration
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.records import Snapshot
+from paimark.core.text import lowered
 
 ACTION = "recover"
+COMMIT_UNKNOWN = "commit-unknown"
 _ASSUMED = {"committed": Landed.YES, "not-committed": Landed.NO}
 
 
@@ -112,38 +115,59 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     steps += [Step("delete", root.tag(name), "left by a read that died") for root, name in findings.reads]
     for each in findings.untagged:
         steps.append(Step("create", each.path, f"protects savepoint {each.savepoint.id} again"))
-    count = (findings.interrupted is not None) + len(findings.claims)
-    what = f"{counted(count, 'interrupted change')}" if count else "nothing interrupted"
-    if findings.reads:
-        left = len(findings.reads)
-        what += f" and {counted(left, 'tag')} left by reads that died"
-    if findings.abandoned:
-        what += f" and {counted(len(findings.abandoned), 'half-written file')} older than a day"
-    if findings.untagged:
-        lost = ", ".join(str(each.savepoint.id) for each in findings.untagged)
-        what += f" and a savepoint without its tag: {lost}"
     of_many = "" if findings.is_held else told_of(context, table, findings.interrupted)
     return Plan(
-        summary=f"{table.full_name} has {what}",
+        headline=_headline(context, table, findings),
         arguments={"assume": assumed},
         fingerprint=findings.fingerprint,
         steps=tuple(steps),
-        kept=()
-        if findings.is_empty
-        else ("Everything else: whatever no journal or claim of an interrupted change names",),
-        warnings=(
-            *unwatched.alive,
-            *waits,
-            *_warnings(context, findings.untagged),
-            *([of_many] if of_many else []),
-        ),
+        items=tuple(_items(context, findings, (*unwatched.alive, *waits, of_many))),
         refusals=tuple(refusals),
         empty=findings.is_empty,
     )
 
 
-def _warnings(context: Context, untagged: Sequence[Unprotected]) -> list[str]:
-    return [text for each in untagged if (text := warning(context.files, each)) is not None]
+def _headline(context: Context, table: TablePath, findings: Findings) -> str:
+    """What is ended; and how, where the journal alone says it."""
+    now, claims = findings.interrupted, findings.claims
+    if now is not None and not claims:
+        cut_off = f"on {table.full_name}, cut off {age(now.acting[0].since, context.clock())}"
+        if now.is_committed:
+            return f"Finish {now.journal.action} {cut_off}."
+        if not now.is_checked:
+            return f"End {now.journal.action} {cut_off}: it had not begun."
+        return f"Recover {now.journal.action} {cut_off}."
+    count = (now is not None) + len(claims)
+    parts = [counted(count, "interrupted change") if count else "nothing interrupted"]
+    if findings.reads:
+        parts.append(f"{counted(len(findings.reads), 'tag')} left by reads that died")
+    if findings.abandoned:
+        parts.append(f"{counted(len(findings.abandoned), 'half-written file')} older than a day")
+    if findings.untagged:
+        numbers = [str(each.savepoint.id) for each in findings.untagged]
+        parts.append(f"{savepoints_said(numbers)} without a tag")
+    return f"{table.full_name} has {' and '.join(parts)}."
+
+
+def _items(context: Context, findings: Findings, said: Iterable[str]) -> Iterator[Item]:
+    for text in filter(None, said):
+        yield Item("affects", lowered(text))
+    for each in findings.untagged:
+        if (risk := warning(context.files, each)) is not None:
+            yield Item("unknown", lowered(risk))
+    if findings.is_empty:
+        return
+    if (now := findings.interrupted) is not None:
+        yield Item("by", str(now.journal.owner))
+        if now.is_committed:
+            yield nothing_lost("it is done already, and only tidying is left")
+        elif now.is_checked:
+            text = "whether it was committed: then it is finished, and else taken back"
+            yield Item("unknown", text, COMMIT_UNKNOWN)
+    if findings.untagged:
+        numbers = [str(each.savepoint.id) for each in findings.untagged]
+        yield Item("keeps", f"{savepoints_said(numbers)}, by a tag again")
+    yield Item("keeps", "whatever no interrupted change names")
 
 
 def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:

@@ -1,4 +1,4 @@
-"""Every action with its name, arguments and danger, for the command, the palette, `:` and `?`.
+"""Every action with its name and arguments, for the command, the palette, `:` and `?`.
 
 Importing it imports no action: each is loaded when it is planned.
 """
@@ -25,15 +25,12 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.links import linked_directories, require_no_links
 from paimark.core.table.names import near_names
 
-__all__ = ["ACTIONS", "Action", "Argument", "Progress", "action", "must_be_agreed_to"]
+__all__ = ["ACTIONS", "Action", "Argument", "Progress", "action"]
 
 _LAYOUTS = "pointer (the default): readers are led to the branch; overwrite: main gets the branch's rows."
 _ASSUMED = "committed or not-committed: whether the commit was made, if no file shows it any more."
 MakePlan = Callable[[Context, TablePath, Mapping[str, object]], Plan]
 ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
-
-
-Danger = Literal["safe", "changes", "destructive"]
 
 
 @dataclass(frozen=True)
@@ -50,22 +47,18 @@ class Argument:
 
 @dataclass(frozen=True)
 class Action:
-    """`safe` changes nothing, `changes` only adds, `destructive` removes or replaces.
+    """An action: its plan says whether something is lost, and a person then agrees before it is applied.
 
-    An action that may change main's newest snapshot is followed by an automatic savepoint, if one is due.
+    `asks` tells beforehand that it usually is: a script that nobody watches is refused before it begins.
+    One that may change main's newest snapshot is followed by an automatic savepoint, if one is due.
     """
 
     name: str
     summary: str
     arguments: tuple[Argument, ...]
-    danger: Danger
     plan: MakePlan
     apply: ApplyPlan
-
-
-def must_be_agreed_to(action: Action, plan: Plan) -> bool:
-    """Whether a person is asked before the plan is applied."""
-    return (action.danger == "destructive" or plan.removes) and not plan.empty
+    asks: bool = False
 
 
 def action(name: str) -> Action:
@@ -81,7 +74,7 @@ def _defined(
     summary: str,
     arguments: tuple[Argument, ...] = (),
     *,
-    danger: Danger,
+    asks: bool = False,
     moves_main: bool = False,
 ) -> Action:
     """Define the action of a `module` below `paimark.core.actions`, with the module's name."""
@@ -121,7 +114,7 @@ def _defined(
             after_commit(context, parse_table_name(plan.table), None, progress)
         return outcome
 
-    return Action(name, summary, arguments, danger, plan, apply)
+    return Action(name, summary, arguments, plan, apply, asks)
 
 
 def _loaded(module: str) -> ModuleType:
@@ -166,24 +159,22 @@ _TAGS_TO_DELETE = Argument("name", "text", "Name of the tag.", required=True, ma
 _BRANCHES_TO_DELETE = Argument("name", "text", "Name of the branch.", required=True, many=True)
 _OF_BRANCH = Argument("name", "text", "Name of the branch.", required=True)
 
-_adding = partial(_defined, danger="changes")
-_destructive = partial(_defined, danger="destructive")
-_moving_main = partial(_destructive, moves_main=True)
+_moving_main = partial(_defined, moves_main=True)
 
 ACTIONS: dict[str, Action] = {
     each.name: each
     for each in (
-        _adding(
+        _defined(
             "savepoints.create_savepoint",
             "Keep the full state of a table at one snapshot, through expiry and clean-up.",
             (_SNAPSHOT, _BRANCH, Argument("comment", "text", "Why it is kept.")),
         ),
-        _adding(
+        _defined(
             "savepoints.auto_savepoint",
             "Make the savepoint that the table's option savepoint.create-interval says is due.",
             (_BRANCH,),
         ),
-        _adding(
+        _defined(
             "tags.create_tag",
             "Name a snapshot with a stock tag.",
             (
@@ -193,12 +184,12 @@ ACTIONS: dict[str, Action] = {
                 Argument("retain", "text", "How long it is kept (7 d, 12 h); for good when left out."),
             ),
         ),
-        _destructive(
+        _defined(
             "tags.rename_tag",
             "Give a tag another name; its snapshot is kept all the time.",
             (_TAG, Argument("to", "text", "Its new name.", required=True), _BRANCH),
         ),
-        _adding(
+        _defined(
             "branches.create_branch",
             "Create a branch from a tag or savepoint of main.",
             (
@@ -206,7 +197,7 @@ ACTIONS: dict[str, Action] = {
                 Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", required=True),
             ),
         ),
-        _adding(
+        _defined(
             "schema.alter_branch_schema",
             "Change the columns or options of a table, on any branch.",
             (
@@ -220,17 +211,19 @@ ACTIONS: dict[str, Action] = {
                 _BRANCH,
             ),
         ),
-        _destructive(
+        _defined(
             "savepoints.delete_savepoint",
             "Delete a savepoint, and every file that only it keeps.",
             (Argument("id", "int", "Id of the savepoint.", required=True, many=True),),
+            asks=True,
         ),
-        _destructive(
+        _defined(
             "tags.delete_tag",
             "Delete a tag, and every file that only it keeps.",
             (_TAGS_TO_DELETE, _BRANCH),
+            asks=True,
         ),
-        _destructive(
+        _defined(
             "garbage.expire_snapshots",
             "Delete the oldest snapshots, and every file that only they keep.",
             (
@@ -238,14 +231,16 @@ ACTIONS: dict[str, Action] = {
                 Argument("older_than", "text", "Only those older than this (7 d, 2026-05-01 12:00)."),
                 _BRANCH,
             ),
+            asks=True,
         ),
-        _destructive(
+        _defined(
             "branches.delete_branch",
             "Delete a branch, and every file that only it keeps.",
             (
                 _BRANCHES_TO_DELETE,
                 Argument("keep", "flag", "Only retire it: it keeps its files under another name."),
             ),
+            asks=True,
         ),
         _moving_main(
             "replace.replace_main_branch",
@@ -255,8 +250,9 @@ ACTIONS: dict[str, Action] = {
                 Argument("layout", "text", _LAYOUTS, default="pointer"),
                 Argument("drop_previous", "flag", "Do not keep the previous main as a branch."),
             ),
+            asks=True,
         ),
-        _adding(
+        _defined(
             "branches.rescue_commits",
             "Make a branch of what a stale writer left in the table directory while a branch is main.",
             (Argument("name", "text", "Name of the branch to make.", required=True),),
@@ -291,8 +287,9 @@ ACTIONS: dict[str, Action] = {
                 Argument("to", "text", "snapshot.N, savepoint.N, a tag, or a time.", required=True),
                 Argument("truncate", "flag", "Let main end there: what came later becomes a branch."),
             ),
+            asks=True,
         ),
-        _adding(
+        _defined(
             "recover",
             "Finish or undo a change that was interrupted.",
             (

@@ -6,6 +6,7 @@ import sys
 
 from paimark.core.config import Settings
 from paimark.core.errors import READ_ONLY, Refused
+from paimark.core.text import clean_text
 
 
 def require_writable(settings: Settings) -> None:
@@ -14,17 +15,15 @@ def require_writable(settings: Settings) -> None:
         raise Refused(*READ_ONLY)
 
 
-def require_terminal(what: str) -> None:
+def require_terminal() -> None:
     """Raises `Refused` if nobody can be asked."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise Refused(
-            f"{what.rstrip('.')}: this needs --yes, because there is no terminal", "Nothing was changed."
-        )
+        raise Refused("This needs --yes, because there is no terminal", "Nothing was changed.")
 
 
-def confirm(what: str) -> None:
-    """Return when a person at a terminal says yes. Raises `Refused` otherwise."""
-    require_terminal(what)
-    print(f"{what} Go on? Type yes: ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise Refused("Not done: the answer was not yes", "Nothing was changed.")
+def confirm(phrase: str) -> None:
+    """Return when a person at a terminal types the phrase. Raises `Refused` otherwise."""
+    require_terminal()
+    print(clean_text(f"Type {phrase} to go on (in scripts: --yes): "), end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip() != phrase:
+        raise Refused(f"That was not {phrase}", "Nothing was changed.")

@@ -108,10 +108,10 @@ def _build_anew(target: Path, options: GlobalOptions) -> None:
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         build_demo(target, progress, fresh=plan)
-        return Outcome(action="demo", table="", message=f"Built the demo in {target} anew.", result={})
+        return Outcome(action="demo", table="", message=f"Built the demo in {target} anew", result={})
 
     plan = plan_fresh(target)
-    action = Action("demo", "Build the demo anew.", (), "destructive", lambda *given: plan, apply)
+    action = Action("demo", "Build the demo anew.", (), lambda *given: plan, apply)
     carry_out(action, open_context(str(target), {}, read_only=False), plan, options)
 
 

@@ -42,7 +42,7 @@ def run(words: list[str]) -> int:
         is_lost = isinstance(sys.stdout, _NoOutput) and sys.stdout.is_lost
         return _after_loss(words, code) if is_lost else code
     except PaimarkError as error:
-        return _complain(error.message, error.hint, error.exit_code, error)
+        return _complain(error.message, error.hint, error.exit_code, error, error.label)
     except KeyboardInterrupt as error:
         return _complain("Interrupted", "", INTERRUPTED, error)
     except BrokenPipeError:
@@ -165,7 +165,7 @@ def _click(words: list[str]) -> int:
         ) from error
 
 
-def _complain(message: str, hint: str, code: int, error: BaseException | None) -> int:
+def _complain(message: str, hint: str, code: int, error: BaseException | None, label: str = "paimark") -> int:
     from paimark.core.cli.output import narrate, tell
     from paimark.core.redaction import redacted
 
@@ -173,7 +173,7 @@ def _complain(message: str, hint: str, code: int, error: BaseException | None) -
         import traceback
 
         tell(redacted("".join(traceback.format_exception(error))))
-    narrate(f"paimark: {message}")
+    narrate(f"{label}: {message}")
     if hint:
         narrate(f"  {hint}")
     return code

@@ -23,6 +23,7 @@ class GlobalOptions(Flags):
     output: str = "table"
     yes: bool = False
     dry_run: bool = False
+    verbose: bool = False
     plan_out: Path | None = None
 
     @property
@@ -84,8 +85,9 @@ GLOBAL_OPTIONS: tuple[click.Option, ...] = (
     ),
     _option("--output", type=click.Choice(["table", "json"]), help="How rows are printed (table)."),
     _option("--read-only", is_flag=True, help="Refuse every change; also PAIMARK_READ_ONLY=1."),
-    _option("--yes", is_flag=True, help="Do not ask before a destructive change."),
+    _option("--yes", is_flag=True, help="Do not ask before a change by which something is lost."),
     _option("--dry-run", is_flag=True, help="Print the plan of a change and write nothing."),
+    _option("--verbose", is_flag=True, help="Show each step of a plan."),
     _option(
         "--plan-out",
         type=click.Path(path_type=Path),

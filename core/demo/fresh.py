@@ -8,7 +8,8 @@ from pathlib import Path
 
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import open_context
-from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
+from paimark.core.actions.said import final
 from paimark.core.demo.directory import (
     DATABASE,
     MARKER,
@@ -20,7 +21,6 @@ from paimark.core.demo.directory import (
 )
 from paimark.core.demo.made import since
 from paimark.core.errors import Refused
-from paimark.core.figures import counted
 from paimark.core.table.layout import TablePath
 
 _HINT = "Nothing was changed. `paimark demo DIR` builds another demo."
@@ -41,22 +41,26 @@ def plan_fresh(directory: Path) -> Plan:
         freed += len(sizes)
         if changes.made:
             since_then = ", ".join(changes.made)
-            lost.append(f"{DATABASE}.{name} goes with what was made since it was built: {since_then}")
+            lost.append(f"{DATABASE}.{name}, with what was made since it was built: {since_then}")
+        else:
+            lost.append(f"{DATABASE}.{name}, which is as it was built")
         steps.append(Step("delete", f"{DATABASE}.{name}", size=sum(sizes)))
     steps.append(Step("create", DATABASE, f"{', '.join(TABLES)}, as a new demo has them"))
-    goes = f"{counted(len(there), 'table')} of it {'go' if len(there) > 1 else 'goes'} for good"
     return Plan(
         action="demo",
-        summary=f"Build the demo in {directory} anew: {goes}",
+        headline=f"Build the demo in {directory} anew.",
         arguments={"directory": str(directory)},
         steps=tuple(steps),
-        kept=tuple(_kept(directory)),
-        warnings=tuple(lost),
+        items=(
+            *(Item("loses", text, "table-gone", is_grave=True) for text in lost),
+            final(),
+            *(Item("keeps", text) for text in _kept(directory)),
+        ),
+        phrase=DATABASE,
         refusals=tuple(refusals),
         freed_files=freed,
         freed_bytes=sum(step.size for step in steps),
         fingerprint=fingerprint_of([table_directory(directory, name) for name in there]),
-        removes=True,
     )
 
 

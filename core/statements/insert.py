@@ -17,10 +17,11 @@ from paimark.core.actions import audit
 from paimark.core.actions.change.landing import commit_user
 from paimark.core.actions.checks import fingerprint, read_only_refusals, require_allowed, require_unmoved
 from paimark.core.actions.context import Context, Counting, Progress, Remark
-from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
-from paimark.core.actions.registry import Action, Danger
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
+from paimark.core.actions.registry import Action
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
+from paimark.core.actions.said import nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
 from paimark.core.figures import counted, duration
 from paimark.core.spark.protocol import (
@@ -40,6 +41,7 @@ from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.definition import kinds
 from paimark.core.table.definition.column_types import ColumnType
 from paimark.core.table.definition.kinds import WriteMode
+from paimark.core.table.definition.units import unit_of
 from paimark.core.table.landed import Fate, Landed, find_commit
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import overwritten
@@ -70,8 +72,7 @@ class Inserts:
 
     def action(self) -> Action:
         summary = "Replace rows by those of a query." if self.insert.overwrite else "Add the rows of a query."
-        danger: Danger = "destructive" if self.insert.overwrite else "changes"
-        return Action(self.name, summary, (), danger, self.plan, self.apply)
+        return Action(self.name, summary, (), self.plan, self.apply, self.insert.overwrite)
 
     def plan(self, context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
         """Plan the INSERT. `arguments` is ignored: the statement has all of them."""
@@ -83,8 +84,7 @@ class Inserts:
         where = f"{root.label} of {table.full_name}"
         number = 1 if head is None else head.snapshot.id + 1
         steps = [Step("create", root.snapshot(number), "one commit, through Spark")]
-        kept: tuple[str, ...] = ("Every row that is there",)
-        freed, summary = "", f"Add rows to {where}"
+        headline, items = f"Add rows to {where}.", [Item("keeps", "every row that is there")]
         if insert.overwrite:
             entries: list[ManifestEntry] = []
             partition: dict[str, str | None] = {}
@@ -95,24 +95,22 @@ class Inserts:
                 refusals.append(Refusal(f"{where} is not whole: {error.message}", "Repair it first."))
             except Refused as error:
                 refusals.append(Refusal(error.message, error.hint))
-            rows = sum(int(each.file["_ROW_COUNT"]) for each in entries)
+            records = sum(int(each.file["_ROW_COUNT"]) for each in entries)
             size = sum(int(each.file["_FILE_SIZE"]) for each in entries)
-            freed = f"{counted(len(entries), 'file')} with {counted(rows, 'row')} before key merging"
-            summary, step = _description(insert, partition, where)
-            steps.insert(0, Step("replace", step, freed, size))
-            kept = (
-                "History, tags and savepoints"
-                + (f": snapshot {head.snapshot.id} is read as before, until it expires" if head else ""),
-            )
+            freed = f"{counted(len(entries), 'file')} with {counted(records, unit_of(schema))}"
+            headline, what = _description(insert, partition, where)
+            steps.insert(0, Step("replace", what, freed, size))
+            items = _overwritten(context, root, what, records, unit_of(schema), head)
         return Plan(
             action=self.name,
             table=table.full_name,
-            summary=f"{summary} ({freed})" if freed else summary,
+            headline=headline,
             arguments={"statement": insert.sql, "branch": self.branch, "head": number - 1},
             fingerprint=self._fingerprint(root, schema, head),
             steps=tuple(steps),
-            kept=kept,
-            warnings=("Streaming readers skip OVERWRITE commits by default",) if insert.overwrite else (),
+            items=tuple(items),
+            phrase=table.full_name,
+            cost="one commit, through Spark",
             refusals=tuple(refusals),
             undo=_undo(root, self.branch, schema, head),
         )
@@ -254,16 +252,27 @@ def _replaced(
 
 
 def _description(insert: Insert, partition: Mapping[str, str | None], where: str) -> tuple[str, str]:
-    """Describe the replaced rows, as a sentence and as a step's target."""
+    """Describe the replaced rows, as a headline and as the name of what is replaced."""
     if partition:
         values = ", ".join(f"{name} = {_value_text(value)}" for name, value in partition.items())
-        return f"Replace partition {values} of {where}", f"partition {values}"
+        return f"Replace partition {values} of {where}.", f"partition {values}"
     if insert.partition:
-        return (
-            f"Replace those partitions of {where} that rows come for",
-            "the partitions that rows come for, of",
-        )
-    return f"Replace all rows of {where}", "the whole table"
+        what = "the partitions that rows come for"
+        return f"Replace {what}, of {where}.", f"{what}, of"
+    return f"Replace all rows of {where}.", "the whole table"
+
+
+def _overwritten(
+    context: Context, root: Root, what: str, records: int, unit: str, head: ChosenSnapshot | None
+) -> list[Item]:
+    """The rows that are replaced, and by which version they are read afterwards."""
+    if not records or head is None:
+        return [nothing_lost("there are no rows yet"), streams_skip(context.files, root)]
+    most = "at most " if what.endswith(" of") else ""
+    text = f"{most}{counted(records, unit)}, from the newest rows"
+    lost = Item("loses", text, "rows-replaced", is_grave=True, count=records, unit=f"{unit}s")
+    kept = Item("keeps", f"history, tags and savepoints; snapshot {head.snapshot.id}, until it expires")
+    return [lost, streams_skip(context.files, root), kept]
 
 
 def _value_text(value: str | None) -> str:

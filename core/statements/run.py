@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from paimark.core.actions.context import Progress, open_context
 from paimark.core.actions.plan import Plan, raise_first
-from paimark.core.actions.registry import Action, must_be_agreed_to
+from paimark.core.actions.registry import Action
 from paimark.core.errors import PaimarkError, Refused, StatementFailed
 from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.client.client import Engine
@@ -43,7 +43,7 @@ Agree = Callable[[Action, Plan], None]
 
 def refuse_destructive(action: Action, plan: Plan) -> None:
     """Raises `Refused` if the plan removes something, because no person was asked."""
-    if must_be_agreed_to(action, plan):
+    if plan.ask.phrase:
         raise Refused(
             f"{plan.summary.rstrip('.')}: nobody was asked whether to do that", "Nothing was changed."
         )
@@ -224,11 +224,8 @@ def _run_action(
 
 
 def _plan_rows(plan: Plan) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = [
-        (step.verb, step.target, step.detail or None, step.size or None) for step in plan.steps
-    ]
-    rows += [("keep", kept, None, None) for kept in plan.kept]
-    rows += [("warning", warning, None, None) for warning in plan.warnings]
+    rows: list[tuple[Cell, ...]] = [(each.kind, each.text, None, each.bytes) for each in plan.lines]
+    rows += [(step.verb, step.target, step.detail or None, step.size or None) for step in plan.steps]
     return rows
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from paimark.core.actions.change import operations
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Outcome, Plan
+from paimark.core.actions.plan import Item, ItemKind, Outcome, Plan
 from paimark.core.actions.registry import action
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
@@ -66,6 +66,27 @@ def applied(context: Context, plan: Plan, told: list[str] | None = None) -> Outc
     # The public API gives every outcome a shape of its own.
     assert result_of(plan, outcome).message == outcome.message
     return outcome
+
+
+def codes(said: Plan | Outcome, *kinds: ItemKind) -> list[str]:
+    """The codes of what is said, in order: of these kinds, or of all."""
+    return [each.code for each in said.lines if each.code and (not kinds or each.kind in kinds)]
+
+
+def texts(said: Plan | Outcome, *kinds: ItemKind) -> list[str]:
+    """What is said, in order: of these kinds, or all."""
+    return [each.text for each in said.lines if not kinds or each.kind in kinds]
+
+
+def item(said: Plan | Outcome, code: str) -> Item:
+    """The one item with this code."""
+    [found] = [each for each in said.lines if each.code == code]
+    return found
+
+
+def refused(plan: Plan) -> list[str]:
+    """The codes of the refusals; of one without a code, its reason."""
+    return [each.code or each.reason for each in plan.refusals]
 
 
 def contents(directory: Path) -> dict[str, bytes]:

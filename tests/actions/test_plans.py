@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from paimark.core.actions.context import Context, open_context
-from paimark.core.actions.plan import Plan
+from paimark.core.actions.plan import KINDS, Plan
 from paimark.core.actions.registry import ACTIONS, action
 from paimark.core.errors import NotFound, Refused, UsageError
-from tests.actions.acting import ORDERS, NoWrites, applied, contents, context_on, done, planned
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.records import commit_key
+from paimark.core.table.savepoints import SavepointManager
+from tests.actions.acting import (
+    ORDERS,
+    NoWrites,
+    applied,
+    codes,
+    contents,
+    context_on,
+    done,
+    item,
+    planned,
+    replace_rows,
+    texts,
+)
 from tests.faults.fault_files import Death, FaultFiles
 
 ARGUMENTS: dict[str, dict[str, object]] = {
@@ -31,7 +49,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "rescue-commits": {"name": "saved"},
     "undo": {},
     "redo": {},
-    "restore": {"to": 4},
+    "restore": {"to": 2},
     "merge-branch": {"name": "fix"},
     "rollback": {"to": "snapshot.2"},
     "recover": {},
@@ -86,19 +104,144 @@ def test_read_only_mode_refuses_in_plan_and_in_apply(context: Context, warehouse
         applied(watched, allowed)
 
 
+def found(context: Context) -> dict[str, object]:
+    """What readers find by name: newest rows, snapshots, tags, columns and savepoints."""
+    there: dict[str, object] = {}
+    main = main_root(context.files, ORDERS)
+    for root in all_roots(context.files, ORDERS):
+        # A name that a program gave goes with the undo of what gave it.
+        if root.label.startswith("retired-"):
+            continue
+        name, lineage = "main" if root == main else root.label, Lineage(context.files, root)
+        there[name] = None if (head := lineage.latest()) is None else commit_key(head)
+        there |= {f"snapshot {each.id} of {name}": commit_key(each) for each in lineage.snapshots()}
+        there |= {f"tag {each} of {name}": commit_key(tag) for each, tag in lineage.tags()}
+        schema = lineage.latest_schema()
+        assert schema is not None
+        there |= {f"column {each.name} of {name}": each.id for each in schema.fields}
+    return there | {f"savepoint {each.id}": each.id for each in SavepointManager(context.files, ORDERS).all()}
+
+
 @pytest.mark.parametrize("name", [name for name in ACTIONS if name not in (*REWRITES, "redo")])
-def test_only_what_is_called_destructive_removes_files(context: Context, orders: Path, name: str) -> None:
-    before = contents(orders)
-    applied(context, action(name).plan(context, ORDERS, ARGUMENTS[name]))
-    after = contents(orders)
-    rewritten = ("schema/schema-0", "branch/branch-fix/snapshot/EARLIEST", "snapshot/LATEST")
-    for hint in ("savepoint/LATEST", "snapshot/EARLIEST", *(rewritten if name == REPLACE else ())):
-        before.pop(hint, None)
-        after.pop(hint, None)
-    assert (before.keys() <= after.keys()) == (action(name).danger != "destructive")
-    assert {path: after[path] for path in before.keys() & after.keys()}.items() <= before.items()
-    new = {path.split("/")[0] for path in after.keys() - before.keys()}
+def test_who_frees_files_or_takes_something_from_a_reader_is_asked(
+    context: Context, orders: Path, name: str
+) -> None:
+    before, there = contents(orders), found(context)
+    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    applied(context, plan)
+    after, still = contents(orders), found(context)
+    gone = {path for path in before.keys() - after.keys() if not path.startswith("branch/branch-retired-")}
+    moved = {"schema/schema-0", "snapshot/LATEST"} if name == REPLACE else set[str]()
+    lost = [each for each, what in there.items() if still.get(each) != what]
+    assert (plan.ask.kind == "type") == bool(lost or gone or plan.freed_files), (lost, gone)
+    hints = {"savepoint/LATEST", "snapshot/EARLIEST", "branch/branch-fix/snapshot/EARLIEST"}
+    kept = (before.keys() & after.keys()) - hints - moved
+    assert {path: after[path] for path in kept} == {path: before[path] for path in kept}
+    new = {path.split("/")[0] for path in after.keys() - before.keys() - hints}
     assert new <= {"tag", "savepoint", "branch", *({"snapshot"} if name == REPLACE else ())}
+
+
+@pytest.mark.parametrize("name", [name for name in ACTIONS if name not in (*REWRITES, "redo")])
+def test_the_outcome_names_the_same_way_back_as_the_plan(context: Context, name: str) -> None:
+    plan = action(name).plan(context, ORDERS, ARGUMENTS[name])
+    outcome = applied(context, plan)
+    assert (outcome.undo, outcome.until) == ("" if plan.empty else plan.undo, plan.until)
+    if plan.take_back.how == "never":
+        assert plan.empty or item(plan, "final").is_grave
+        assert ("can't be taken back" in outcome.message) != plan.empty
+    else:
+        assert "final" not in codes(plan)
+        assert texts(plan, "undo") == texts(outcome, "undo") == [plan.undo]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "phrase"),
+    [
+        ("create-savepoint", {}, "savepoint 2"),
+        ("create-tag", {"name": "n"}, "n"),
+        ("create-branch", {"name": "b", "tag": "v2"}, "b"),
+        ("rename-tag", {"name": "v2", "to": "n"}, "n"),
+        ("replace-main-branch", {"name": "fix"}, "fix"),
+    ],
+)
+def test_who_takes_something_back_is_asked_and_may_redo_it(
+    context: Context, name: str, arguments: dict[str, object], phrase: str
+) -> None:
+    done(context, name, ORDERS, **arguments)
+    plan = planned(context, "undo")
+    assert (plan.ask.phrase, plan.take_back.how) == (phrase, "redo")
+    outcome = applied(context, plan)
+    assert outcome.undo == "paimark redo shop.orders"
+    assert "can't be taken back" not in outcome.message
+
+
+def killed(context: Context) -> Plan:
+    """The plan to recover a replacement of main that was killed."""
+    with pytest.raises(Death):
+        done(context_on(Path(context.files.uri), FaultFiles(context.files, 3)), REPLACE, name="fix")
+    return planned(context, "recover")
+
+
+def with_a_savepoint_that_holds_files_alone(context: Context) -> Plan:
+    replace_rows(Path(context.files.uri))
+    done(context, "expire-snapshots", retain_last=1)
+    return planned(context, "delete-savepoint", id=1)
+
+
+def many_tags(context: Context) -> Plan:
+    done(context, "create-tag", name="n-{id}", snapshot=[3, 4])
+    return planned(context, "delete-tag", name=["v2", "n-3", "n-4"])
+
+
+def without_savepoints(context: Context) -> Plan:
+    done(context, "delete-savepoint", id=1)
+    return planned(context, REPLACE, name="fix", drop_previous=True)
+
+
+def after_a_deletion(context: Context) -> Plan:
+    done(context, "create-tag", name="gone", snapshot=4)
+    done(context, "delete-tag", name="gone")
+    return planned(context, "undo")
+
+
+MORE: dict[str, Callable[[Context], Plan]] = {
+    "many tags": many_tags,
+    "many savepoints": lambda context: planned(context, "create-savepoint", snapshot=[2, 4]),
+    "delete-branch --keep": lambda context: planned(context, "delete-branch", name="fix", keep=True),
+    "replace --drop-previous": without_savepoints,
+    "replace --layout overwrite": lambda context: planned(context, REPLACE, name="fix", layout="overwrite"),
+    "rollback --truncate": lambda context: planned(context, "rollback", to="fork", truncate=True),
+    "expire a branch": lambda context: planned(context, "expire-snapshots", branch="fix", retain_last=1),
+    "restore forward": lambda context: planned(context, "restore", to=6),
+    "an undo that leaves a later change": after_a_deletion,
+    "a savepoint that holds files alone": with_a_savepoint_that_holds_files_alone,
+    "an interrupted change": killed,
+}
+# A file, or what only a developer knows.
+_BELOW_THE_FOLD = re.compile(r"/|manifest|guard|claim|journal|schema|[0-9a-f]{8}-[0-9a-f]{4}-", re.IGNORECASE)
+# Ends of names that programs give.
+_GIVEN = re.compile(r"-\d{8}T\d{6}\S*")
+
+
+@pytest.mark.parametrize("name", [*ACTIONS, *MORE])
+def test_a_plan_is_one_sentence_and_items_that_a_person_reads(context: Context, name: str) -> None:
+    plan = MORE[name](context) if name in MORE else action(name).plan(context, ORDERS, ARGUMENTS[name])
+    assert plan.refusals == ()
+    assert re.fullmatch(r"\S.*[^.\s]\.", plan.headline) and ". " not in plan.headline
+    assert len(_GIVEN.sub("", plan.headline)) <= 80
+    assert not _BELOW_THE_FOLD.search(plan.headline)
+    kinds = [each.kind for each in plan.lines]
+    assert kinds == sorted(kinds, key=KINDS.index)
+    assert [kinds.count(each) for each in ("final", "frees", "undo", "how")] <= [1] * 4
+    said = texts(plan)
+    assert len(set(said)) == len(said)
+    for each in plan.lines:
+        assert each.text.strip() == each.text != ""
+        assert not each.text.endswith((".", ":", ";", ",")) and not each.text[0].isupper(), each
+        assert not re.search(r"(^|[ (])0 [a-z]", each.text) or each.kind == "how", each
+        if each.kind not in ("how", "undo"):
+            assert not _BELOW_THE_FOLD.search(each.text), each
+    assert [each["text"] for each in plan.facts()["items"]] == said
 
 
 @pytest.mark.parametrize("name", ACTIONS)
@@ -167,14 +310,16 @@ def test_a_context_knows_who_acts_and_how_long_it_waits(
     assert open_context(str(tmp_path), {}, False).audit_path.name == "audit.jsonl"
 
 
-def test_the_summary_is_one_sentence_a_person_reads(context: Context) -> None:
-    assert planned(context, "create-savepoint").summary == (
-        "Save snapshot 5 of main of shop.orders as savepoint 2"
+def test_the_headline_is_one_sentence_a_person_reads(context: Context) -> None:
+    assert planned(context, "create-savepoint").headline == (
+        "Save main of shop.orders as savepoint 2 (snapshot 5, 20 records)."
     )
-    assert planned(context, "create-tag", name="n", snapshot=3).summary == (
-        "Tag snapshot 3 of main of shop.orders as n"
+    assert planned(context, "create-tag", name="n", snapshot=3).headline == (
+        "Tag snapshot 3 of main of shop.orders as n."
     )
-    assert planned(context, "create-branch", name="b", tag="v2").summary == (
-        "Create branch b of shop.orders from tag v2 (snapshot 2)"
+    assert planned(context, "create-branch", name="b", tag="v2").headline == (
+        "Create branch b of shop.orders from tag v2 (snapshot 2)."
     )
-    assert planned(context, "recover").summary == "shop.orders has nothing interrupted"
+    assert planned(context, "delete-tag", name="v2").headline == "Delete tag v2 of shop.orders."
+    assert planned(context, "delete-branch", name="fix").headline == "Delete branch fix of shop.orders."
+    assert planned(context, "recover").headline == "shop.orders has nothing interrupted."

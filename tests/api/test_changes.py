@@ -198,5 +198,5 @@ def test_what_one_should_know_is_logged(orders: paimark.Table, caplog: pytest.Lo
     warned = [record.getMessage() for record in ours if record.levelno == logging.WARNING]
     assert warned[: len(plan.warnings)] == list(plan.warnings) != []
     # Main has another newest snapshot, and its interval asks for a savepoint.
-    assert any("Savepoint 1" in line for line in warned)
+    assert any("as savepoint 1" in line for line in warned)
     assert any(record.levelno == logging.INFO for record in ours)

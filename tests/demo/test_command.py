@@ -97,7 +97,7 @@ def test_without_a_terminal_the_tour_makes_a_savepoint_and_reads_it_back_with_sp
     assert ran.code == 0, ran.err
     assert "$ paimark create-savepoint shop.orders" in ran.err
     assert "shop.orders: savepoint.2" in ran.err
-    assert "Savepoint 2 of shop.orders keeps snapshot 18" in ran.out
+    assert "Saved snapshot 18 of shop.orders as savepoint 2" in ran.out
     rows = [line.split() for line in ran.out.splitlines() if line.strip()[:1].isdigit()][1:]
     assert len(rows) == 10
     for row in rows:

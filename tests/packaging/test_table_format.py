@@ -20,7 +20,7 @@ from paimark.core.actions.change.registry import CHANGES, change_named
 from paimark.core.actions.context import Context
 from paimark.core.actions.garbage import sweep
 from paimark.core.actions.merge.history import MergeEvent
-from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.replace import replace_main_branch
 from paimark.core.actions.rewrite import rewrite_main
 from paimark.core.actions.roots.barrier import notice
@@ -56,7 +56,7 @@ PAGE = (Path(__file__).parents[2] / "docs/table-format.md").read_text()
 WRITTEN: dict[str, type[msgspec.Struct]] = {
     kind.__name__: kind
     for kind in (
-        *(journal.Journal, journal.JournalEntry, Owner, Plan, Step, Refusal, Point, Consumer, Group),
+        *(journal.Journal, journal.JournalEntry, Owner, Plan, Item, Step, Refusal, Point, Consumer, Group),
         *(Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt, StreamConsumer, StreamPosition),
     )
 }
@@ -192,7 +192,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_every_record_of_a_file_has_an_example() -> None:
-    embedded = {Owner, Plan, Step, Refusal, Point, Undoable, Group, StreamPosition}
+    embedded = {Owner, Plan, Item, Step, Refusal, Point, Undoable, Group, StreamPosition}
     files = {name for name, kind in WRITTEN.items() if kind not in embedded}
     assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}
     assert PAGE.count("```json\n") + PAGE.count("```text\n") == len(examples()) + len(orders())

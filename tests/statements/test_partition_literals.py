@@ -119,5 +119,7 @@ def test_the_plan_of_an_overwrite_counts_what_goes(
     sql = f"INSERT OVERWRITE shop.t PARTITION ({partition}) SELECT 1"
     plan = action_of_insert(read_statement(sql))[1].plan(context_on(tmp_path), TablePath("shop", "t"), {})
     assert plan.refusals == ()
-    assert said in plan.summary
-    assert f"{files} file" in plan.summary
+    assert said in plan.headline
+    assert plan.steps[0].detail.startswith(f"{files} file")
+    assert [each.count for each in plan.items if each.code == "rows-replaced"] == [1] * files
+    assert plan.ask.kind == ("type" if files else "none")

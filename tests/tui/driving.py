@@ -143,5 +143,5 @@ async def planning_merge(table: str, *place: Any, **more: Any) -> AsyncIterator[
         await console.press("3")
         await console.sees("fix")
         await console.press("j", "m")
-        await console.sees("Merge what branch fix", "type fix to confirm")
+        await console.sees("branch fix into main", "[ Apply ]")
         yield console

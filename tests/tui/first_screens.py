@@ -30,5 +30,5 @@ async def first_screens(console: Sitting, take: Callable[[str], None], sign: str
     await console.press("escape", "t")
     await console.type("savepoint.9")
     await console.press("enter")
-    await console.sees("REFUSED")
+    await console.sees("Refused:")
     take("refused")

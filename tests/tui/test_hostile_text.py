@@ -59,7 +59,7 @@ async def test_hostile_names_in_a_dialog_and_in_the_bottom_line(warehouse: Path)
         await console.press("y")
         await console.sees("Sent to terminal: shop.`[b]o[`")
         await console.press("s")
-        await console.sees("create-savepoint · shop.[b]o[", "Save snapshot 5")
+        await console.sees("create-savepoint · shop.[b]o[", "(snapshot 5")
         assert_harmless(console)
 
 
@@ -77,7 +77,7 @@ async def test_hostile_names_on_the_lines_where_one_types(warehouse: Path) -> No
         await console.sees("rename-tag", "name          v2�31m�")
         assert_harmless(console)
         await console.press("escape", "1", "j", "B")
-        await console.sees("rollback", "confirm", "to confirm")
+        await console.sees("rollback", "confirm", "to go on")
         assert_harmless(console)
         await console.press("escape", "slash")
         console.app.post_message(events.Paste(COPIES))

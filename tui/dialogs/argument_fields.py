@@ -64,14 +64,14 @@ class FieldRows(Vertical):
 
 
 class ArgumentFields:
-    """The fields of an action on a table, with `confirmation` if it is destructive.
+    """The fields of an action, and `confirmation`, for a plan by which something is lost.
 
     An argument that is given as a list has no field: the plan shows each value.
     """
 
-    def __init__(self, action: Action, table_name: str, given: Mapping[str, object]) -> None:
+    def __init__(self, action: Action, given: Mapping[str, object]) -> None:
         self._arguments = action.arguments
-        self._table_name = table_name
+        self._phrase = ""
         self._several = {name: value for name, value in given.items() if isinstance(value, list)}
         self._fields = {
             argument.name: ArgumentField(
@@ -80,25 +80,31 @@ class ArgumentFields:
             for argument in action.arguments
             if argument.name not in self._several
         }
-        self.confirmation: ArgumentField | None = None
-        if action.danger == "destructive":
-            self.confirmation = ArgumentField("confirm", "")
-            self.show_phrase()
+        self.confirmation = ArgumentField("confirm", "")
+        self.confirmation.display = False
 
     def __iter__(self) -> Iterator[ArgumentField]:
         yield from self._fields.values()
-        if self.confirmation is not None:
-            yield self.confirmation
 
-    def show_phrase(self) -> None:
-        """Say what to type into the field that confirms: it differs with the name of the object."""
-        if self.confirmation is not None:
-            self.confirmation.input.placeholder = f"type {self._phrase} to confirm"
+    def ask(self, phrase: str) -> None:
+        """Ask for the phrase of the plan that is shown; for none if nothing is lost by it."""
+        if phrase != self._phrase:
+            self.unconfirm()
+        self._phrase, self.confirmation.display = phrase, bool(phrase)
+        self.confirmation.input.placeholder = f"type {clean_text(phrase)} to go on"
 
     def unconfirm(self) -> None:
         """Empty the field that confirms: what was typed there was for the plan that was shown."""
-        if self.confirmation is not None:
-            self.confirmation.input.value = ""
+        self.confirmation.input.value = ""
+
+    @property
+    def said(self) -> str:
+        """The arguments as one quiet line: `name fix_prices · layout pointer`."""
+        values = ((each.argument, each.input.value.strip()) for each in self._fields.values())
+        flags = {each.name for each in self._arguments if each.kind == "flag"}
+        return " · ".join(
+            f"{name} {value}" for name, value in values if value and not (name in flags and value == "no")
+        )
 
     @property
     def missing(self) -> Sequence[ArgumentField]:
@@ -129,7 +135,7 @@ class ArgumentFields:
 
     @property
     def is_confirmed(self) -> bool:
-        return self.confirmation is None or self.confirmation.input.value == self._phrase
+        return self.confirmation.input.value == self._phrase
 
     @property
     def values(self) -> dict[str, object]:
@@ -143,17 +149,6 @@ class ArgumentFields:
         field = self._fields[name]
         before, field.input.value = field.input.value, value
         return before != value
-
-    @property
-    def _phrase(self) -> str:
-        """The phrase that confirms a destructive action: the name of the object, else of the table.
-
-        For several objects it is their number.
-        """
-        if self._several:
-            return str(len(next(iter(self._several.values()))))
-        name = self._fields.get("name")
-        return (name.input.value if name is not None else "") or self._table_name
 
 
 def _what_to_write(argument: Argument) -> str:

@@ -43,7 +43,7 @@ _READING = "Reading what it takes …"
 # A terminal with fewer lines has no blank ones in its dialogs.
 _TIGHT = 16
 # The lines of a dialog that are for no field: its frame, three of text, the buttons and the keys.
-_BESIDE_FIELDS = 7
+_BESIDE_FIELDS = 8
 # How long after the last key a new plan is made, in seconds.
 _PAUSE = 0.25
 # How often the elapsed time of a change is updated, in seconds.
@@ -57,8 +57,8 @@ class PlanDialog(Dialog[Outcome | None]):
     """
 
     DEFAULT_CSS = """
-    PlanDialog ScrollLines { margin-top: 1; }
-    PlanDialog.-tight ScrollLines, PlanDialog.-tight Choices { margin-top: 0; }
+    PlanDialog FieldRows, PlanDialog > Vertical > ArgumentField { margin-top: 1; }
+    PlanDialog.-tight FieldRows, PlanDialog.-tight ArgumentField, PlanDialog.-tight Choices { margin-top: 0; }
     """
     BINDINGS: ClassVar[list[BindingType]] = PLAN_KEYS
 
@@ -92,18 +92,22 @@ class PlanDialog(Dialog[Outcome | None]):
         self._counting = Cancellation()
         branch = given.get("branch")
         self._begun_on = None if branch is None else str(branch)
-        self._fields = ArgumentFields(action, table.full_name, given)
+        self._fields = ArgumentFields(action, given)
         self._rows = FieldRows(*self._fields)
+        # Until a person edits them, arguments that are there are one line below the plan.
+        self._is_edited = self._fields.first_missing is not None
+        self._is_open = False
         # In a field letters are text, so the named key is no letter.
         self._text = ScrollLines(lambda: key("dialog.page_down", "pgdn"))
         self._choices = Choices([CANCEL])
 
     def compose(self) -> ComposeResult:
         with self.framed(f"{self._action.name} · {self._table.full_name}"):
+            yield self._text
             # The fields are for one object: a change of many has none.
             if self._change is None or not self._change.plan.parts:
                 yield self._rows
-            yield self._text
+            yield self._fields.confirmation
             yield self._choices
             yield KeyBar()
 
@@ -133,6 +137,7 @@ class PlanDialog(Dialog[Outcome | None]):
         is_tight = self.app.size.height < _TIGHT
         self.set_class(is_tight, "-tight")
         self._rows.fit(self.app.size.height - _BESIDE_FIELDS - (0 if is_tight else 2))
+        self._rows.display = self._rows.display and self._is_edited
 
     # Arguments
 
@@ -140,9 +145,7 @@ class PlanDialog(Dialog[Outcome | None]):
         event.stop()
         if self._state in ("applying", "done"):
             return
-        self._fields.show_phrase()
-        confirmation = self._fields.confirmation
-        if confirmation is None or event.input is not confirmation.input:
+        if event.input is not self._fields.confirmation.input:
             # The arguments differ from those of the plan: it can't be applied any more, nor can one that is
             # still being made.
             if self._plan is not None:
@@ -174,6 +177,7 @@ class PlanDialog(Dialog[Outcome | None]):
             return
         if self._state in ("planned", "failed"):
             self._fields.unconfirm()
+        self._is_open = False
         if problem := self._fields.problem:
             self._planning.drop()
             self._state = "asking"
@@ -220,7 +224,19 @@ class PlanDialog(Dialog[Outcome | None]):
 
     def _planned(self, plan: Plan) -> None:
         self._plan, self._state = plan, "planned"
-        self._show(plan_lines(plan, self._table.directory))
+        self._show(self._plan_lines(plan))
+
+    def _plan_lines(self, plan: Plan) -> list[Line]:
+        lines = plan_lines(plan, self._table.directory, with_steps=self._is_open)
+        if not self._is_edited and (said := self._fields.said):
+            lines += [[("", "")], [(clean_text(said), "quiet")]]
+        return lines
+
+    def action_steps(self) -> None:
+        """Show the steps of the plan, or fold them again."""
+        self._is_open = not self._is_open
+        if self._plan is not None and self._state == "planned":
+            self._show(self._plan_lines(self._plan))
 
     def _not_planned(self, error: PaimarkError) -> None:
         self._plan, self._state = None, "failed"
@@ -253,7 +269,9 @@ class PlanDialog(Dialog[Outcome | None]):
             return self._compared is not None
         if action in ("edit", "plan"):
             is_open = self._state in ("asking", "planned", "failed")
-            return is_open and any(each.display or action == "plan" for each in self._fields)
+            return is_open and (action == "plan" or any(self._fields))
+        if action == "steps":
+            return self._state == "planned" and self._plan is not None and bool(self._plan.steps)
         if action in ("close", "finish", "leave"):
             end = "finish" if self._is_over else "close"
             return action == {"applying": "leave"}.get(self._state, end)
@@ -280,6 +298,8 @@ class PlanDialog(Dialog[Outcome | None]):
         """Show the progress of a change below its plan."""
         self._state, self._change = "applying", change
         self._above = [*plan_lines(change.plan, self._table.directory), [("", "")]]
+        self._is_edited = False
+        self._make_room()
         change.watcher = self._look
         self.set_focus(self._choices)
         self._look()
@@ -309,14 +329,14 @@ class PlanDialog(Dialog[Outcome | None]):
         self.refresh_bindings()
 
     def _ask_for_agreement(self) -> None:
-        """Hide the field that confirms while there is nothing to agree to: the plan is refused, or empty."""
-        field, has_nothing = self._fields.confirmation, self._is_over and self._change is None
-        if field is None or field.display != has_nothing:
+        """Ask for the phrase of the plan. The field stays while a plan with the same phrase is made."""
+        if self._state == "planning":
             return
-        if field.input.has_focus:
+        plan = self._plan if self._state == "planned" and self._can_be_done else None
+        phrase = "" if plan is None else plan.ask.phrase
+        if not phrase and self._fields.confirmation.input.has_focus:
             self.set_focus(self._choices)
-        field.display = not has_nothing
-        self._make_room()
+        self._fields.ask(phrase)
 
     def _offer(self) -> None:
         if self._state == "applying":
@@ -333,11 +353,14 @@ class PlanDialog(Dialog[Outcome | None]):
         act_of.get(event.label, self.action_close)()
 
     def action_confirm(self) -> None:
-        if self._fields.confirmation is not None:
-            self.set_focus(self._fields.confirmation.input)
+        self.set_focus(self._fields.confirmation.input)
 
     def action_edit(self) -> None:
+        self._is_edited = True
+        self._make_room()
         self.set_focus(next(iter(self._fields)).input)
+        if self._plan is not None and self._state == "planned":
+            self._show(self._plan_lines(self._plan))
 
     @property
     def _compared(self) -> str | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from paimark.core.actions.plan import Outcome, Plan, Step
+from paimark.core.actions.plan import Item, Outcome, Plan, Step
 from paimark.core.actions.registry import ACTIONS
 from paimark.core.errors import Cancelled, PaimarkError
-from paimark.core.figures import counted, size
+from paimark.core.figures import size
 from paimark.core.text import clean_text
 from paimark.tui.named_keys import key, palette_key
 from paimark.tui.theme import Line
@@ -21,38 +21,48 @@ _OPTION = re.compile(r"`[^`]*`|--([a-z][a-z-]*)")
 _FIELDS = {argument.name for action in ACTIONS.values() for argument in action.arguments}
 
 
-def plan_lines(plan: Plan, directory: str) -> list[Line]:
-    """Warnings come before the steps, as they matter more; a refused plan shows only its reasons.
+# By kind of item: the ink of its label.
+_INKS = {"unknown": "warn", "affects": "warn", "keeps": "good"}
 
-    Paths are relative to `directory`.
+
+def plan_lines(plan: Plan, directory: str, *, with_steps: bool = False) -> list[Line]:
+    """The headline and the items in their order; of a refused plan only its reasons.
+
+    `with_steps` adds the steps. Paths are relative to `directory`.
     """
-    lines: list[Line] = [[(clean_text(plan.summary), "strong")]]
+    lines: list[Line] = []
     for refusal in plan.refusals:
-        lines += [_blank(), _labelled("REFUSED", "alarm", refusal.reason, "bad")]
-        lines += [_labelled("", "", by_keys(refusal.hint), "quiet")] if refusal.hint else []
+        lines += [_blank()] if lines else []
+        lines.append([("Refused: ", "alarm"), (clean_text(refusal.reason), "bad")])
+        lines += [[(clean_text(by_keys(refusal.hint)), "quiet")]] if refusal.hint else []
     if plan.refusals:
         return lines
-    lines += [_blank()] if plan.warnings else []
-    lines += [_labelled("! note", "warn", by_fields(warning), "") for warning in plan.warnings]
+    lines.append([(clean_text(plan.headline), "strong")])
+    lines += [_item(each) for each in plan.lines]
     if plan.empty:
         return [*lines, _blank(), [("There is nothing to do.", "quiet")]]
-    lines += [_blank()] if plan.steps else []
-    lines += [_step(step, directory) for step in plan.steps]
-    if plan.freed_files:
-        freed = f"{counted(plan.freed_files, 'file')}, {size(plan.freed_bytes)}"
-        lines.append(_labelled("frees", "warn", freed, ""))
-    lines += [_blank()] if plan.kept or plan.undo else []
-    lines += [_labelled("kept", "good", by_fields(kept), "") for kept in plan.kept]
-    lines += [_labelled("undo", "quiet", _way_back(plan.undo), "")] if plan.undo else []
+    if with_steps:
+        lines += [_step(step, directory) for step in plan.steps]
     return lines
 
 
 def outcome_lines(outcome: Outcome) -> list[Line]:
-    """The message of a finished action, and how to undo it."""
-    lines: list[Line] = [_blank(), [("✓ done   ", "good"), (clean_text(outcome.message), "strong")]]
-    if outcome.undo:
-        lines.append(_labelled("undo", "quiet", _way_back(outcome.undo), ""))
-    return lines
+    """The message of a finished action, what is needed next, and how to undo it."""
+    return [
+        _blank(),
+        [("✓ done   ", "good"), (clean_text(outcome.message), "strong")],
+        *map(_item, outcome.lines),
+    ]
+
+
+def _item(item: Item) -> Line:
+    label = ("! " if item.is_grave else "") + item.kind
+    text = _way_back(item.text) if item.kind == "undo" else by_fields(item.text)
+    if item.kind == "how":
+        text += f" ({key('dialog.steps', 'i')})"
+    if item.is_grave:
+        return _labelled(label, "alarm", text, "bad")
+    return _labelled(label, _INKS.get(item.kind, "quiet"), text, "")
 
 
 def error_lines(error: PaimarkError) -> list[Line]:
@@ -95,19 +105,19 @@ def by_fields(text: str) -> str:
 
 def _way_back(command: str) -> str:
     """The key for a command, if there is one, and the command."""
+    command, comma, until = command.partition(",")
     if command.startswith("paimark undo "):
-        return f"{key('act.undo', 'u')} takes it back ({command})"
+        return f"{key('act.undo', 'u')} takes it back{comma}{until} ({command})"
     if command.startswith("paimark redo "):
-        return f"{key('act.redo', 'U')} does it again ({command})"
-    return command
+        return f"{key('act.redo', 'U')} does it again{comma}{until} ({command})"
+    return command + comma + until
 
 
 def _step(step: Step, directory: str) -> Line:
     target = step.target.removeprefix(directory + "/")
     details = [part for part in (step.detail, size(step.size) if step.size else "") if part]
-    ink = {"delete": "warn", "replace": "warn"}.get(step.verb, "accent")
     text = clean_text(target) + (f"  ({clean_text(', '.join(details))})" if details else "")
-    return [(clean_text(step.verb).ljust(_LABEL), ink), (text, "")]
+    return [(" " * _LABEL, ""), (f"{clean_text(step.verb)} {text}", "quiet")]
 
 
 def _labelled(label: str, label_ink: str, text: str, ink: str) -> Line:

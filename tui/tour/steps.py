@@ -119,7 +119,7 @@ STEPS = (
         "undo",
         "and back",
         "The top line says MAIN = {1.branch}; the old main is kept as a branch. {0[act.undo]} takes it back:"
-        " {0[dialog.confirm]}, shop.orders and enter confirm, {0[dialog.apply]} applies.",
+        " nothing is lost by that, so {0[dialog.apply]} applies at once.",
         lambda seen, known: "undo" in seen.applied,
     ),
     Step(

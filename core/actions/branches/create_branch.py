@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Self
 
 import msgspec
@@ -15,7 +15,7 @@ from paimark.core.actions.checks import require_unmoved, required_text
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import name_refusal
-from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.branch_files import (
     BranchSource,
@@ -32,7 +32,7 @@ from paimark.core.actions.roots.branch_files import (
 from paimark.core.actions.roots.pause import wait_for_readers
 from paimark.core.actions.roots.root_state import own_state
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
-from paimark.core.figures import moment
+from paimark.core.figures import minute
 from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, merge_tag, number_in
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, main_root
@@ -60,7 +60,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Refusal(f"Tag {tag_name} can't be branched from: {error.message}", "Choose one that is whole.")
         )
     return Plan(
-        summary=f"Create branch {name} of {table.full_name} from tag {tag_name} (snapshot {tag.id})",
+        headline=f"Create branch {name} of {table.full_name} from {_origin(tag_name)} (snapshot {tag.id}).",
         arguments={
             "name": name,
             "tag": tag_name,
@@ -70,8 +70,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         },
         fingerprint=source.fingerprint if source else "",
         steps=_steps(source, table.root(name)) if source else (),
-        kept=("main is not touched; the branch shares the tag's data files with it",),
-        warnings=tuple(_warnings(name, tag_name, tag)),
+        items=tuple(_items(name, tag_name, tag)),
+        cost="no data file",
         refusals=tuple(refusals),
         undo=f"paimark undo {table.word}",
     )
@@ -206,7 +206,8 @@ class CreateBranch(Change[CreateBranchState]):
     def done(self) -> Done:
         name, source = self.state.name, self.state
         return Done(
-            message=f"Branch {name} of {self.work.plan.table} holds snapshot {source.snapshot}",
+            message=f"Created branch {name} of {self.work.plan.table} from {_origin(source.tag)} "
+            f"(snapshot {source.snapshot})",
             result={"branch_name": name, "tag_name": source.tag, "snapshot_id": source.snapshot},
             before="no such branch",
             after=f"branch {name} from tag {source.tag}",
@@ -327,11 +328,18 @@ def _pin(name: str, tag_name: str, tag: Tag) -> str:
     return "" if is_permanent(tag_name, tag) else merge_tag(name, tag.id)
 
 
-def _warnings(name: str, tag_name: str, tag: Tag) -> list[str]:
-    warnings, kept = [], _pin(name, tag_name, tag) or tag_name
+def _origin(tag_name: str) -> str:
+    """`savepoint 1`, `tag v2`."""
+    number = tag_name.removeprefix(SAVEPOINT_TAG_PREFIX)
+    return f"savepoint {number}" if number != tag_name else f"tag {tag_name}"
+
+
+def _items(name: str, tag_name: str, tag: Tag) -> Iterator[Item]:
+    kept = _pin(name, tag_name, tag) or tag_name
     if until := kept_until_ms(tag):
-        warnings.append(f"Tag {tag_name} lives until {moment(until)}: tag {kept} keeps what the branch needs")
-    warnings.append(
-        f"Keep tag {kept} while the branch lives: stock engines allow deleting it, and the branch breaks"
-    )
-    return warnings
+        yield Item(
+            "keeps", f"what the branch needs, by tag {kept}: tag {tag_name} lives until {minute(until)}"
+        )
+    yield Item("keeps", "main as it is; the branch shares the tag's data files with it")
+    text = f"tag {kept}, which is needed now: stock engines allow deleting it, and the branch breaks then"
+    yield Item("affects", text, "tag-needed", names=(kept,))

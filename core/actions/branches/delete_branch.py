@@ -29,12 +29,13 @@ from paimark.core.actions.checks import fingerprint, require_unmoved, required_t
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.features import changelog_refusals, feature_refusals, read_along
 from paimark.core.actions.garbage import release_pins
-from paimark.core.actions.garbage.deletion import freed_steps, kept_by
+from paimark.core.actions.garbage.deletion import freed_items, freed_steps
 from paimark.core.actions.garbage.drop_root import drop_files, root_to_delete
 from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
+from paimark.core.actions.merge.survey import base_of
 from paimark.core.actions.names import retired_name
-from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
 from paimark.core.actions.replace.takeover import savepoints_held_alone
 from paimark.core.actions.roots.barrier import close_before_removal
@@ -49,15 +50,25 @@ from paimark.core.actions.roots.root_files import (
     snapshot_ids,
 )
 from paimark.core.actions.roots.root_state import RootState, held_by, state
+from paimark.core.actions.said import (
+    commits_between,
+    final,
+    name_lost,
+    stock_writer,
+    unit_in,
+    version_of,
+)
 from paimark.core.actions.savepoints.unprotected import beyond_repair, protect_without
-from paimark.core.errors import NotFound, Refused
-from paimark.core.figures import counted, moment, size
+from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
+from paimark.core.figures import age, counted
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import MAIN, SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.lineage.forks import Side, find_fork
 from paimark.core.table.lineage.main_branch import all_roots, branch_root, has_schema, main_root, root_exists
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.names import checked_name
+from paimark.core.table.records import Snapshot
 
 ACTION = "delete-branch"
 _DELETES = "deletes what only the branch keeps"
@@ -78,23 +89,20 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     gone = Step("delete", f"branch {name}", counted(len(sizes), "metadata file"), sum(sizes.values()))
     whole = f"to the name {retired}: {counted(len(sizes), 'metadata file')}, {NO_DATA_FILE}"
     moved = Step("move", f"branch {name}", whole, sum(sizes.values()))
-    if keeps:
-        summary = f"Retire branch {name} of {table.full_name} as {retired}"
-    else:
-        summary = (
-            f"Delete branch {name} of {table.full_name}: {counted(len(freed.files), 'file')}, {size(total)}"
-        )
+    retiring = f"Retire branch {name} of {table.full_name} as {retired}."
     return Plan(
         change="retire-branch" if keeps else "",
-        summary=summary,
+        headline=retiring if keeps else f"Delete branch {name} of {table.full_name}.",
         arguments={"name": name, "keep": keeps, "retired": retired},
         fingerprint=_seen(context, root, branch_state),
         steps=(moved,) if keeps else (*freed_steps(freed), gone, *released),
-        kept=("All its snapshots, tags and files, under the new name",) if keeps else kept_by(table, freed),
-        warnings=(
-            *_warnings(context, table, name, branch_state),
-            *(cleanings_to_stop(context.files, root) if keeps else ()),
+        items=(
+            *(_retired(name, retired or "") if keeps else _lost(context, root, branch_state)),
+            *_affected(context, root, branch_state),
+            *(cleanings_to_stop(context.files, root) if keeps else freed_items(table, freed)),
         ),
+        phrase=name,
+        cost=f"{counted(len(sizes), 'metadata file')}, no data file" if keeps else "",
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=total,
@@ -205,11 +213,10 @@ class DeleteBranch(Change[DeleteBranchState]):
         return GONE
 
     def done(self) -> Done:
-        name, removed = self.state.name, self._removed
-        went = f"{counted(removed.files, 'file')} ({size(removed.size)}) went with it"
-        message = f"Deleted branch {name} of {self.work.plan.table}: {went}"
+        name, removed, plan = self.state.name, self._removed, self.work.plan
+        message = f"Deleted branch {name} of {plan.table}{removed.said(plan)}"
         if self._stays:
-            message = f"Branch {name} of {self.work.plan.table} stays: {self._stays}"
+            message = f"Branch {name} of {plan.table} stays: {self._stays}"
         return Done(
             message=message,
             result={
@@ -341,18 +348,66 @@ def _counts(files: Files, root: Root, progress: Progress) -> Counts:
     return Counts(branch, FileCount(files, root.table, both, progress), tuple(sorted(pinned.paths)))
 
 
-def _warnings(context: Context, table: TablePath, name: str, branch_state: RootState | None) -> list[str]:
-    warnings = []
+def _retired(name: str, retired: str) -> list[Item]:
+    return [
+        Item("loses", f"the name {name}, until it is taken back", "name-gone", is_grave=True, names=(name,)),
+        Item("keeps", f"its rows, versions and tags, as branch {retired}"),
+    ]
+
+
+def _lost(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:
+    """The commits that main does not have, and that there is no way back."""
+    no_way = final("--keep retires the branch: that can")
     if branch_state is None:
-        warnings.append(f"Branch {name} has no schema: the data files that only it kept stay")
-    if branch_state is not None and branch_state.head is not None:
-        head = branch_state.head.snapshot
-        warnings.append(
-            f"Jobs on `{table.full_name}$branch_{name}` fail from here on: "
-            f"its newest commit is of {moment(head.time_millis)} (user {head.commit_user})"
-        )
-    for entry in operations.undoable(context, table):
-        if name in (entry.kept_as, entry.previous):
+        what = "the branch has no schema: the data files that only it kept stay"
+        return [no_way, Item("keeps", what)]
+    main = main_root(context.files, root.table)
+    head = branch_state.head
+    if head is None:
+        return [name_lost(root.label, "the branch has no commit"), no_way]
+    start = _in_main(context.files, main, root)
+    unit = unit_in(context.files, root)
+    if start is None:
+        text = f"{version_of(head.snapshot, unit)} and all before it: where the branch was made is not known"
+        return [Item("loses", text, "branch-commits-gone", is_grave=True), no_way]
+    commits = commits_between(start, head.snapshot)
+    if commits.number <= 0:
+        return [name_lost(root.label, "main has all its commits"), no_way]
+    text = f"{commits.said('its', unit, context.clock())}: they were not merged into main"
+    return [commits.item(text, "branch-commits-gone", unit), no_way]
+
+
+def _in_main(files: Files, main: Root, root: Root) -> Snapshot | None:
+    """The newest snapshot of the branch that main has, by a merge or from before the fork; None: unknown."""
+    try:
+        return base_of(files, Side(files, main, ancestors_only=True), Side(files, root, ancestors_only=True))[
+            0
+        ]
+    except (Refused, Corrupt, FileMissing):
+        return None
+
+
+def _jobs(context: Context, root: Root) -> Item:
+    """Who writes to the branch: what it was made with says nothing of its own jobs."""
+    main = Side(context.files, main_root(context.files, root.table))
+    try:
+        made_from = find_fork(main, Side(context.files, root)).snapshot_id or 0
+    except Corrupt:
+        made_from = 0
+    writer = stock_writer(context.files, root, made_from)
+    if writer is None:
+        return Item("affects", "jobs on it fail, if there are any: readers leave no trace", "stock-unseen")
+    text = f"jobs on it fail: {writer.job or writer.engine} wrote {age(writer.time, context.clock())}"
+    return Item("affects", text, "branch-writer-seen", newest=writer.time)
+
+
+def _affected(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:
+    """Who uses the branch, and which changes can't be taken back without it."""
+    items = []
+    if branch_state is not None:
+        items.append(_jobs(context, root))
+    for entry in operations.undoable(context, root.table):
+        if root.label in (entry.kept_as, entry.previous):
             what = f"{entry.branch} becoming main" if entry.is_replacement else entry.description
-            warnings.append(f"Without branch {name}, this can't be undone any more: {what}")
-    return warnings
+            items.append(Item("loses", f"the way back from {what}", "way-back-gone", is_grave=True))
+    return items

@@ -17,7 +17,7 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved, required_text
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.names import name_refusal
-from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.roots.barrier import put_barrier
 from paimark.core.actions.roots.branch_files import is_anothers
 from paimark.core.actions.roots.json_edit import with_options
@@ -50,7 +50,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     ids = ", ".join(str(each.id) for each in strays[:5]) + (" ..." if len(strays) > 5 else "")
     count = counted(len(strays), "commit")
     return Plan(
-        summary=f"Make branch {name} of {table.full_name} of {count} by stale writers",
+        headline=f"Make branch {name} of {table.full_name} of {count} by stale writers.",
         arguments={"name": name},
         fingerprint=_seen(strays),
         steps=(
@@ -59,7 +59,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         )
         if strays
         else (),
-        kept=("Every row they wrote; main is not touched",),
+        items=(Item("keeps", "every row that they wrote; main as it is"),) if strays else (),
         refusals=tuple(_refusals(context, target, strays)),
         empty=not strays,
     )
@@ -132,7 +132,7 @@ class RescueCommits(Change[RescueState]):
     def done(self) -> Done:
         name, count = self.state.name, counted(len(self.state.ids), "commit")
         return Done(
-            message=f"Branch {name} of {self.work.plan.table} holds {count}",
+            message=f"Made branch {name} of {self.work.plan.table} of {count} by stale writers",
             result={"branch_name": name, "commits": len(self.state.ids)},
             before="stray commits",
             after=f"branch {name}",

@@ -16,7 +16,7 @@ import msgspec
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.plan import Plan, Step
+from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.table.landed import Landed
@@ -42,12 +42,16 @@ class Work:
 
 
 class Done(NamedTuple):
-    """The result of a change: `message` is one sentence, `before` and `after` name the references."""
+    """The result of a change: `message` is one sentence, `before` and `after` name the references.
+
+    `items` are as in `Outcome`.
+    """
 
     message: str
     result: dict[str, str | int | bool | None]
     before: str
     after: str
+    items: tuple[Item, ...] = ()
 
 
 # Why a deletion can't be undone.

@@ -58,7 +58,13 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     # What takes back an undo is a redo, whatever action the undo consisted of.
     undo = plan.undo if plan.undoes or operation.way_back is not None else ""
     outcome = Outcome(
-        action=plan.action, table=plan.table, message=done.message, result=done.result, undo=undo
+        action=plan.action,
+        table=plan.table,
+        message=done.message,
+        result=done.result,
+        items=done.items,
+        undo=undo,
+        until="" if plan.undoes or not undo else plan.until,
     )
     audit.record(context, plan, outcome, started, progress, before=done.before, after=done.after)
     return outcome

@@ -286,7 +286,8 @@ def take(
         action=plan.action,
         change=change,
         table=table.full_name,
-        plan=msgspec.to_builtins(plan),
+        # What was said to a person is not needed to go on.
+        plan=msgspec.to_builtins(msgspec.structs.replace(plan, items=())),
         state=dict(state),
         owner=this_process(context),
     )

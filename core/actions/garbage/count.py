@@ -31,7 +31,8 @@ from paimark.core.table.records import commit_key
 class Freed:
     """The files to delete, in order of deletion. `keepers` are the references that need the shared files.
 
-    `strangers` are paths that manifests name outside the table's own files: they stay.
+    `strangers` are paths that manifests name outside the table's own files: they stay. `twin` names a
+    reference that keeps the same snapshot as the one that leaves; empty for none.
     """
 
     data: tuple[StoredFile, ...] = ()
@@ -39,6 +40,7 @@ class Freed:
     lists: tuple[StoredFile, ...] = ()
     keepers: tuple[str, ...] = ()
     strangers: tuple[str, ...] = ()
+    twin: str = ""
 
     @property
     def files(self) -> tuple[StoredFile, ...]:

@@ -7,7 +7,7 @@ the references are read again.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -23,12 +23,13 @@ from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.sweep import Removed, remove, stranger
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
-from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import Item, Plan, Refusal, Step, frees, raise_first
 from paimark.core.actions.roots import guard_tags, savepoint_claim
+from paimark.core.actions.said import final, name_lost, unit_in, version_of
 from paimark.core.errors import Refused
-from paimark.core.figures import counted, size
+from paimark.core.figures import counted, listed
 from paimark.core.storage.files import Files, read_if_there
-from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX, Root, TablePath
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import StoredFile
 from paimark.core.table.records import Savepoint, Tag, is_same_commit
@@ -133,8 +134,14 @@ def dependents_refusals(files: Files, target: DeletionTarget, what: str) -> list
     if target.tag is None or main not in target.roots:
         return []
     needing = dependents(files, target.table, target.tag, [root.tag(name) for root in target.roots])
-    hint = "Without it stock expiry on main can delete files of the branch: delete the branch first."
-    return [Refusal(f"{each} {what}", hint) for each in needing]
+    return [
+        Refusal(
+            f"{each.said(what)}, and breaks without it",
+            f"Delete the branch first: paimark delete-branch {target.table.word} --name {each.branch}",
+            "branch-needs-it",
+        )
+        for each in needing
+    ]
 
 
 def plan_deletion(
@@ -150,21 +157,60 @@ def plan_deletion(
     freed, repair = what_goes(context, table, target.to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
-        summary=f"Delete {what} of {table.full_name}: {counted(len(freed.files), 'file')}, {size(total)}",
+        headline=f"Delete {what} of {table.full_name}.",
         arguments=arguments,
         fingerprint=target.fingerprint,
+        items=(*_lost(files, target, freed, what), final(), *freed_items(table, freed)),
+        phrase=what if target.savepoint else target.tag_name,
         steps=(
             *(each for each in repair.steps if each.target != table.root().tag(target.tag_name)),
             *(Step("delete", path) for path in target.paths),
             Step("check", "every root", "what else needs its files, read again before any goes"),
             *freed_steps(freed),
         ),
-        kept=kept_by(table, freed),
-        warnings=() if target.tag else (f"{what} has no tag: files of it may be gone already",),
+        cost=_cost(freed),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=total,
     )
+
+
+def _lost(files: Files, target: DeletionTarget, freed: Freed, what: str) -> Iterator[Item]:
+    if target.tag is None:
+        text = f"{what} has no tag, so some of its rows may be gone already"
+        yield Item("loses", text, "version-gone", is_grave=True)
+        return
+    if freed.twin:
+        yield name_lost(target.tag_name, _still(freed.twin))
+        return
+    version = version_of(target.tag, unit_in(files, target.home))
+    root = target.home
+    is_on = files.exists(root.snapshot(target.tag.id))
+    why = "nothing else keeps it" if is_on else f"{root.label} has expired it, and nothing else keeps it"
+    yield Item(
+        "loses",
+        f"{version}: {why}",
+        "version-gone",
+        is_grave=True,
+        count=target.tag.total_record_count,
+        unit="records",
+        newest=target.tag.time_millis,
+    )
+
+
+def _cost(freed: Freed) -> str:
+    """`2 data files and 3 metadata files go`."""
+    counts = (("data file", len(freed.data)), ("metadata file", len(freed.manifests) + len(freed.lists)))
+    parts = [counted(count, noun) for noun, count in counts if count]
+    return f"{listed(parts)} go" if parts else "no file of the table goes"
+
+
+def _still(twin: str) -> str:
+    """`main still has snapshot 11`, `tag v2 of main keeps the same rows`."""
+    name, _, root = twin.rpartition(" of ")
+    if name.startswith("snapshot "):
+        return f"{root} still has {name}"
+    return f"{_plain(name)} of {root} keeps the same rows"
 
 
 def what_goes(
@@ -209,17 +255,33 @@ def _freed_step(noun: str, group: Sequence[StoredFile]) -> Step:
     )
 
 
-def kept_by(table: TablePath, freed: Freed) -> tuple[str, ...]:
-    """Sentences on files that stay: who shares them, and files that do not belong to the table."""
-    strangers = [stranger(table, path) for path in freed.strangers[:_SHOWN]]
+def freed_items(table: TablePath, freed: Freed) -> Iterator[Item]:
+    """What leaves the store, who needs the rest, and files that do not belong to the table."""
+    if freed.files:
+        keepers = list(dict.fromkeys(map(_keeper, freed.keepers)))
+        need = "needs" if len(keepers) == 1 else "need"
+        rest = f"{listed(keepers, 'other')} {need} the rest" if keepers else ""
+        yield frees(len(freed.files), sum(each.size or 0 for each in freed.files), rest)
+    for path in freed.strangers[:_SHOWN]:
+        yield Item("keeps", stranger(table, path))
     if (more := len(freed.strangers) - _SHOWN) > 0:
-        strangers.append(f"{more} more files that are none of {table.full_name}")
-    if freed.keepers:
-        shown = freed.keepers[:_SHOWN]
-        more = len(freed.keepers) - len(shown)
-        also = f" and {more} more" if more else ""
-        strangers.append(f"Shared files stay, because they are needed by {', '.join(shown)}{also}")
-    return tuple(strangers)
+        yield Item("keeps", f"{more} more files that are none of {table.full_name}")
+
+
+def _keeper(reference: str) -> str:
+    """`main` for its snapshots, `tag v2` and `savepoint 1` of main, `branch fix` for all of its own."""
+    name, of, root = reference.rpartition(" of ")
+    if not of:
+        return reference
+    if root != MAIN:
+        return f"branch {root}"
+    return root if name.startswith("snapshot ") else _plain(name)
+
+
+def _plain(tag: str) -> str:
+    """`savepoint 1` for `tag savepoint.1`; other names as they are."""
+    number = tag.removeprefix(f"tag {SAVEPOINT_TAG_PREFIX}")
+    return tag if number == tag else f"savepoint {number}"
 
 
 class DeleteReference(Change[TargetState]):
@@ -291,8 +353,7 @@ class DeleteReference(Change[TargetState]):
     def done(self) -> Done:
         removed, what = self._removed, self._what
         return Done(
-            message=f"Deleted {what} of {self.work.plan.table}: {counted(removed.files, 'file')} "
-            f"({size(removed.size)}) went with it",
+            message=f"Deleted {what} of {self.work.plan.table}{removed.said(self.work.plan)}",
             result={
                 **self.work.plan.arguments,
                 "freed_files": removed.files,

@@ -23,8 +23,18 @@ from paimark.core.table.reading import numbered
 from paimark.core.table.records import Tag, is_same_commit
 
 
-def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[str]:
-    """Branches that need main to hold the commit of this tag, each as `Branch fix parts from main at`.
+class Dependent(NamedTuple):
+    """A branch that needs a tag of main: `Branch fix was made from tag v2`, with `how` in the middle."""
+
+    branch: str
+    how: str
+
+    def said(self, what: str) -> str:
+        return f"Branch {self.branch} {self.how} {what}"
+
+
+def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[Dependent]:
+    """Branches that need main to hold the commit of this tag.
 
     `going` are the paths of the tags to delete, this one among them. No branch needs it while main has
     another permanent tag of the commit. Raises `Corrupt`.
@@ -36,7 +46,7 @@ def dependents(files: Files, table: TablePath, tag: Tag, going: Collection[str])
     sides = [Side(files, root, going) for root in all_roots(files, table) if root not in (own, table.root())]
     answers = list(each_of(partial(_dependence, main, tag), sides))
     untold = [each for each in answers if isinstance(each, _Untold)]
-    return [each for each in answers if isinstance(each, str)] + _sharing(files, table, tag, untold)
+    return [each for each in answers if isinstance(each, Dependent)] + _sharing(files, table, tag, untold)
 
 
 def is_held(files: Files, main: Root, tag: Tag, others: Mapping[str, Tag]) -> bool:
@@ -65,27 +75,27 @@ class _Untold(NamedTuple):
     oldest: int
 
 
-def _dependence(main: Side, tag: Tag, branch: Side) -> str | _Untold | None:
+def _dependence(main: Side, tag: Tag, branch: Side) -> Dependent | _Untold | None:
     name, fork = branch.root.label, find_fork(main, branch)
     parted = (fork.snapshot_id or 0) if fork.is_proven else 0
     if parted == tag.id:
-        return f"Branch {name} parts from main at"
+        return Dependent(name, "was made from")
     if any(is_same_commit(each, tag) for each in branch.tags.values()):
-        return f"Branch {name} has a tag of the same snapshot as"
+        return Dependent(name, "has a tag of the same snapshot as")
     after = min((each for each in branch.known_ids if each > parted), default=None)
     return None if after is None or not parted < tag.id < after else _Untold(branch, after)
 
 
-def _sharing(files: Files, table: TablePath, tag: Tag, untold: Sequence[_Untold]) -> list[str]:
+def _sharing(files: Files, table: TablePath, tag: Tag, untold: Sequence[_Untold]) -> list[Dependent]:
     """The branches that share files with the tag; the tag's file names are read only once."""
-    sharing, names = list[str](), set[str]()
+    sharing, names = list[Dependent](), set[str]()
     for branch, after in untold:
         label = branch.root.label
         try:
             names = names or {each.name for each in snapshot_facts(files, table, tag)}
             oldest = branch.record(after)
             if oldest is None or any(each.name in names for each in snapshot_facts(files, table, oldest)):
-                sharing.append(f"Branch {label} has files of")
+                sharing.append(Dependent(label, "has files of"))
         except FileMissing:
-            sharing.append(f"Branch {label} may have files of")
+            sharing.append(Dependent(label, "may have files of"))
     return sharing

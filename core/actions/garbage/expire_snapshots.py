@@ -22,20 +22,21 @@ from paimark.core.actions.change.later_files import others_since
 from paimark.core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.features import changelog_refusals, feature_refusals, newest_options
-from paimark.core.actions.garbage.deletion import counted_before, freed_steps, kept_by, what_goes
+from paimark.core.actions.garbage.deletion import counted_before, freed_items, freed_steps, what_goes
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.sweep import LISTS_GONE, Removed, remove
 from paimark.core.actions.garbage.unreferenced import FileCount
-from paimark.core.actions.plan import Plan, Step
+from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.roots import guard_tags
+from paimark.core.actions.said import final, nothing_lost, tags_said
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, Refused, UsageError
-from paimark.core.figures import counted, moment, size
+from paimark.core.figures import MOST_NAMES, counted, minute, moment
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.records import Consumer, Point, Snapshot, point_of
+from paimark.core.table.records import Consumer, Point, Snapshot, commit_key, point_of
 from paimark.core.text import whole_number
 
 _FOREVER = 2**31 - 1
@@ -74,12 +75,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     where = f"{root.label} of {table.full_name}"
     resolved: dict[str, Any] = {"branch": root.branch, "first": gone[0] if gone else None, "end": end}
     if not gone:
-        held = _why_none(lineage, ids, rules, consumers, context.clock())
+        held = _why_none(lineage, ids, rules, consumers, context.clock()) if ids else []
+        held = held or ([_kept_by(lineage, ids, rules)] if ids else [])
         return Plan(
-            summary=f"No snapshot of {where} is to expire",
+            headline=f"No snapshot of {where} is to expire.",
             arguments=resolved,
-            kept=() if held or not ids else (_kept_by(lineage, ids, rules),),
-            warnings=tuple(held),
+            items=tuple(Item("keeps", each) for each in held),
             empty=True,
         )
     refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
@@ -87,7 +88,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     freed, repair = what_goes(context, table, to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)
     return Plan(
-        summary=f"Expire {_id_range(gone)} of {where}: {counted(len(freed.files), 'file')}, {size(total)}",
+        headline=f"Expire {_id_range(gone)} of {where}.",
         arguments=resolved,
         fingerprint=seen,
         steps=(
@@ -97,8 +98,14 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *freed_steps(freed),
             Step("delete", _id_range(gone), "oldest first"),
         ),
-        kept=(*kept_by(table, freed), f"{counted(len(ids) - len(gone), 'snapshot')} from {end} on"),
-        warnings=tuple(_limits(lineage, ids, end, rules, consumers, context.clock())),
+        items=(
+            *_lost(lineage, to_delete, end),
+            final("The newest rows stay as they are"),
+            *(Item("keeps", each) for each in _kept(lineage, gone, ids[-1], end)),
+            *(Item("keeps", each) for each in _limits(lineage, ids, end, rules, consumers, context.clock())),
+            *freed_items(table, freed),
+        ),
+        phrase=root.label if root.branch else "",
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=total,
@@ -200,8 +207,8 @@ class ExpireSnapshots(Change[ExpireState]):
     def done(self) -> Done:
         plan, removed, state = self.work.plan, self._removed, self.state
         return Done(
-            message=f"Expired {counted(state.count, 'snapshot')} of {self._root.label} of {plan.table}: "
-            f"{counted(removed.files, 'file')} ({size(removed.size)}) went with them",
+            message=f"Expired {counted(state.count, 'snapshot')} of {self._root.label} of {plan.table}"
+            + removed.said(plan),
             result=_result(plan, state.count, removed),
             before=f"snapshots of {self._root.label} from {plan.arguments['first']}",
             after=f"from {state.end}",
@@ -352,18 +359,15 @@ def _limits(
         return []
     if end == min(consumers.values(), default=None):
         readers = [name for name, first in consumers.items() if first == end]
-        named = (
-            f"Consumer {readers[0]} still reads"
-            if len(readers) == 1
-            else f"Consumers {', '.join(readers)} still read"
-        )
-        return [f"{named} from snapshot {end}: it and later ones stay"]
+        consumers_said = "consumer" if len(readers) == 1 else "consumers"
+        reads = "reads" if len(readers) == 1 else "read"
+        return [f"snapshot {end} and later ones: {consumers_said} {', '.join(readers)} still {reads} from it"]
     committed = lineage.snapshot(end).time_millis
     if committed <= now_ms:
         return []
     return [
-        f"Snapshot {end} says that it was committed at {moment(committed)}, which is still to come: "
-        "it and later ones stay. Expire them by their number, with --retain-last"
+        f"snapshot {end} and later ones: it says that it was committed at {moment(committed)}, which is "
+        "still to come. Expire them by their number, with --retain-last"
     ]
 
 
@@ -371,7 +375,7 @@ def _why_none(
     lineage: Lineage, ids: list[int], rules: Rules, consumers: Mapping[str, int], now_ms: int
 ) -> list[str]:
     if rules.at_least >= _FOREVER:
-        return ["The branch's own options keep every snapshot: give --retain-last or --older-than"]
+        return ["every snapshot, by the branch's own options: give --retain-last or --older-than"]
     return _limits(lineage, ids, ids[0], rules, consumers, now_ms) if ids else []
 
 
@@ -379,11 +383,43 @@ def _kept_by(lineage: Lineage, ids: Sequence[int], rules: Rules) -> str:
     """Which rule keeps even the oldest snapshot, and how to keep fewer."""
     by, fewer = ("", "") if rules.asked else (" by the table's options", " (--retain-last N keeps fewer)")
     if len(ids) == 1:
-        return "The newest snapshot: there is no other"
+        return "the newest snapshot: there is no other"
     if ids[0] > ids[-1] - rules.at_least:
-        return f"The newest {counted(rules.at_least, 'snapshot')}{by}: there are {len(ids):,}{fewer}"
+        return f"the newest {counted(rules.at_least, 'snapshot')}{by}: there are {len(ids):,}{fewer}"
     since, oldest = moment(rules.since), moment(lineage.snapshot(ids[0]).time_millis)
-    return f"What was committed since {since}{by}: the oldest is of {oldest}{fewer}"
+    return f"what was committed since {since}{by}: the oldest is of {oldest}{fewer}"
+
+
+def _lost(lineage: Lineage, to_delete: ToDelete, end: int) -> list[Item]:
+    """The versions that no tag of the root keeps."""
+    kept = {commit_key(tag) for _, tag in lineage.tags()}
+    lost = [each for each in to_delete.records if commit_key(each) not in kept]
+    if not lost:
+        return [nothing_lost("tags keep each of these versions")]
+    first, last = lost[0].time_millis, lost[-1].time_millis
+    begins = lineage.snapshot(end).time_millis
+    times = f"of {minute(first)}" if len(lost) == 1 else f"of {minute(first)} to {minute(last)}"
+    text = (
+        f"{counted(len(lost), 'version')}, {times}: time travel on {lineage.root.label} then begins at "
+        f"snapshot {end} ({minute(begins)})"
+    )
+    return [Item("loses", text, "version-gone", is_grave=True, count=len(lost), unit="versions", newest=last)]
+
+
+def _kept(lineage: Lineage, gone: Sequence[int], newest: int, end: int) -> list[str]:
+    """The expiring snapshots that tags keep, and those that stay."""
+    ids, older = set(gone), []
+    by_id: dict[int, list[str]] = {}
+    for name, tag in lineage.tags():
+        if tag.id in ids:
+            by_id.setdefault(tag.id, []).append(name)
+        elif tag.id < end:
+            older.append(name)
+    tagged = [f"snapshot {number} ({tags_said(names)})" for number, names in sorted(by_id.items())]
+    if len(tagged) > MOST_NAMES:
+        tagged = [f"{counted(len(tagged), 'tagged snapshot')} of these"]
+    stays = f"snapshot {end}" if end == newest else f"snapshots {end} to {newest}"
+    return ["; ".join([*tagged, stays, *([tags_said(older)] if older else [])])]
 
 
 def _id_range(ids: Sequence[int]) -> str:

@@ -114,10 +114,11 @@ def surviving(
             by_key.setdefault((*key, each.is_partial, each.keeps_changelog), each)
     references = [*by_key.values(), *_loose(savepoints, table, views)]
     # A staying reference to the same commit keeps all files of the deleted tag.
-    return _twins(to_delete, references)[:1] or references
+    return twins(to_delete, references)[:1] or references
 
 
-def _twins(to_delete: ToDelete, references: Iterable[Reference]) -> list[Reference]:
+def twins(to_delete: ToDelete, references: Iterable[Reference]) -> list[Reference]:
+    """The references to the same commit as the one record to delete: each keeps all of its files."""
     if to_delete.is_expiry or len(to_delete.records) != 1:
         return []
     [wanted] = to_delete.records

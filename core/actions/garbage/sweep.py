@@ -19,6 +19,7 @@ from paimark.core.actions.garbage.estimate import Estimate
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.garbage.watch import Watch
+from paimark.core.actions.plan import Plan
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, size
 from paimark.core.storage.files import Files
@@ -43,6 +44,11 @@ class Removed:
 
     def __add__(self, other: Removed) -> Removed:
         return Removed(self.files + other.files, self.size + other.size)
+
+    def said(self, plan: Plan) -> str:
+        """For the end of the sentence on what was deleted: ` (2 files, 2.7 kB). It can't be taken back`."""
+        went = f" ({counted(self.files, 'file')}, {size(self.size)})" if self.files else ""
+        return went if plan.undo else f"{went}. It can't be taken back"
 
 
 def remove(

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
+from dataclasses import replace
 
 from paimark.core.actions.garbage.count import Freed, Incomplete, Tally
 from paimark.core.actions.garbage.reachability import Progress
-from paimark.core.actions.garbage.references import Reference, ToDelete, surviving
+from paimark.core.actions.garbage.references import Reference, ToDelete, surviving, twins
 from paimark.core.errors import Corrupt, FileMissing, Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
@@ -97,7 +98,8 @@ class FileCount:
         elif tally.follow(references):
             self._freed = None
         if self._freed is None:
-            self._freed = tally.freed()
+            twin = next((each.name for each in twins(self.to_delete, references)), "")
+            self._freed = replace(tally.freed(), twin=twin)
         return self._freed
 
     def _tallied(self, references: list[Reference], *, everything: bool) -> Tally:

@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from paimark.core.actions.change.journal import TakenOver, new_token
 from paimark.core.actions.checks import require_allowed
 from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.garbage.sweep import Removed
 from paimark.core.actions.many.words import listed, name_of, part_done, was_done
 from paimark.core.actions.plan import Outcome, Plan
 from paimark.core.cancelling import begin_again
 from paimark.core.errors import Cancelled, NotFound, PaimarkError, Refused
-from paimark.core.figures import counted, size
 from paimark.core.table.operations import Group
 
 Apply = Callable[[Plan], Outcome]
@@ -115,9 +115,8 @@ class _Run:
         )
 
     def _message(self) -> str:
-        files, freed = self._freed.values() or (0, 0)
-        went = f": {counted(files, 'file')} ({size(freed)}) went with them" if files else ""
-        return was_done(self._plan.parts, self._plan.table) + went
+        said = was_done(self._plan.parts, self._plan.table)
+        return f"{said}{Removed(*self._freed.values()).said(self._plan)}" if self._freed else said
 
     @property
     def _freed(self) -> dict[str, int]:

@@ -9,14 +9,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from paimark.core.actions.checks import text_argument
 from paimark.core.actions.context import Context, Counting
 from paimark.core.actions.many.words import listed, name_of, to_do, verb_of
 from paimark.core.actions.names import ID_IN_NAME
-from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.roots.pin_snapshot import choose
 from paimark.core.errors import Corrupt, NotFound, Refused, UsageError
-from paimark.core.figures import counted, size
+from paimark.core.figures import counted
 from paimark.core.storage.planned_files import PlannedFiles
 from paimark.core.table.layout import TAG_PREFIX, TablePath
 from paimark.core.table.lineage.main_branch import branch_root
@@ -46,7 +48,7 @@ def plan_each(
         reason = f"{counted(len(values), 'snapshot')} can't all get the tag {name}"
         refusal = Refusal(reason, f"Put {ID_IN_NAME} into the name: {name}-{ID_IN_NAME}.")
         return Plan(
-            summary=f"Tag {counted(len(values), 'snapshot')} of {table.full_name}",
+            headline=f"Tag {counted(len(values), 'snapshot')} of {table.full_name}.",
             arguments={},
             refusals=(refusal,),
         )
@@ -83,25 +85,23 @@ def plan_in_turn(
 
 
 def together(
-    table: TablePath, parts: Sequence[Plan], refusals: Sequence[Refusal] = (), summary: str = ""
+    table: TablePath, parts: Sequence[Plan], refusals: Sequence[Refusal] = (), before: str = ""
 ) -> Plan:
     """The plan of many, with one step per part that says what it frees and keeps."""
     freed_files = sum(each.freed_files for each in parts)
     freed_bytes = sum(each.freed_bytes for each in parts)
     what = to_do(parts, table.full_name) if parts else f"Change {table.full_name}"
-    if freed_files:
-        what += f": {counted(freed_files, 'file')}, {size(freed_bytes)}"
     undo = {each.undo for each in parts}
     return Plan(
-        summary=f"{summary}{what}",
+        headline=f"{before}{what}.",
         arguments={"count": len(parts)},
         steps=tuple(_step(each) for each in parts),
-        warnings=_warnings(parts),
+        items=_items(parts),
+        phrase=str(len(parts)),
         refusals=tuple(dict.fromkeys([*refusals, *(each for part in parts for each in part.refusals)])),
         freed_files=freed_files,
         freed_bytes=freed_bytes,
         undo=undo.pop() if len(undo) == 1 else "",
-        removes=any(each.removes for each in parts),
         parts=tuple(parts),
     )
 
@@ -111,21 +111,30 @@ def _step(part: Plan) -> Step:
     return Step(verb_of(part), name_of(part), ". ".join([*freed, *part.kept]), part.freed_bytes)
 
 
-def _warnings(parts: Sequence[Plan]) -> tuple[str, ...]:
-    """Warnings; one that several parts share, apart from numbers, appears once, with all their names."""
-    alike: dict[str, list[tuple[str, str]]] = {}
+def _items(parts: Sequence[Plan]) -> tuple[Item, ...]:
+    """The parts' items. One that several share, apart from numbers, appears once, with all their names."""
+    alike: dict[tuple[str, str], list[tuple[str, Item]]] = {}
     for part in parts:
-        for warning in part.warnings:
-            alike.setdefault(_NUMBER.sub("0", warning), []).append((name_of(part), warning))
+        for item in part.items:
+            if item.kind != "frees":
+                alike.setdefault((item.kind, _NUMBER.sub("0", item.text)), []).append((name_of(part), item))
     return tuple(_told_once(said, len(parts)) for said in alike.values())
 
 
-def _told_once(said: Sequence[tuple[str, str]], parts: int) -> str:
-    (name, warning), *others = said
-    if len(said) == parts and len({each for _, each in said}) == 1:
-        return warning
+def _told_once(said: Sequence[tuple[str, Item]], parts: int) -> Item:
+    (name, item), *others = said
+    if len(said) == parts and len({each.text for _, each in said}) == 1:
+        return item
     also = f" (likewise {listed([other for other, _ in others])})" if others else ""
-    return f"{name}: {warning}{also}"
+    alike = [each for _, each in said]
+    counts = [each.count for each in alike if each.count is not None]
+    return msgspec.structs.replace(
+        item,
+        text=f"{name}: {item.text}{also}",
+        count=sum(counts) if counts else None,
+        newest=max((each.newest for each in alike if each.newest is not None), default=None),
+        names=tuple(each for one in alike for each in one.names),
+    )
 
 
 def _after(now: PlannedFiles, context: Context, table: TablePath, part: Plan) -> PlannedFiles:

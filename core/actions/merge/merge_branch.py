@@ -6,7 +6,7 @@ If main has not moved, it goes on along the branch; else the rows are merged and
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import msgspec
@@ -34,23 +34,28 @@ from paimark.core.actions.merge.record import record_merge
 from paimark.core.actions.merge.resolution import Resolution, moved, resolved
 from paimark.core.actions.merge.rows import merged_rows, rewriting
 from paimark.core.actions.merge.survey import Survey, survey_merge
-from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.errors import UsageError
+from paimark.core.actions.said import final, streams_skip
+from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
+from paimark.core.figures import size as file_size
 from paimark.core.once import once
+from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import TablePath, merge_tag
 from paimark.core.table.lineage.main_branch import root_exists
+from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import Point, Snapshot, is_same_commit, point_of
+from paimark.core.text import lowered
 
 _CHOICES = ("fail", "branch", "main")
 # The arguments with which a merge by choices is redone.
 _REQUEST = ("name", "resolve", "resolve_digest")
 _DECIDE = 'Choose with `v` in the console, or set "choose" in their lines to "main", "branch" or "base".'
-_LOST = "The branch dropped a column of main's, or made it narrower: the merge can't be taken back"
+_LOST = final("The branch dropped a column of main's, or made it narrower")
 
 
 class _Try(msgspec.Struct, frozen=True):
@@ -71,11 +76,11 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if resolve is not None and choice != "fail":
         raise UsageError(f"resolve decides every key in conflict, so on_conflict can't be {choice}")
     survey = survey_merge(context.files, table, name)
-    head, main = survey.branch.snapshot, survey.start.head.snapshot
+    main = survey.start.head.snapshot
     given: dict[str, str | int | bool | None] = {"name": name, "on_conflict": choice, "kind": survey.kind}
     if survey.kind == "nothing":
         return Plan(
-            summary=f"main of {table.full_name} has all of branch {name} already (its snapshot {head.id})",
+            headline=f"main of {table.full_name} has all of branch {name} already.",
             arguments=given,
             fingerprint=survey.fingerprint,
             empty=True,
@@ -98,16 +103,24 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         _fast_forward(context, survey) if survey.kind == "fast-forward" else rewriting(context, survey)
     )
     return Plan(
-        summary=_summary(table, survey, resolution),
+        headline=_headline(table, survey),
         arguments=given,
         fingerprint=survey.fingerprint,
         lasting=survey.lasting,
         main_at=point_of(main),
         steps=(*steps, *further, *([] if resolution is None else [_resolving(resolution)])),
-        kept=(f"Branch {name}, and main's rows as they are as savepoint {safety}",),
-        warnings=(*_warnings(survey, choice), *([_LOST] if lost else [])),
+        items=(
+            *_lost(survey, choice, resolution),
+            *([_LOST] if lost else []),
+            *_unknown(survey, choice),
+            *_affected(context, survey),
+            Item("keeps", f"main of now as savepoint {safety}; branch {name}"),
+        ),
+        phrase=name,
+        cost=_cost(context, survey),
         refusals=(*survey.schema_refusals, *more, *_not_chosen(context, survey, resolution)),
         undo="" if lost else f"paimark undo {table.word}",
+        until="" if lost else "main has a new commit",
         request={name: each for name, each in given.items() if name in _REQUEST} if resolution else {},
     )
 
@@ -259,7 +272,7 @@ class MergeBranch(RewriteByBranch):
 
     def done(self) -> Done:
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
-        message = f"Branch {name} is merged into main of {plan.table}"
+        message = f"Merged branch {name} into main of {plan.table}"
         if self._is_append and made.id < snapshot_of(self.state.head).id:
             message += f" up to snapshot {made.id}: {self._why_it_ends()}"
         elif not self._changed():
@@ -276,6 +289,7 @@ class MergeBranch(RewriteByBranch):
             },
             before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",
+            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),) if self._changed() else (),
         )
 
 
@@ -341,36 +355,79 @@ def _fast_forward(context: Context, survey: Survey) -> tuple[list[Step], list[Re
     return steps, refusals
 
 
-def _summary(table: TablePath, survey: Survey, resolution: Resolution | None) -> str:
-    name, head = survey.branch.root.label, survey.branch.snapshot.id
+def _headline(table: TablePath, survey: Survey) -> str:
+    name = survey.branch.root.label
+    count = counted(survey.branch.snapshot.id - survey.base.id, "commit")
     if survey.kind == "fast-forward":
-        count = counted(head - survey.base.id, "snapshot")
-        return f"Move main of {table.full_name} on along branch {name}: {count}, up to {head}"
-    summary = (
-        f"Merge what branch {name} of {table.full_name} changed since its snapshot {survey.base.id} "
-        f"into main, at snapshot {survey.start.head.snapshot.id}"
-    )
-    return summary if resolution is None or not resolution.texts else f"{summary}. {_resolved(resolution)}"
+        return f"Move main of {table.full_name} on along branch {name}, by {count}."
+    return f"Merge {count} of branch {name} into main of {table.full_name}."
 
 
 def _resolved(resolution: Resolution) -> str:
     return f"Keys in conflict: {resolution.description}"
 
 
-def _warnings(survey: Survey, choice: str) -> list[str]:
-    warnings = [*survey.warnings]
-    name, between = survey.branch.root.label, range(survey.base.id + 1, survey.branch.snapshot.id)
-    if survey.kind == "fast-forward" and between:
-        warnings.append(
-            f"Main and branch {name} share their snapshots then: an expiry on either side deletes files that "
-            f"the other's snapshots {between[0]} to {between[-1]} need. Tag on {name} what you want to keep"
-        )
-    if survey.new_schemas:
-        warnings.append(f"main follows the branch to schema {survey.new_schemas[-1][0]}")
+def _lost(survey: Survey, choice: str, resolution: Resolution | None) -> list[Item]:
+    """Whose rows give way where both sides changed one key."""
+    name = survey.branch.root.label
+    if survey.kind == "append" and choice == "branch":
+        text = f"main's rows that {name} removed, by an overwrite of the whole table (--on-conflict)"
+        return [Item("loses", text, "rows-replaced", is_grave=True)]
+    if survey.kind != "keyed":
+        return []
+    if resolution is not None:
+        text = f"where both changed one key, what was chosen decides: {resolution.description}"
+        return [Item("loses", text, "rows-replaced", is_grave=True, count=resolution.keys, unit="keys")]
+    if choice == "fail":
+        return []
+    winner, loser = (name, "main") if choice == "branch" else ("main", name)
+    text = (
+        f"{loser}'s rows where both changed one key: {winner} wins (--on-conflict). How many: not counted "
+        "yet, `--conflicts` lists them"
+    )
+    return [Item("loses", text, "rows-replaced", is_grave=True)]
+
+
+def _unknown(survey: Survey, choice: str) -> Iterator[Item]:
+    for each in survey.warnings:
+        yield Item("unknown", lowered(each), "history-unclear")
+    if survey.choices is not None or choice != "fail":
+        return
     if survey.kind == "keyed":
-        warnings.append("Streaming readers skip OVERWRITE commits by default: they will not see the merge")
-        if choice == "fail" and survey.choices is None:
-            warnings.append(
-                "Keys that both sides changed are looked for first: if there are any, nothing is written"
-            )
-    return warnings
+        text = (
+            "whether both changed one key. If so, nothing is written: choose with --on-conflict branch or "
+            "main, or one by one with --resolve"
+        )
+        yield Item("unknown", text, "conflicts-unknown")
+    elif survey.kind == "append":
+        text = "whether the branch removed rows. If so, nothing is written, but with --on-conflict branch"
+        yield Item("unknown", text, "conflicts-unknown")
+
+
+def _affected(context: Context, survey: Survey) -> Iterator[Item]:
+    name, between = survey.branch.root.label, range(survey.base.id + 1, survey.branch.snapshot.id)
+    if survey.kind == "keyed":
+        yield streams_skip(context.files, survey.start.root)
+    if survey.kind == "fast-forward" and between:
+        first, last = between[0], between[-1]
+        need = f"snapshot {last} of the other needs"
+        if first < last:
+            need = f"snapshots {first} to {last} of the other need"
+        text = (
+            f"an expiry on main or {name}: both share these commits, and it takes files that {need}. "
+            f"Tag on {name} what is to stay"
+        )
+        yield Item("affects", text, "shared-commits")
+    if survey.new_schemas:
+        yield Item("affects", f"readers of main's columns: main follows {name} to its definition", "columns")
+
+
+def _cost(context: Context, survey: Survey) -> str:
+    if survey.kind == "fast-forward":
+        return "no data file"
+    head, unit = survey.branch.snapshot, unit_of(survey.start.schema)
+    try:
+        records, size = size_of(context.files, survey.start.root.table, head)
+    except FileMissing:
+        return "Spark compares both sides, one commit"
+    return f"Spark compares {counted(records, unit)} ({file_size(size)}), one commit"

@@ -16,7 +16,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.merge.journal import RewriteByBranch, state_of
 from paimark.core.actions.merge.record import record_merge
 from paimark.core.actions.merge.survey import Survey, survey_merge
-from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
@@ -27,11 +27,16 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     rows_of,
 )
 from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.said import commits_between, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, UsageError
+from paimark.core.figures import counted
+from paimark.core.figures import size as file_size
+from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import point_of
+from paimark.core.text import lowered
 
 OVERWRITE = "overwrite"
 
@@ -54,8 +59,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
     safety = savepoint_claim.next_id(files, table)
     return Plan(
         change="overwrite-main",
-        summary=f"Give main of {table.full_name} the rows of branch {name} (its snapshot {head.id}), "
-        f"instead of those of snapshot {main.id}",
+        headline=f"Give main of {table.full_name} the rows of branch {name}.",
         arguments={"name": name, "layout": OVERWRITE},
         fingerprint=survey.fingerprint,
         lasting=survey.lasting,
@@ -66,13 +70,17 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
             copied_rows(name, rows, size),
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
         ),
-        kept=(f"Every snapshot, tag and savepoint of main, and branch {name} with its own tags",),
-        warnings=(
-            "Streaming readers skip OVERWRITE commits by default: they will not see the rows change",
-            f"Jobs that write to branch {name} go on writing there, and not to main",
-            *survey.warnings,
+        items=(
+            *_lost(context, survey),
+            *(Item("unknown", lowered(each)) for each in survey.warnings),
+            streams_skip(files, start.root),
+            Item("affects", f"jobs on branch {name} go on writing there, and not to main"),
+            Item("keeps", f"main of now as savepoint {safety}; branch {name} with its own tags"),
         ),
+        phrase=name,
+        cost=f"Spark rewrites {counted(rows, unit_of(start.schema))} ({file_size(size)}), one commit",
         refusals=tuple(refusals),
+        until="main has a new commit",
         undo=f"paimark undo {table.word}",
     )
 
@@ -106,11 +114,24 @@ class OverwriteMain(RewriteByBranch):
     def done(self) -> Done:
         name, plan, (before, made) = self.state.branch, self.work.plan, self.moved
         return Done(
-            message=f"main of {plan.table} has the rows of branch {name}, as snapshot {made.id}",
+            message=f"Gave main of {plan.table} the rows of branch {name}, as snapshot {made.id}",
+            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),),
             result={"branch_name": name, "snapshot_id": made.id, "savepoint_id": self.safety},
             before=f"snapshot {before.id}",
             after=f"snapshot {made.id}",
         )
+
+
+def _lost(context: Context, survey: Survey) -> list[Item]:
+    """Main's commits since the fork, or the last merge: the branch does not have them."""
+    start = survey.start
+    commits, unit = commits_between(survey.main_base, start.head.snapshot), unit_of(start.schema)
+    if commits.number <= 0:
+        return [nothing_lost("the branch has all of main's commits")]
+    name = survey.branch.root.label
+    said = commits.said("main's", unit, context.clock())
+    text = f"{said}, from the newest rows: {name} does not have them. merge-branch brings both together"
+    return [commits.item(text, "commits-leave-main", unit)]
 
 
 def _as_planned(work: Work) -> Survey:

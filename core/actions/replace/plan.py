@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.features import changelog_refusals, feature_refusals, newest_options, read_along
 from paimark.core.actions.garbage.deletion import freed_steps
 from paimark.core.actions.garbage.drop_root import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
-from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
 from paimark.core.actions.replace.checks import claim_refusals, clash_refusals, loss_refusals
 from paimark.core.actions.replace.takeover import Takeover, unreadable_refusals
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import part_of, root_files
+from paimark.core.actions.said import (
+    Commits,
+    commits_between,
+    consumers_of,
+    final,
+    nothing_lost,
+    savepoints_said,
+    stock_writer,
+    tags_said,
+    unit_in,
+)
 from paimark.core.errors import Refused
-from paimark.core.figures import counted
+from paimark.core.figures import counted, listed, size
+from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import makes_tags
 from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, TAG_PREFIX, savepoint_tag
+from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.records import TableSchema
 from paimark.core.table.savepoints import SavepointManager
-
-# The commit users of Paimark's writers begin with it.
-_OURS = "paimark"
-_SHOWN = 5
+from paimark.core.text import lowered
 
 
 def describe(context: Context, takeover: Takeover, archive: str | None, *, drops_previous: bool) -> Plan:
@@ -40,8 +50,10 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
         freed, more = _freed(context, takeover, archive)
         refusals += more
     undo = "" if drops_previous else f"paimark undo {table.word}"
+    steps = tuple(_steps(context, takeover, archive, freed, drops_previous=drops_previous))
+    also = ", and delete the main of now" if drops_previous else ""
     return Plan(
-        summary=f"Make branch {name} main of {table.full_name}: {main.description} -> {branch.description}",
+        headline=f"Make branch {name} main of {table.full_name}{also}.",
         arguments={
             "name": name,
             "layout": "pointer",
@@ -50,9 +62,18 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
             "seen": takeover.description,
         },
         fingerprint=takeover.fingerprint,
-        steps=tuple(_steps(context, takeover, archive, freed, drops_previous=drops_previous)),
-        kept=tuple(_kept(takeover, archive or main.root.label, drops_previous=drops_previous)),
-        warnings=tuple(_warnings(context, takeover)),
+        items=(
+            *cleanings_to_stop(context.files, main.root),
+            *_lost(context, takeover, freed, drops_previous=drops_previous),
+            *([final("Without --drop-previous it can")] if drops_previous else []),
+            *_unknown(context.files, takeover),
+            *_affected(context, takeover, drops_previous=drops_previous),
+            *_kept(takeover, archive or main.root.label, drops_previous=drops_previous),
+        ),
+        phrase=name,
+        steps=steps,
+        cost=f"{size(sum(each.size for each in steps if each.verb != 'delete'))} of metadata"
+        + ("" if freed.data else ", no data file"),
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=sum(each.size or 0 for each in freed.files),
@@ -118,86 +139,122 @@ def _copy_steps(takeover: Takeover, of_main: dict[str, int]) -> list[Step]:
         )
         steps.append(Step("copy", target, detail, sum(of_main.get(name, 0) for name in names)))
     if takeover.tags:
-        detail = f"tags of main from before the fork: {_listed(takeover.tags)}"
+        detail = f"{tags_said(takeover.tags)} of main, from before the fork"
         names = [f"tag/{TAG_PREFIX}{each}" for each in takeover.tags]
         steps.append(Step("copy", target, detail, sum(of_main.get(name, 0) for name in names)))
     if takeover.schema_ids:
-        detail = f"schemas of main: {_listed([str(each) for each in takeover.schema_ids])}"
+        detail = f"{counted(len(takeover.schema_ids), 'schema')} of main"
         steps.append(Step("copy", target, detail))
     return steps
 
 
-def _kept(takeover: Takeover, previous: str, *, drops_previous: bool) -> list[str]:
-    moving = _savepoints(takeover.tags)
-    lines = [f"Files of branch {takeover.branch.root.label} stay where they are: its jobs notice nothing"]
-    if not drops_previous:
-        lines.append(f"The previous main, whole, as branch {previous}")
-    if moving:
-        move = "move" if len(moving) > 1 else "moves"
-        lines.append(f"{_savepoint_words(moving)} from before the fork {move} along")
-    fork = takeover.fork
-    if fork.snapshot_id is not None and fork.is_proven:
-        went = f"{counted(fork.ahead or 0, 'commit')} of the branch and {fork.behind or 0} of main since"
-        lines.append(f"Both hold snapshot {fork.snapshot_id}, where they part: {went}")
-    return lines
-
-
-def _warnings(context: Context, takeover: Takeover) -> list[str]:
+def _lost(context: Context, takeover: Takeover, freed: Freed, *, drops_previous: bool) -> Iterator[Item]:
+    """What readers of the plain name see now, and do not see in the branch."""
     files, main, branch = context.files, takeover.main.root, takeover.branch.root
-    name, head = main.table.full_name, takeover.main.head
-    then = f"{name}$branch_{branch.label}"
-    warnings = []
-    if main.branch is None:
-        warnings.append(f"Stock engines fail on {name} from here on: they read and write `{then}` instead")
-        if head is not None and not head.snapshot.commit_user.startswith(_OURS):
-            user, version = head.snapshot.commit_user, (head.snapshot.writer_version or "another engine")[:20]
-            warnings.append(
-                f"A stock engine made main's newest commit ({version}, user {user}): its job will fail"
-            )
-        warnings.append(
-            f"Jobs that only read {name} leave no trace in it: find them first, because they will fail, too"
-        )
-        warnings.append(
-            "Stock orphan cleaning of a whole database stops with an error while a branch is main"
-        )
-    else:
-        warnings.append(
-            f"Stock engines that use `{name}$branch_{main.label}` do not follow: main is `{then}`"
-        )
-    warnings.append(
-        f"A stock `CALL expire_snapshots` with arguments on `{then}` takes files of the previous main's "
-        "past: tag what you need of it, or expire with Paimark"
+    name, head = branch.label, takeover.main.head
+    unit = unit_in(files, main)
+    goes = (
+        f". {counted(len(freed.files), 'file')} go, {size(sum(each.size or 0 for each in freed.files))}"
+        if drops_previous
+        else ""
     )
-    if not (takeover.fork.snapshot_id and takeover.fork.is_proven):
-        warnings.append("Main and the branch share no snapshot any more: nothing of main's past is copied")
-    elif takeover.has_gap:
-        warnings.append("The branch has expired its own past: of main's history only tags are copied")
-    warnings += cleanings_to_stop(files, main)
-    if consumers := sorted(name for name in files.names(main.consumers) if name.startswith("consumer-")):
-        plain = [each.removeprefix("consumer-") for each in consumers]
-        warnings.append(f"Consumer {_listed(plain)} of main: its next snapshot means nothing on the branch")
-    if makes_tags(newest_options(files, main)):
-        warnings.append(f"Stock engines make no tags by themselves on branch {branch.label}: make them here")
-    along, then_along = read_along(files, main), read_along(files, branch)
-    if left := [f"{each} ({name})" for name, each in along.items() if then_along.get(name) != each]:
-        warnings.append(f"Main is read with the rows of branch {_listed(left)}, and {branch.label} is not")
+    commits = _commits_since(context, takeover)
+    if head is not None and commits is None:
+        text = (
+            f"main's history: main and {name} share no snapshot any more, and nothing of it is copied{goes}"
+        )
+        yield Item("loses", text, "commits-leave-main", is_grave=True, newest=head.snapshot.time_millis)
+    elif commits is not None and commits.number > 0:
+        said = commits.said("main's", unit, context.clock())
+        them = "it" if commits.number == 1 else "them"
+        text = f"{said}: {name} does not have {them}{goes or '. merge-branch brings both together'}"
+        yield commits.item(text, "commits-leave-main", unit)
+    else:
+        yield nothing_lost(f"{name} has all of main's commits")
+    if takeover.has_gap:
+        text = f"main's versions from before the fork, but for tags: {name} has expired its own past"
+        yield Item("loses", text, "version-gone", is_grave=True)
     if columns := _lost_columns(takeover):
-        warnings.append(f"Main has columns that the branch lacks: {_listed(columns)}")
-    staying = [
+        lacks = f"{listed(columns, 'column')}: {name} does not have {'them' if len(columns) > 1 else 'it'}"
+        yield Item("loses", lacks, "column-hidden", is_grave=True, names=tuple(columns))
+    if staying := _staying_savepoints(files, takeover):
+        it = "it stays" if len(staying) == 1 else "they stay"
+        where = "" if drops_previous else f": {it} with the main of now, under its other name"
+        text = f"{savepoints_said(staying)} of main, made after the fork{where}"
+        yield Item("loses", text, "savepoints-leave-main", is_grave=True, names=tuple(staying))
+    for consumer in consumers_of(files, main):
+        text = f"the position of consumer {consumer}: its next snapshot means nothing on {name}"
+        yield Item("loses", text, "consumer-gone", is_grave=True, names=(consumer,))
+
+
+def _commits_since(context: Context, takeover: Takeover) -> Commits | None:
+    """Main's commits since the fork; None if no fork is proven."""
+    fork, head = takeover.fork, takeover.main.head
+    if fork.snapshot_id is None or not fork.is_proven or head is None:
+        return None
+    shared = Side(context.files, takeover.main.root).record(fork.snapshot_id)
+    return None if shared is None else commits_between(shared, head.snapshot)
+
+
+def _unknown(files: Files, takeover: Takeover) -> Iterator[Item]:
+    """What may be missing of either side. Main may be replaced because it is damaged."""
+    lost = lost_newest(files, takeover.main.root)
+    said = (*(takeover.main_warnings if lost is None else [lost.reason]), *takeover.branch_warnings)
+    for each in said:
+        yield Item("unknown", lowered(each), "history-unclear")
+
+
+def _affected(context: Context, takeover: Takeover, *, drops_previous: bool) -> Iterator[Item]:
+    """Who else uses main: other engines, of which one was seen or none, and what they do not find."""
+    files, main, branch = context.files, takeover.main.root, takeover.branch.root
+    table, now = main.table.full_name, context.clock()
+    then = f"{table}$branch_{branch.label}"
+    writer = stock_writer(files, main)
+    expiry = "" if drops_previous else "; their `CALL expire_snapshots` there takes files of the main of now"
+    if main.branch is not None:
+        text = f"stock engines that use `{table}$branch_{main.label}` do not follow: main is `{then}`{expiry}"
+        yield Item("affects", text, "stock-stays")
+    elif writer is not None:
+        text = (
+            f"{writer.said(table, now)}. Stock engines, readers too, fail on this name then and must use "
+            f"`{then}`{expiry}"
+        )
+        yield Item("affects", text, "stock-seen", newest=writer.time)
+    else:
+        text = (
+            "stock engines, which left no trace here (readers leave none): they fail on this name then and "
+            f"must use `{then}`{expiry}"
+        )
+        yield Item("affects", text, "stock-unseen")
+    if makes_tags(newest_options(files, main)):
+        yield Item("affects", f"stock engines make no tags by themselves on {branch.label}", "automatic-tags")
+    along, then_along = read_along(files, main), read_along(files, branch)
+    if left := [f"{each} ({option})" for option, each in along.items() if then_along.get(option) != each]:
+        text = f"readers of main also get the rows of branch {listed(left, 'branch')}; of {branch.label} not"
+        yield Item("affects", text, "read-along")
+
+
+def _kept(takeover: Takeover, previous: str, *, drops_previous: bool) -> Iterator[Item]:
+    name = takeover.branch.root.label
+    parts = [] if drops_previous else [f"main of now, as branch {previous}"]
+    savepoints = _savepoints(takeover.tags)
+    tags = [each for each in takeover.tags if not each.startswith(SAVEPOINT_TAG_PREFIX)]
+    if savepoints:
+        parts.append(savepoints_said(savepoints))
+    if tags:
+        parts.append(tags_said(tags))
+    parts.append(f"jobs on {name} go on")
+    yield Item("keeps", "; ".join(parts))
+
+
+def _staying_savepoints(files: Files, takeover: Takeover) -> list[str]:
+    """The savepoints of main that the branch does not have, nor gets."""
+    main, branch = takeover.main.root, takeover.branch.root
+    return [
         str(each.id)
         for each in SavepointManager(files, main.table).of_root(main)
         if savepoint_tag(each.id) not in takeover.tags
         and not files.exists(branch.tag(savepoint_tag(each.id)))
-    ]
-    if staying:
-        stay = "stay" if len(staying) > 1 else "stays"
-        warnings.append(f"{_savepoint_words(staying)} from after the fork {stay} with the previous main")
-    # Main may be replaced because it is damaged.
-    lost = lost_newest(files, main)
-    return [
-        *warnings,
-        *(takeover.main_warnings if lost is None else [lost.reason]),
-        *takeover.branch_warnings,
     ]
 
 
@@ -219,15 +276,6 @@ def _counted(names: Mapping[str, int]) -> str:
         "consumer": sum(name.startswith("consumer/") for name in names),
     }
     return ", ".join(counted(count, noun) for noun, count in counts.items() if count)
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"
-
-
-def _savepoint_words(savepoints: Sequence[str]) -> str:
-    return f"Savepoint{'s' * (len(savepoints) > 1)} {_listed(savepoints)}"
 
 
 def _savepoints(tag_names: Iterable[str]) -> list[str]:

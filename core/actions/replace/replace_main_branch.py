@@ -20,7 +20,7 @@ from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.garbage.drop_root import drop_root
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.names import archive_name
-from paimark.core.actions.plan import Plan, Step
+from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.replace import overwrite as replace_overwrite
 from paimark.core.actions.replace.checks import as_planned, late_in, require_free, require_still
 from paimark.core.actions.replace.plan import describe
@@ -70,7 +70,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     branch = branch_root(context.files, table, name)
     if branch == main:
         return Plan(
-            summary=f"Branch {main.label} of {table.full_name} is main already",
+            headline=f"Branch {main.label} of {table.full_name} is main already.",
             arguments={"name": name},
             empty=True,
         )
@@ -238,25 +238,29 @@ class ReplaceMain(Change[Replacement]):
 
 def _done(work: Work, replacement: Replacement, late: str) -> Done:
     is_dropped = replacement.drops_previous and not late
+    previous = replacement.archive or replacement.previous
+    message = f"Made {replacement.branch} main of {work.plan.table}"
+    items = []
     if is_dropped:
-        kept = "the previous one was dropped"
-    elif late:
-        kept = f"the previous one is kept as branch {replacement.archive}, for {late}"
+        message += ", and deleted the main of before. It can't be taken back"
     else:
-        kept = f"the previous one is kept as branch {replacement.archive or replacement.previous}"
-    message = f"Branch {replacement.branch} is main of {work.plan.table}; {kept}"
-    strays = stray_commits(work.files, work.table)
-    if strays:
+        why = f": {late}" if late else ""
+        items.append(Item("keeps", f"main until now, as branch {previous}{why}"))
+    if strays := stray_commits(work.files, work.table):
         later = counted(len(strays), "later commit")
-        message += f"; no part of it: {later} to the table directory by a stale writer"
+        text = (
+            f"{later} to the table directory, by a writer that did not know of it: rescue-commits saves them"
+        )
+        items.append(Item("not", text, "commits-leave-main", is_grave=True, count=len(strays)))
     return Done(
         message=message,
         result={
             "branch_name": replacement.branch,
-            "previous_main": replacement.archive or replacement.previous if not is_dropped else None,
+            "previous_main": previous if not is_dropped else None,
             "snapshot_id": replacement.branch_head,
             "stray_commits": len(strays),
         },
         before=f"main is {replacement.previous or 'the table directory'}",
         after=f"main is branch {replacement.branch} at snapshot {replacement.branch_head}",
+        items=tuple(items),
     )

@@ -14,10 +14,11 @@ from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Plan, Step
+from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.replace.table_directory import clean_table_directory, clear_table_directory
 from paimark.core.actions.replace.takeover import unreadable_refusals
 from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.said import final
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
@@ -31,15 +32,20 @@ def plan(context: Context, table: TablePath, name: str) -> Plan:
     gone = main_branch_name(context.files, table)
     return Plan(
         change="restore-main",
-        summary=f"Make branch {name} main of {table.full_name}: branch {gone}, which was main, is gone",
+        headline=f"Make branch {name} main of {table.full_name}.",
         arguments={"main": name, "gone": gone},
         fingerprint=fingerprint(str(gone), branch_state.fingerprint),
         steps=(
             Step("replace", table.main_branch_file, f"{gone} -> {name}"),
             Step("replace", table.directory, f"guards and notice of {name} instead of those of {gone}"),
         ),
-        kept=(f"Every snapshot, tag and savepoint of branch {name}",),
-        warnings=(f"What was committed to branch {gone} after it became main is not part of it",),
+        items=(
+            Item("loses", f"what branch {gone} got as main: it is gone", "commits-leave-main", is_grave=True),
+            final(),
+            Item("keeps", f"every version, tag and savepoint of branch {name}"),
+        ),
+        phrase=name,
+        cost="no data file",
         refusals=tuple(unreadable_refusals(context, branch_state)),
     )
 
@@ -93,7 +99,7 @@ class RestoreMain(Change[RestoreState]):
     def done(self) -> Done:
         name, gone = self.state.name, self.state.gone
         return Done(
-            message=f"Branch {name} is main of {self.work.plan.table}",
+            message=f"Made {name} main of {self.work.plan.table}. It can't be taken back",
             result={"branch_name": name, "recovered": 1},
             before=f"main is branch {gone}, which is gone",
             after=f"main is branch {name}",

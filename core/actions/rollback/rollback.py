@@ -13,7 +13,7 @@ from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
-from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
@@ -24,14 +24,24 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     rows_of,
 )
 from paimark.core.actions.rollback import truncate
-from paimark.core.actions.rollback.target import RollbackTarget, rollback_target, target_as_planned
+from paimark.core.actions.rollback.target import (
+    RollbackTarget,
+    lost_since,
+    rollback_target,
+    target_as_planned,
+)
 from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.said import streams_skip
 from paimark.core.errors import FileMissing
+from paimark.core.figures import counted
+from paimark.core.figures import size as file_size
 from paimark.core.storage.files import Files
+from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import Snapshot, is_same_commit, point_of
+from paimark.core.text import lowered
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -47,7 +57,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         return truncate.plan(context, target, version)
     if is_same_commit(head, snapshot):
         return Plan(
-            summary=f"main of {table.full_name} is at {what} already",
+            headline=f"main of {table.full_name} is at {what} already.",
             arguments={"to": version},
             fingerprint=target.fingerprint,
             empty=True,
@@ -60,7 +70,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals.append(Refusal(f"{what} is not whole: {error.message}", "Choose another version."))
     safety = savepoint_claim.next_id(files, table)
     return Plan(
-        summary=f"Give main of {table.full_name} the rows of {what}, instead of those of snapshot {head.id}",
+        headline=f"Give main of {table.full_name} the rows of {target.dated}.",
         arguments={"to": version, "snapshot": snapshot.id, "head": head.id, "root": start.root.branch},
         fingerprint=target.fingerprint,
         lasting=target.lasting,
@@ -70,10 +80,15 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             copied_rows(what, rows, size),
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
         ),
-        kept=(f"Every snapshot, tag and savepoint, and the rows of snapshot {head.id} as a savepoint",),
-        warnings=tuple(_warnings(target)),
+        items=(
+            lost_since(context, target, "from the newest rows"),
+            *_affected(files, target),
+            Item("keeps", f"main of now as savepoint {safety}; every version, tag and savepoint"),
+        ),
+        cost=f"Spark rewrites {counted(rows, unit_of(start.schema))} ({file_size(size)}), one commit",
         refusals=tuple(refusals),
         undo=f"paimark undo {table.word}",
+        until="main has a new commit",
     )
 
 
@@ -143,7 +158,8 @@ class Rollback(RewriteMain[RollbackState]):
     def done(self) -> Done:
         plan, (before, new) = self.work.plan, self.moved
         return Done(
-            message=f"main of {plan.table} has the rows of {self.state.name} again, as snapshot {new.id}",
+            message=f"Gave main of {plan.table} the rows of {self.state.name}, as snapshot {new.id}",
+            items=(Item("keeps", f"main until now, as savepoint {self.safety}"),),
             result={
                 "snapshot_id": new.id,
                 "rolled_back_to": snapshot_of(self.state.version).id,
@@ -154,17 +170,14 @@ class Rollback(RewriteMain[RollbackState]):
         )
 
 
-def _warnings(target: RollbackTarget) -> list[str]:
-    warnings = ["Streaming readers skip OVERWRITE commits by default: they will not see the rows go back"]
+def _affected(files: Files, target: RollbackTarget) -> list[Item]:
+    items = [streams_skip(files, target.start.root)]
     if target.version.note:
-        warnings.append(target.version.note)
-    added = {field.id for field in target.start.schema.fields}
-    if target.version.snapshot.schema_id != target.start.schema.id and added:
-        warnings.append(
-            f"The rows are written by main's newest schema ({target.start.schema.id}): "
-            "columns that came after the version are null"
-        )
-    return warnings
+        items.append(Item("affects", lowered(target.version.note)))
+    if target.version.snapshot.schema_id != target.start.schema.id:
+        text = "readers of columns that came after that version: they are null then"
+        items.append(Item("affects", text, "columns-null"))
+    return items
 
 
 def _column_refusals(files: Files, target: RollbackTarget) -> list[Refusal]:

@@ -8,10 +8,15 @@ from datetime import datetime
 
 from paimark.core.actions.change.change import Work
 from paimark.core.actions.checks import fingerprint
+from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Item
 from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_of
+from paimark.core.actions.said import commits_between
 from paimark.core.errors import UsageError
+from paimark.core.figures import age, minute
 from paimark.core.storage.files import Files
+from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.names import is_safe_name
@@ -40,10 +45,28 @@ class RollbackTarget:
         return name if name == f"snapshot.{number}" else f"{name} (snapshot {number})"
 
     @property
+    def dated(self) -> str:
+        """`month-end (snapshot 11, 2026-11-22 17:12)`."""
+        name, number = self.version.name, self.version.snapshot.id
+        when = minute(self.version.snapshot.time_millis)
+        return f"{name} ({when})" if name == f"snapshot.{number}" else f"{name} (snapshot {number}, {when})"
+
+    @property
     def lasting(self) -> str:
         """The fingerprint of all but main's newest snapshot, which jobs may replace with a later one."""
         definition = (self.start.root.directory, self.start.schema_text)
         return fingerprint(*definition, self.version.root.directory, self.version.snapshot.to_json())
+
+
+def lost_since(context: Context, target: RollbackTarget, whence: str) -> Item:
+    """The loss of main's commits after the version; `whence` says of what they are gone then."""
+    head, unit = target.start.head.snapshot, unit_of(target.start.schema)
+    commits = commits_between(target.version.snapshot, head)
+    if commits.number <= 0:
+        text = f"main's rows of snapshot {head.id} ({age(head.time_millis, context.clock())}), {whence}"
+        return Item("loses", text, "commits-leave-main", is_grave=True, newest=head.time_millis)
+    said = commits.said("main's", unit, context.clock())
+    return commits.item(f"{said}, {whence}", "commits-leave-main", unit)
 
 
 def rollback_target(files: Files, table: TablePath, version: str) -> RollbackTarget:

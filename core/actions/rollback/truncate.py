@@ -12,14 +12,15 @@ from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.context import Context
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
-from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
 from paimark.core.actions.rollback import truncation
-from paimark.core.actions.rollback.target import RollbackTarget, target_as_planned
+from paimark.core.actions.rollback.target import RollbackTarget, lost_since, target_as_planned
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_files import snapshot_ids
+from paimark.core.actions.said import stock_writer, tags_said
 from paimark.core.errors import Corrupt
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
@@ -38,7 +39,7 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
     table = root.table
     cut = Cut(root, table.root(archive_name(context)), keep.id, head.snapshot.id)
     tags = [name.removeprefix("tag/tag-") for name in truncation.later_tags(files, root, keep.id)]
-    count = counted(len(cut.later), "snapshot")
+    archive = cut.archive.label
     seconds = seconds_of_cleanings(context, len(snapshot_ids(files, root)))
     steps = [
         Step("create", f"branch {cut.archive.label}", "with the schemas of main"),
@@ -49,8 +50,7 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
         steps.append(Step("move", f"{counted(len(tags), 'tag')}: {', '.join(tags)}", "into that branch"))
     return Plan(
         change="truncate",
-        summary=f"End main of {table.full_name} at {target.label} again: "
-        f"{count} later go to branch {cut.archive.label}",
+        headline=f"End main of {table.full_name} at {target.dated}.",
         arguments={
             "to": to,
             "truncate": True,
@@ -60,28 +60,44 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
         },
         fingerprint=target.fingerprint,
         steps=tuple(steps),
-        kept=(f"Every later snapshot, tag and savepoint, as branch {cut.archive.label}",),
-        warnings=(
-            f"Ids {keep.id + 1} to {cut.head} will be given again. Sessions that are open remember snapshots "
-            "by id: stop every job that writes to main first, and start it anew afterwards, or what it "
-            "commits can bring back rows from before the truncation",
-            "Let no stock remove_orphan_files run meanwhile: one that listed the branches before takes what "
-            f"branch {cut.archive.label} needs, unless it ends within {seconds:g} s",
+        items=(
+            *_first(context, root, seconds),
+            lost_since(context, target, f"from main. {_ids(keep.id + 1, cut.head)} given again"),
+            *(
+                []
+                if not tags
+                else [Item("loses", f"{tags_said(tags)}, from main", "name-gone", is_grave=True)]
+            ),
+            Item("keeps", f"these commits{', with their tags' if tags else ''}, as branch {archive}"),
             *_other_definition(target),
         ),
+        cost="no data file",
         refusals=tuple(_refusals(context, cut, keep)),
         undo=f"paimark undo {table.word}",
+        until="main has a new commit",
     )
 
 
-def _other_definition(target: RollbackTarget) -> list[str]:
-    keep = target.version.snapshot
-    if keep.schema_id == target.start.schema.id:
+def _first(context: Context, root: Root, seconds: float) -> list[Item]:
+    """Ids are given again, and sessions that are open remember snapshots by their ids."""
+    writer = stock_writer(context.files, root)
+    seen = "" if writer is None else f" ({writer.briefly(context.clock())})"
+    unless = f", unless it ends within {seconds:g} s" if seconds else ""
+    stop = (
+        f"stop every job that writes to main{seen} and start it anew afterwards: one that goes on brings old "
+        f"rows back. Run no stock remove_orphan_files meanwhile{unless}"
+    )
+    return [Item("first", stop, "stop-writers", is_grave=True)]
+
+
+def _ids(first: int, last: int) -> str:
+    return f"Id {first} is" if first == last else f"Ids {first} to {last} are"
+
+
+def _other_definition(target: RollbackTarget) -> list[Item]:
+    if target.version.snapshot.schema_id == target.start.schema.id:
         return []
-    return [
-        f"The definition of the table stays as it is now, though snapshot {keep.id} had "
-        f"schema {keep.schema_id}"
-    ]
+    return [Item("keeps", "the columns as they are now")]
 
 
 class Truncate(Change[Undoable]):

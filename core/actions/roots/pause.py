@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 
 from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.plan import Item
 from paimark.core.cancelling import check_cancelled
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root
@@ -54,11 +55,16 @@ def seconds_of_cleanings(context: Context, count: int) -> float:
     return seconds_of(context, min(count, _MOST_SNAPSHOTS))
 
 
-def cleanings_to_stop(files: Files, root: Root) -> list[str]:
-    """The warnings of a plan for which `wait_for_cleanings` may be too short."""
+def cleanings_to_stop(files: Files, root: Root) -> list[Item]:
+    """What is to be done before a plan for which `wait_for_cleanings` may be too short."""
     if len(numbered(files.names(root.snapshots), SNAPSHOT_PREFIX)) <= _MOST_SNAPSHOTS:
         return []
     return [
-        f"Let no stock remove_orphan_files run meanwhile: one that has listed the snapshots of {root.label} "
-        "and not read them all would take what they need when they moved"
+        Item(
+            "first",
+            "let no stock remove_orphan_files run meanwhile: one that has listed the snapshots of "
+            f"{root.label} and not read them all takes what they need once they have moved",
+            "stop-cleanings",
+            is_grave=True,
+        )
     ]

@@ -15,7 +15,7 @@ from paimark.core.actions.change import journal
 from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.moved_files import read_again_if_moved
-from paimark.core.actions.plan import Plan
+from paimark.core.actions.plan import Item, Plan
 from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused, Unavailable
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files, read_if_there
@@ -28,6 +28,7 @@ from paimark.core.table.lineage.main_branch import branch_root, main_root, root_
 from paimark.core.table.lineage.unheld_forks import unheld_fork
 from paimark.core.table.manifests.files import NeededNames, each_needed_file, missing_names, needed_names
 from paimark.core.table.records import Snapshot
+from paimark.core.text import lowered
 
 _ATTEMPTS = 3
 _DELETION = "delete-branch"
@@ -113,34 +114,31 @@ def keep(
             chosen = newer
 
 
-def slow_check_warning(context: Context, chosen: ChosenSnapshot) -> list[str]:
-    """A warning for the plan when the proof will take long."""
+def cost_of_proof(context: Context, chosen: ChosenSnapshot) -> str:
+    """What the proof that nothing is lost comes to, for the plan."""
     if is_newest(context.files, chosen):
-        return []
-    return [
-        f"Snapshot {chosen.snapshot.id} is not the newest: every file of it is looked for twice, "
-        f"{context.verify_wait:g} s apart"
-    ]
+        return "no data is copied"
+    return f"no data is copied; every file is looked for twice, {context.verify_wait:g} s apart"
 
 
-def stock_expiry_warnings(files: Files, root: Root) -> list[str]:
-    """Warnings before something on this root is to be kept. Raises `Corrupt`."""
+def stock_expiry_items(files: Files, root: Root) -> list[Item]:
+    """What a plan says before something on this root is to be kept. Raises `Corrupt`."""
     if root.branch is None or branch_health(files, root) == "ok":
         return []
-    return [
-        f"Stock expiry on branch {root.branch} can destroy savepoints: its schema lacks {retention_off()}"
-    ]
+    text = f"stock expiry on branch {root.branch} can destroy savepoints: its schema lacks {retention_off()}"
+    return [Item("affects", text, "stock-expiry")]
 
 
-def expiry_warnings(files: Files, chosen: ChosenSnapshot) -> list[str]:
-    """Warnings before a snapshot is to be kept: how stock expiry may harm it. Raises `Corrupt`."""
+def expiry_items(files: Files, chosen: ChosenSnapshot) -> list[Item]:
+    """How stock expiry may harm a snapshot that is to be kept. Raises `Corrupt`."""
     root = chosen.root
     main, branch = Side(files, main_root(files, root.table)), Side(files, root)
     unheld = None if main.root == root else unheld_fork(main, branch, find_fork(main, branch))
     # A tag of a snapshot that both roots hold is also written to main.
     if unheld is None or (unheld.in_main and unheld.snapshot.id == chosen.snapshot.id):
-        return stock_expiry_warnings(files, root)
-    return [*stock_expiry_warnings(files, root), unheld.danger(f"branch {root.label}")]
+        return stock_expiry_items(files, root)
+    danger = Item("affects", lowered(unheld.danger(f"branch {root.label}")), "stock-expiry")
+    return [*stock_expiry_items(files, root), danger]
 
 
 def is_newest(files: Files, chosen: ChosenSnapshot) -> bool:

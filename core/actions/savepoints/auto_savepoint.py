@@ -98,7 +98,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     return Plan(
         action=ACTION,
         table=table.full_name,
-        summary=f"{root.label} of {table.full_name} {_why_not(due)}",
+        headline=f"{root.label} of {table.full_name} {_why_not(due)}.",
         arguments={"branch": branch},
         fingerprint="",
         refusals=tuple(read_only_refusals(context)),
@@ -120,7 +120,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     except _Beaten:
         return _outcome(plan, None, f"Another watcher saves {chosen.root.label} of {plan.table}")
     after = f"savepoint {saved.id} of snapshot {saved.saved_snapshot_id}"
-    message = f"Savepoint {saved.id} of {plan.table} keeps snapshot {saved.saved_snapshot_id}"
+    message = f"Saved snapshot {saved.saved_snapshot_id} of {plan.table} as savepoint {saved.id}"
     undo = _undo(table, saved.id)
     outcome = msgspec.structs.replace(_outcome(plan, saved, message), undo=undo)
     audit.record(context, plan, outcome, started, progress, before="a savepoint was due", after=after)

@@ -7,19 +7,21 @@ from collections.abc import Mapping
 from paimark.core.actions import audit
 from paimark.core.actions.checks import integer_argument, read_only_refusals, require_allowed, text_argument
 from paimark.core.actions.context import Context, Progress
-from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags, savepoint_claim
 from paimark.core.actions.roots.as_made import log
 from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
     choose_as_planned,
-    expiry_warnings,
+    cost_of_proof,
+    expiry_items,
     keep,
-    slow_check_warning,
 )
+from paimark.core.actions.said import savepoints_said, unit_in
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
+from paimark.core.storage.files import Files
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.main_branch import branch_root
@@ -39,9 +41,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     if chosen is None:
         return _nothing_to_save(context, root)
     new_id = savepoint_claim.next_id(files, table)
-    number, rows = chosen.snapshot.id, chosen.snapshot.total_record_count
+    number = chosen.snapshot.id
     return Plan(
-        summary=f"Save snapshot {number} of {root.label} of {table.full_name} as savepoint {new_id}",
+        headline=f"Save {root.label} of {table.full_name} as savepoint {new_id} ({_version(files, chosen)}).",
         arguments={
             "snapshot": number,
             "newest": wanted is None,
@@ -57,8 +59,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("create", f"{table.savepoints}/manifest-list-<uuid>", "all its manifests in one list"),
             Step("create", table.savepoint(new_id)),
         ),
-        kept=(f"{_rows(rows)} of snapshot {number}, through expiry, compaction and orphan cleaning",),
-        warnings=tuple(_warnings(context, chosen)),
+        items=(
+            *expiry_items(files, chosen),
+            Item("keeps", f"these rows through expiry and clean-up, until savepoint {new_id} is deleted"),
+            *_twins(files, chosen),
+        ),
+        cost=cost_of_proof(context, chosen),
         refusals=tuple(read_only_refusals(context)),
         undo=f"paimark undo {table.word}",
     )
@@ -113,7 +119,7 @@ def log_finished(context: Context, table: TablePath, claim: savepoint_claim.Clai
     path = table.savepoint(claim.id)
     outcome = _outcome(table, Savepoint.from_json(context.files.read(path), path))
     asked = {"snapshot": claim.snapshot_id, "branch": claim.root, "comment": claim.comment}
-    plan = Plan(summary="", action=ACTION, arguments=asked, request=asked, group=claim.group)
+    plan = Plan(headline="", action=ACTION, arguments=asked, request=asked, group=claim.group)
     _log(context, table, plan, outcome, claim)
 
 
@@ -126,7 +132,7 @@ def log_interval(context: Context, table: TablePath, claim: savepoint_claim.Clai
     log(
         context,
         table,
-        Plan(summary="", action="auto-savepoint", arguments=asked, request=asked),
+        Plan(headline="", action="auto-savepoint", arguments=asked, request=asked),
         outcome,
         inverse=None,
         arguments={},
@@ -141,7 +147,7 @@ def _outcome(table: TablePath, savepoint: Savepoint) -> Outcome:
     return Outcome(
         action=ACTION,
         table=name,
-        message=f"Savepoint {savepoint.id} of {name} keeps snapshot {savepoint.saved_snapshot_id}",
+        message=f"Saved snapshot {savepoint.saved_snapshot_id} of {name} as savepoint {savepoint.id}",
         result={
             "savepoint_id": savepoint.id,
             "saved_snapshot_id": savepoint.saved_snapshot_id,
@@ -181,24 +187,26 @@ def _save(context: Context, chosen: ChosenSnapshot, plan: Plan, progress: Progre
     return savepoint_claim.save(context, chosen, comment, "manual", progress, tagged, made, plan.group)
 
 
-def _rows(count: int | None) -> str:
-    return "The rows" if count is None else f"The {counted(count, 'row')} (before key merging)"
+def _version(files: Files, chosen: ChosenSnapshot) -> str:
+    """`snapshot 18, 16,200 records`."""
+    number, total = chosen.snapshot.id, chosen.snapshot.total_record_count
+    records = "" if total is None else f", {counted(total, unit_in(files, chosen.root))}"
+    return f"snapshot {number}{records}"
 
 
-def _warnings(context: Context, chosen: ChosenSnapshot) -> list[str]:
-    files, root = context.files, chosen.root
-    warnings = slow_check_warning(context, chosen)
-    for each in SavepointManager(files, root.table).of_root(root):
-        if each.saved_snapshot_id == chosen.snapshot.id:
-            warnings.append(f"Savepoint {each.id} keeps the same snapshot already")
-    return warnings + expiry_warnings(files, chosen)
+def _twins(files: Files, chosen: ChosenSnapshot) -> list[Item]:
+    """The savepoints that keep the same snapshot already."""
+    saved = SavepointManager(files, chosen.root.table).of_root(chosen.root)
+    same = [str(each.id) for each in saved if each.saved_snapshot_id == chosen.snapshot.id]
+    words = "keeps" if len(same) == 1 else "keep"
+    return [Item("keeps", f"{savepoints_said(same)} {words} the same snapshot already")] if same else []
 
 
 def _nothing_to_save(context: Context, root: Root) -> Plan:
     name = root.table.full_name
     refusal = Refusal(f"{root.label} of {name} has no snapshot to save", "Commit some rows first.")
     return Plan(
-        summary=f"Save the newest snapshot of {root.label} of {name}",
+        headline=f"Save the newest snapshot of {root.label} of {name}.",
         arguments={},
         fingerprint="",
         refusals=(*read_only_refusals(context), refusal),

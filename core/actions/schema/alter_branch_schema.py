@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Self, get_args
 
@@ -13,16 +13,18 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint, require_unmoved, text_argument
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.roots.root_state import schema_state
+from paimark.core.actions.said import NEVER, stock_writer
 from paimark.core.actions.schema.changes import Changed, changed
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Refused, StatementFailed, UsageError
+from paimark.core.figures import listed
 from paimark.core.redaction import keep_secrets
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.lineage.main_branch import branch_root, main_root
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.statements.alters import AlterKind, SchemaChange, read_changes
 
@@ -64,18 +66,17 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals.append(Refusal(error.message, error.hint))
     what = f"{root.label} of {table.full_name}"
     described = "; ".join(change.clauses) or "leave it as it is"
-    is_dropping = any(each.kind == "drop" for each in changes)
     return Plan(
-        summary=f"Alter {what}: {described}",
+        headline=f"Alter {what}: {described}.",
         arguments={"branch": branch, "schema_id": now.id + 1, **texts},
         fingerprint=_NextDefinition(root, now, change).fingerprint,
         steps=(Step("create", root.schema(now.id + 1), described),) if change.schema else (),
-        kept=(f"Every row and file, and definition {now.id}, by which what was saved until now is read",),
-        warnings=tuple(_warnings(context, root, changes)) if change.schema else (),
+        items=tuple(_items(context, root, changes, is_final=change.undo is None)) if change.schema else (),
+        phrase=_phrase(changes),
+        cost="1 small file",
         refusals=tuple(refusals),
         undo=f"paimark undo {table.word}" if change.undo else "",
         empty=change.schema is None and not refusals,
-        removes=is_dropping,
     )
 
 
@@ -158,10 +159,10 @@ class AlterSchema(Change[AlterState]):
         return "a dropped column's values, a narrower type and a column that is never null do not come back"
 
     def done(self) -> Done:
-        number, root = self._schema.id, self._root
+        number, root, plan = self._schema.id, self._root, self.work.plan
+        no_way = "" if plan.undo else ". It can't be taken back"
         return Done(
-            message=f"{root.label} of {self.work.plan.table} has definition {number}: "
-            f"{self.state.description}",
+            message=f"Altered {root.label} of {plan.table}: {self.state.description}{no_way}",
             result={"schema_id": number, "branch": root.label},
             before=f"schema {number - 1}",
             after=f"schema {number}",
@@ -222,22 +223,43 @@ def _as_planned(context: Context, table: TablePath, plan: Plan) -> _NextDefiniti
     return _NextDefinition(root, now, _change(context, root, now, _changes(texts)))
 
 
-def _warnings(context: Context, root: Root, changes: tuple[SchemaChange, ...]) -> list[str]:
-    warnings = []
-    if any(each.kind in ("drop", "rename", "widen") for each in changes):
-        warnings.append(
-            "Jobs that are running go on with the definition they began with until they are restarted"
-        )
+def _phrase(changes: tuple[SchemaChange, ...]) -> str:
+    """The dropped column, if there is one and no other."""
+    dropped = [each.name for each in changes if each.kind == "drop"]
+    return dropped[0] if len(dropped) == 1 else ""
+
+
+def _items(
+    context: Context, root: Root, changes: tuple[SchemaChange, ...], *, is_final: bool
+) -> Iterator[Item]:
+    files = context.files
     dropped = [each.name for each in changes if each.kind == "drop"]
     if dropped:
-        warnings.append(
-            f"The values of {', '.join(dropped)} can be read in the past only: "
-            "a column of that name added later is empty, and main is not rolled back to what has it"
-        )
+        newest = Lineage(files, root).latest_id()
+        until = "past versions" if newest is None else f"versions up to snapshot {newest}"
+        text = f"{listed(dropped, 'column')}, from the newest rows: only {until} have "
+        if len(dropped) > 1:
+            text += "them. Columns of these names added later are empty"
+        else:
+            text += "it. A column of that name added later is empty"
+        yield Item("loses", text, "column-hidden", is_grave=True, names=tuple(dropped))
+        main = f"main can't be rolled back to a version that has {listed(dropped, 'of these columns')}"
+        is_main = root == main_root(files, root.table)
+        yield Item("final", f"{NEVER}, and {main}" if is_main else NEVER, "final", is_grave=True)
+    elif is_final:
+        # Nobody loses anything by it, so nobody is asked.
+        yield Item("final", NEVER, "final")
+    if any(each.kind in ("drop", "rename", "widen") for each in changes):
+        text = "jobs that run keep the old columns until they are restarted"
+        if (writer := stock_writer(files, root)) is not None:
+            text += f": {writer.said(root.table.full_name, context.clock())}"
+        yield Item("affects", text, "jobs-restart")
     options = {each.name for each in changes if each.kind in ("set", "unset")}
     if root.branch is None and any(name.startswith("snapshot.num-retained") for name in options):
-        warnings.append("Stock engines expire main's snapshots by it at their next commit")
-    return warnings
+        yield Item(
+            "affects", "stock engines expire main's snapshots by it at their next commit", "stock-expiry"
+        )
+    yield Item("keeps", "every row and file, and the columns of what was saved until now")
 
 
 def _undo(change: Changed) -> dict[str, str] | None:

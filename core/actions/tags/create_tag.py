@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from paimark.core.actions import audit
 from paimark.core.actions.change import journal
@@ -18,7 +18,7 @@ from paimark.core.actions.checks import (
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.names import ID_IN_NAME, name_refusal, was_moved
-from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.as_made import log
 from paimark.core.actions.roots.json_edit import without_time_to_live
@@ -26,17 +26,17 @@ from paimark.core.actions.roots.pin_snapshot import (
     ChosenSnapshot,
     choose,
     choose_as_planned,
-    expiry_warnings,
+    cost_of_proof,
+    expiry_items,
     keep,
     prune_gone,
     require_whole,
-    slow_check_warning,
 )
 from paimark.core.actions.roots.savepoint_claim import is_only_keeper
 from paimark.core.actions.roots.shared_snapshots import hold_with_main
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable
-from paimark.core.figures import moment
+from paimark.core.figures import minute
 from paimark.core.shell import shell_line
 from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.table.catalog import parse_table_name
@@ -70,7 +70,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals.append(Refusal("A tag kept for no time would be deleted at once", "Leave --retain out."))
     number = "the newest snapshot" if chosen is None else f"snapshot {chosen.snapshot.id}"
     return Plan(
-        summary=f"Tag {number} of {root.label} of {table.full_name} as {name}",
+        headline=f"Tag {number} of {root.label} of {table.full_name} as {name}.",
         arguments={
             "name": name,
             "snapshot": chosen.snapshot.id if chosen else None,
@@ -83,8 +83,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("copy", root.tag(name), f"of {number}", len(chosen.data) if chosen else 0),
             Step("check", number, "nothing of it was lost before the tag held it"),
         ),
-        kept=(f"The rows of {number}, until the tag is deleted",),
-        warnings=tuple(_warnings(context, root, chosen, retain_ms)),
+        items=tuple(_items(context, root, chosen, retain_ms)),
+        cost=cost_of_proof(context, chosen) if chosen else "",
         refusals=tuple(refusals),
         undo=f"paimark undo {table.word}",
     )
@@ -102,7 +102,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     outcome = Outcome(
         action=ACTION,
         table=plan.table,
-        message=f"Tag {name} of {plan.table} keeps snapshot {chosen.snapshot.id}",
+        message=f"Tagged snapshot {chosen.snapshot.id} of {plan.table} as {name}",
         result={"tag_name": name, "snapshot_id": chosen.snapshot.id, "branch": chosen.root.label},
         undo=f"paimark undo {table.word}",
     )
@@ -216,7 +216,7 @@ def _needed(context: Context, chosen: ChosenSnapshot, made: Collection[str]) -> 
         return of_main, f"{holder.journal.action} may count on it"
     tag = Tag.from_json(chosen.data, chosen.root.snapshot(chosen.snapshot.id))
     if of_main and (needing := dependents(context.files, main.table, tag, made)):
-        return of_main, f"{needing[0]} it"
+        return of_main, needing[0].said("it")
     if made and is_only_keeper(context, chosen):
         return list(made), "the snapshot expires meanwhile, and nothing else may keep its files"
     return [], ""
@@ -275,16 +275,17 @@ def _name_refusals(context: Context, root: Root, name: str, chosen: ChosenSnapsh
     ]
 
 
-def _warnings(
+def _items(
     context: Context, root: Root, chosen: ChosenSnapshot | None, retain_ms: int | None
-) -> list[str]:
-    warnings = slow_check_warning(context, chosen) if chosen else []
+) -> Iterator[Item]:
+    if chosen is not None:
+        yield from expiry_items(context.files, chosen)
     if retain_ms:
-        until = moment(context.clock() + retain_ms)
-        warnings.append(f"From {until} on, stock engines may delete the tag and what only it keeps")
+        until = minute(context.clock() + retain_ms)
+        yield Item("keeps", f"these rows until {until}: then stock engines may delete the tag")
+        return
+    yield Item("keeps", "these rows, until the tag is deleted")
     schema = Lineage(context.files, root).latest_schema()
-    if retain_ms is None and schema and (default := schema.options.get("tag.default-time-retained")):
-        warnings.append(
-            f"The table's tag.default-time-retained ({default}) is not applied: the tag stays for good"
-        )
-    return warnings + (expiry_warnings(context.files, chosen) if chosen else [])
+    if schema and (default := schema.options.get("tag.default-time-retained")):
+        text = f"the tag for good: the table's tag.default-time-retained ({default}) is not applied"
+        yield Item("keeps", text)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.features import newest_options
 from paimark.core.actions.names import name_refusal
-from paimark.core.actions.plan import Refusal
+from paimark.core.actions.plan import Item, Refusal
 from paimark.core.actions.roots.json_edit import without_time_to_live
-from paimark.core.figures import moment
+from paimark.core.actions.said import final
+from paimark.core.figures import minute
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.automatic_tags import automatic_of, has_automatic_name
 from paimark.core.table.definition.retention import makes_tags
@@ -52,22 +54,26 @@ def refusals(context: Context, renaming: TagToRename) -> list[Refusal]:
     return [*_of_the_old_name(context, renaming), *_of_the_new_name(context.files, renaming)]
 
 
-def warnings(files: Files, renaming: TagToRename) -> list[str]:
-    """The warnings of the plan. Raises `Corrupt`."""
+def items(files: Files, renaming: TagToRename) -> Iterator[Item]:
+    """What a person should know first. Raises `Corrupt`."""
     name, to = renaming.name, renaming.to
-    sentences = [f"Statements and jobs that name tag {name} fail from then on"]
-    if has_automatic_name(name):
-        sentences.append(
-            f"{name} is a name that stock engines give to tags of their own (tag.automatic-creation): "
-            f"one may make it again, and {to} is no longer deleted when there are too many"
-        )
-    if has_automatic_name(to) and makes_tags(newest_options(files, renaming.root)):
-        sentences.append(f"Stock engines take {to} for one of their own tags, and may delete it in its turn")
-    if (until := kept_until_ms(renaming.tag)) is not None:
-        sentences.append(f"From {moment(until)} on, stock engines may delete it, as before")
+    text = f"the name {name}: statements and jobs that use it fail"
+    yield Item("loses", text, "name-gone", is_grave=True, names=(name,))
     if (refusal := name_refusal(name, "tag")) is not None:
-        sentences.append(f"It can't be undone: {refusal.reason[0].lower()}{refusal.reason[1:]}")
-    return sentences
+        yield final(refusal.reason)
+    if has_automatic_name(name):
+        text = (
+            f"stock engines give the name {name} to tags of their own (tag.automatic-creation): one may make "
+            f"it again, and {to} is no longer deleted when there are too many"
+        )
+        yield Item("affects", text, "automatic-tags")
+    if has_automatic_name(to) and makes_tags(newest_options(files, renaming.root)):
+        text = f"stock engines take {to} for one of their own tags, and may delete it in its turn"
+        yield Item("affects", text, "automatic-tags")
+    kept = f"the rows of snapshot {renaming.tag.id} all the time, and every branch made from them"
+    yield Item("keeps", kept)
+    if (until := kept_until_ms(renaming.tag)) is not None:
+        yield Item("keeps", f"its end: from {minute(until)} on stock engines may delete it, as before")
 
 
 def _of_the_old_name(context: Context, renaming: TagToRename) -> list[Refusal]:

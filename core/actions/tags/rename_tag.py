@@ -23,7 +23,7 @@ from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.roots.as_made import holds
 from paimark.core.actions.roots.pause import seconds_of, wait_for_readers
 from paimark.core.actions.roots.pin_snapshot import prune_gone
-from paimark.core.actions.tags.rename_checks import TagToRename, find_tag, refusals, warnings
+from paimark.core.actions.tags.rename_checks import TagToRename, find_tag, items, refusals
 from paimark.core.errors import Corrupt, NotFound, Refused
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.main_branch import root_exists
@@ -39,11 +39,11 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     name, to = required_text(arguments, "name"), required_text(arguments, "to")
     branch = text_argument(arguments, "branch")
     renaming = find_tag(context.files, table, name, to, branch)
-    root, number = renaming.root, renaming.tag.id
+    root = renaming.root
     seconds = seconds_of(context, len(context.files.names(root.tags)))
     for_both = f"they stay for {seconds:g} s: somebody may be reading the tags"
     return Plan(
-        summary=f"Rename tag {name} of {root.label} of {table.full_name} to {to}",
+        headline=f"Rename tag {name} of {root.label} of {table.full_name} to {to}.",
         arguments={"tag_name": name, "new_name": to, "branch": branch},
         fingerprint=renaming.fingerprint,
         steps=(
@@ -51,8 +51,9 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             Step("check", "both", for_both),
             Step("delete", root.tag(name)),
         ),
-        kept=(f"The rows of snapshot {number}, all the time, and every branch made from them",),
-        warnings=tuple(warnings(context.files, renaming)),
+        items=tuple(items(context.files, renaming)),
+        phrase=name,
+        cost=f"about {seconds:g} s, no data file",
         refusals=tuple(refusals(context, renaming)),
         undo=f"paimark undo {table.word}" if name_refusal(name, "tag") is None else "",
     )

@@ -18,7 +18,7 @@ from paimark.core.actions.change.operations import Operation, Undoable
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
-from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
@@ -30,10 +30,10 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     rows_of,
     start_in,
 )
+from paimark.core.actions.said import streams_skip
 from paimark.core.actions.undo.by_hand import by_hand
 from paimark.core.actions.undo.undone import as_planned, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
-from paimark.core.figures import moment
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.forks import Side
@@ -67,27 +67,36 @@ class GoingBack:
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when main has moved since, or its earlier snapshot is gone; `Corrupt`."""
-    return _plan(context, table, _find(context.files, table, entry), "Take back")
+    return _plan(context, table, _find(context.files, table, entry))
 
 
 def plan_again(context: Context, table: TablePath, undone: Operation) -> Plan:
     """Plan to redo a write. Raises as `plan`."""
-    return _plan(context, table, _find_undone(context.files, table, undone), "Redo")
+    return _plan(context, table, _find_undone(context.files, table, undone))
 
 
-def _plan(context: Context, table: TablePath, going_back: GoingBack, verb: str) -> Plan:
+def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
     start, then = going_back.start, going_back.then
     what, place = going_back.entry.description, f"{start.place} of {table.full_name}"
     rows = "no rows" if then is None else f"the rows of snapshot {then.id}"
-    instead = f"instead of those of snapshot {start.head.snapshot.id}"
+    head = start.head.snapshot.id
+    lost = f"the rows of snapshot {head}" if going_back.is_redo else f"what {what} changed (snapshot {head})"
     return Plan(
         change="undo-commit",
-        summary=f"{verb} {what}: give {place} {rows} again, {instead}",
+        headline=f"Give {place} {rows} again.",
         arguments={"seen": going_back.description},
         fingerprint=going_back.fingerprint,
         steps=tuple(_steps(context.files, going_back)),
-        kept=(_kept(going_back.description),),
-        warnings=tuple(_warnings(going_back)),
+        items=(
+            Item(
+                "loses",
+                f"{lost}, from the newest rows",
+                "rows-replaced",
+                is_grave=True,
+            ),
+            streams_skip(context.files, start.root),
+            Item("keeps", _kept(going_back.description)),
+        ),
         refusals=tuple(_refusals(context.files, going_back)),
     )
 
@@ -275,16 +284,4 @@ def _steps(files: Files, going_back: GoingBack) -> list[Step]:
 
 
 def _kept(said: str) -> str:
-    return f"Every snapshot, tag and savepoint: {said} keeps the rows as they were"
-
-
-def _warnings(going_back: GoingBack) -> list[str]:
-    entry, then, schema = going_back.entry, going_back.then, going_back.start.schema.id
-    way = "come again" if going_back.is_redo else "go back"
-    warnings = [
-        f"{entry.user} did it on {moment(entry.time)}",
-        f"Streaming readers skip OVERWRITE commits by default: they will not see the rows {way}",
-    ]
-    if then is not None and then.schema_id != schema:
-        warnings.append(f"The definition of the table stays as it is now (schema {schema})")
-    return warnings
+    return f"{said}, every tag and savepoint; the columns as they are now"

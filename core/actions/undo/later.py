@@ -7,23 +7,24 @@ from functools import partial
 
 from paimark.core.actions.change.operations import Operation, Stacks, Undoable
 from paimark.core.actions.context import Context
+from paimark.core.actions.plan import Item
 from paimark.core.actions.roots.as_made import changed_since, is_gone
+from paimark.core.actions.said import engine_of, job_of
 from paimark.core.actions.undo.by_hand import by_hand
-from paimark.core.figures import moment
+from paimark.core.figures import MOST_NAMES, age
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.text import lowered
 
 # The arguments that name the object of an action.
 _NAMING = ("name", "id", "snapshot")
-# The number of operations that a sentence names.
-_SHOWN = 3
 
 
 def later_ones(
     context: Context, table: TablePath, stacks: Stacks, group: Sequence[Undoable], *, replacement_only: bool
-) -> tuple[str, ...]:
-    """A sentence on the later operations that can't be taken back, and one on each whose thing was changed.
+) -> tuple[Item, ...]:
+    """The later operations that can't be taken back, and each whose thing was changed.
 
     `group` is what the undo takes back. With `replacement_only` a person has asked to leave the others.
     """
@@ -31,10 +32,10 @@ def later_ones(
     passed = () if replacement_only else _passed_over(context, table, stacks, group)
     why = partial(_why, context, table)
     others = [] if replacement_only else _commit_of_another(context, table, stacks, group[0])
-    return (
-        *_on_those_without_way_back(stays, why),
-        *others,
-        *(f"{changed_since(each)}, and stays" for each in passed),
+    said = [f"{lowered(changed_since(each))}, and stays" for each in passed]
+    return tuple(
+        Item("not", text, "later-change-stays", is_grave=True)
+        for text in (*_on_those_without_way_back(context, stays, why), *others, *said)
     )
 
 
@@ -56,14 +57,17 @@ def _passed_over(
     return [each for each in stacks.undo[newest + 1 :] if not is_gone(context.files, table, each)]
 
 
-def _on_those_without_way_back(stays: Sequence[Operation], why: Callable[[Operation], str]) -> list[str]:
+def _on_those_without_way_back(
+    context: Context, stays: Sequence[Operation], why: Callable[[Operation], str]
+) -> list[str]:
     if not stays:
         return []
     if len(stays) == 1:
-        return [f"{_named(stays[0])} is later, and stays: {why(stays[0])}"]
-    more = len(stays) - _SHOWN
-    names = ", ".join(_named(each) for each in stays[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
-    return [f"{len(stays):,} later changes stay, because `undo` can't take them back: {names}"]
+        return [f"the last change: {_named(context, stays[0])} stays: {why(stays[0])}"]
+    more = len(stays) - MOST_NAMES
+    named = [_named(context, each) for each in stays[:MOST_NAMES]]
+    names = ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
+    return [f"the last {len(stays):,} changes, which `undo` can't take back: {names}"]
 
 
 def _why(context: Context, table: TablePath, operation: Operation) -> str:
@@ -85,16 +89,18 @@ def _commit_of_another(context: Context, table: TablePath, stacks: Stacks, entry
     ours += [each.way_back.after for each in stacks.in_effect if each.way_back is not None]
     if any(each is not None and each.is_of(newest) for each in ours):
         return []
+    when = age(newest.time_millis, context.clock())
+    by = job_of(newest.commit_user) or engine_of(newest.writer_version)
     return [
-        f"Snapshot {newest.id} of main, of {moment(newest.time_millis)} (user {newest.commit_user}), "
-        "is later, and stays: it is not in the operation log"
+        f"the newest commit of main, snapshot {newest.id} ({when}, by {by}), stays: it is not in the "
+        "operation log"
     ]
 
 
-def _named(operation: Operation) -> str:
-    """`delete-branch fix of 2026-05-01 12:03:11+02:00`."""
+def _named(context: Context, operation: Operation) -> str:
+    """`delete-branch fix (2 h ago)`."""
     entry = operation.way_back
     if entry is not None and entry.is_write:
-        return f"{entry.description} of {moment(operation.time)}"
+        return f"{entry.description} ({age(operation.time, context.clock())})"
     name = next((f" {operation.request[each]}" for each in _NAMING if operation.request.get(each)), "")
-    return f"{operation.action}{name} of {moment(operation.time)}"
+    return f"{operation.action}{name} ({age(operation.time, context.clock())})"

@@ -18,6 +18,7 @@ from paimark.core.actions.undo.undone import unless_locked
 from paimark.core.errors import Refused
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.text import lowered
 
 ACTION = "redo"
 
@@ -32,7 +33,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         hint = f"`paimark operations {table.word}` says what was done."
         nothing = Refusal(f"{table.full_name} has no undo that can be redone", hint)
         return Plan(
-            summary=f"Redo the last undo of {table.full_name}",
+            headline=f"Redo the last undo of {table.full_name}.",
             arguments={},
             refusals=tuple(unless_locked(context, table, nothing)),
         )
@@ -53,7 +54,7 @@ def _plan_of(context: Context, table: TablePath, undone: Operation) -> Plan:
     planned = action(undone.action).plan(context, table, undone.request)
     return msgspec.structs.replace(
         planned,
-        summary=f"Redo {undone.action}: {planned.summary}",
+        headline=f"Redo {undone.action}: {lowered(planned.headline)}",
         redoes=undone.token,
         refusals=tuple(dict.fromkeys([*planned.refusals, *_moved_refusals(context, table, undone)])),
     )
@@ -66,12 +67,17 @@ def _plan_of_write(context: Context, table: TablePath, undone: Operation) -> Pla
     except Refused as error:
         moved = Refusal(error.message, error.hint)
         return Plan(
-            summary=f"Redo the last undo of {table.full_name}",
+            headline=f"Redo the last undo of {table.full_name}.",
             arguments={},
             refusals=tuple(unless_locked(context, table, moved)),
         )
     return msgspec.structs.replace(
-        planned, action=ACTION, table=table.full_name, redoes=undone.token, undo=f"paimark undo {table.word}"
+        planned,
+        action=ACTION,
+        table=table.full_name,
+        headline=f"Redo {undone.action}: {lowered(planned.headline)}",
+        redoes=undone.token,
+        undo=f"paimark undo {table.word}",
     )
 
 

@@ -5,6 +5,7 @@ The main-branch file is the point of no return here, too. The branch that was ma
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
@@ -16,7 +17,7 @@ from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.merge import history as merge_history
-from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import (
@@ -32,7 +33,7 @@ from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
-from paimark.core.figures import counted, moment
+from paimark.core.figures import age, counted
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
@@ -66,16 +67,16 @@ class Reversal:
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     """Raises `Refused` when the undo is no longer possible, and `Corrupt`."""
     reversal = _find(context.files, table, entry)
-    main, previous = reversal.main, reversal.previous
+    main = reversal.main
     return Plan(
         change="undo-replacement",
-        summary=f"Take back that branch {main.root.label} became main of {table.full_name}: "
-        f"{main.description} -> {previous.description}",
+        headline=f"Make main of {table.full_name} what it was before.",
         arguments={"seen": reversal.description},
         fingerprint=reversal.fingerprint,
         steps=tuple(_steps(context.files, reversal)),
-        kept=(_kept(entry, main),),
-        warnings=(_warning(reversal),),
+        items=tuple(_items(context, reversal)),
+        phrase=main.root.label,
+        cost="no data file",
         refusals=tuple(_refusals(context, reversal)),
     )
 
@@ -265,19 +266,34 @@ def _steps(files: Files, reversal: Reversal) -> list[Step]:
 
 
 def _kept(entry: Undoable, main: RootState) -> str:
-    """A sentence on the state that the branch keeps, with its later commits."""
+    """The branch, with its later commits."""
     name, head, since = main.root.label, main.head, entry.head or 0
     if head is None or head.snapshot.id <= since:
-        return f"Branch {name} stays as it is; nothing was committed to it since"
+        return f"Branch {name} as it is: nothing was committed to it since"
     first, last = since + 1, head.snapshot.id
     which = f"snapshot {last}" if first == last else f"snapshots {first} to {last}"
     count = counted(last - since, "commit")
-    return f"Branch {name} stays, with the {count} made since it became main: {which}"
+    return f"Branch {name}, with the {count} made since it became main: {which}"
 
 
-def _warning(reversal: Reversal) -> str:
-    table, entry = reversal.main.root.table, reversal.entry
-    done = f"{entry.user} made {entry.branch} main on {moment(entry.time)}"
+def _items(context: Context, reversal: Reversal) -> Iterator[Item]:
+    entry, main = reversal.entry, reversal.main
+    name, table, head = main.root.label, main.root.table.full_name, main.head
+    count = 0 if head is None else head.snapshot.id - (entry.head or 0)
+    if head is None or count <= 0:
+        text = f"the rows of {name}, from main: they stay on {name}, which got no commit since"
+        yield Item("loses", text, "rows-replaced", is_grave=True)
+    else:
+        when = age(head.snapshot.time_millis, context.clock())
+        text = (
+            f"main's {counted(count, 'commit')} since {name} became main (newest {when}): they stay on {name}"
+        )
+        newest = head.snapshot.time_millis
+        yield Item(
+            "loses", text, "commits-leave-main", is_grave=True, count=count, unit="commits", newest=newest
+        )
     if reversal.archive is None:
-        return f"{done}; {reversal.previous.root.label} is main again"
-    return f"Stock engines see {table.full_name} again, as it was; {done}"
+        yield Item("affects", f"main is {reversal.previous.root.label} again")
+    else:
+        yield Item("affects", f"stock engines read and write {table} again", "stock-again")
+    yield Item("keeps", f"branch {name}, with all of its commits; jobs on it go on")

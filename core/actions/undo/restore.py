@@ -8,18 +8,21 @@ from paimark.core.actions.change import operations
 from paimark.core.actions.change.operations import Stacks, Undoable
 from paimark.core.actions.checks import fingerprint, integer_argument, require_allowed, require_unmoved
 from paimark.core.actions.context import Context, Progress, Remark
-from paimark.core.actions.plan import Outcome, Plan, Refusal, Step
+from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.roots.as_made import changed_since, is_untouched
 from paimark.core.actions.undo.undone import unless_locked
 from paimark.core.errors import NotFound, Refused, UsageError
-from paimark.core.figures import counted
+from paimark.core.figures import counted, listed
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
 from paimark.core.table.operations import Operation, read_operations
 
 ACTION = "restore"
+# Changes that take nothing from a reader, done again.
+_ADDING = ("create-savepoint", "create-tag", "create-branch")
 # Inverse actions that only delete the things that they name.
 _REMOVALS = ("delete-tag", "delete-branch", "delete-savepoint")
+_ONE_BY_ONE = Item("keeps", "each change by itself: the first that fails ends it, and those before stay done")
 _OTHER = Refusal("Somebody else did something meanwhile", "Look at the operations, then plan it again.")
 
 
@@ -45,22 +48,36 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     steps = [Step("replace", f"{verb} {by_token[each].action}", by_token[each].summary) for each in tokens]
     is_there = not tokens and not refusals
     return Plan(
-        summary=_summary(table, number, verb, len(tokens), is_there=is_there),
+        headline=_headline(table, number, verb, len(tokens), is_there=is_there),
         arguments={"to": number},
         fingerprint=fingerprint(*(each.token for each in known)),
         steps=tuple(steps),
-        kept=("Each is a change of its own: the first that fails ends it, and those before stay done",),
+        items=() if is_there else (*_lost(tokens, by_token, verb), _ONE_BY_ONE),
         refusals=tuple(refusals),
         empty=is_there,
         undo=_way_back(table, known, stacks),
     )
 
 
-def _summary(table: TablePath, number: int, verb: str, steps: int, *, is_there: bool) -> str:
+def _lost(tokens: list[str], by_token: Mapping[str, Operation], verb: str) -> list[Item]:
+    """The changes that are taken back, or take something again: what each loses is in its own plan."""
+    names = [by_token[each].action for each in tokens]
+    if verb == "redo":
+        names = [each for each in names if each not in _ADDING]
+    if not names:
+        return []
+    what = listed(names, "change")
+    text, code = f"what {what} took away, once more", "changes-done-again"
+    if verb == "undo":
+        text, code = f"what {what} did{', the newest first' if len(names) > 1 else ''}", "changes-taken-back"
+    return [Item("loses", text, code, is_grave=True, count=len(names), unit="changes")]
+
+
+def _headline(table: TablePath, number: int, verb: str, steps: int, *, is_there: bool) -> str:
     if is_there:
-        return f"{table.full_name} is at operation {number} already"
+        return f"{table.full_name} is at operation {number} already."
     walk = f": {verb} {counted(steps, 'change')}, one by one" if steps else ""
-    return f"Restore {table.full_name} to operation {number}{walk}"
+    return f"Restore {table.full_name} to operation {number}{walk}."
 
 
 def _way_back(table: TablePath, known: list[Operation], stacks: Stacks) -> str:

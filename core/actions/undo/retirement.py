@@ -10,19 +10,21 @@ from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap, root_files
 from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.said import nothing_lost
 from paimark.core.actions.undo.undone import moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
-from paimark.core.figures import counted, moment
+from paimark.core.figures import counted
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from paimark.core.table.lineage.main_branch import main_branch_name
+from paimark.core.text import lowered
 
 
 def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
@@ -32,7 +34,7 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     count, total = counted(len(sizes), "metadata file"), sum(sizes.values())
     return Plan(
         change="undo-retirement",
-        summary=f"Give branch {now.root.label} of {table.full_name} back its name {entry.branch}",
+        headline=f"Bring back branch {entry.branch} of {table.full_name}.",
         arguments={"branch_name": entry.branch},
         fingerprint=_fingerprint(entry, now),
         steps=(
@@ -43,11 +45,13 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
                 total,
             ),
         ),
-        kept=(_kept(entry),),
-        warnings=(
-            f"{entry.user} retired it on {moment(entry.time)}",
+        items=(
             *cleanings_to_stop(context.files, now.root),
+            nothing_lost(),
+            Item("keeps", lowered(_kept(entry))),
         ),
+        phrase=entry.branch,
+        cost="no data file",
         refusals=tuple(_refusals(context, table, entry, now)),
     )
 

@@ -17,20 +17,22 @@ from paimark.core.actions.change.landing import hold_expiry, release_expiry
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
-from paimark.core.actions.plan import NO_DATA_FILE, Plan, Refusal, Step, raise_first
+from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.root_files import has_more
 from paimark.core.actions.roots.root_state import RootState, state
+from paimark.core.actions.said import nothing_lost
 from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
-from paimark.core.figures import counted, moment
+from paimark.core.figures import counted
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.main_branch import main_root, root_exists
 from paimark.core.table.records import Point
+from paimark.core.text import lowered
 
 _TRY, _PUT_BACK = "puts the first snapshot back", "main has its later snapshots again"
 
@@ -59,10 +61,10 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
     cut = restoring.cut
     tags = truncation.later_tags(context.files, cut.archive, cut.keep)
     of_tags = f" and {counted(len(tags), 'tag')}" if tags else ""
-    goes_on = f"main of {table.full_name} goes on from snapshot {cut.keep} to {cut.head} again"
+    goes_on = f"main of {table.full_name} go on from snapshot {cut.keep} to {cut.head} again"
     return Plan(
         change="undo-truncation",
-        summary=f"Take back {entry.description}: {goes_on}",
+        headline=f"Let {goes_on}.",
         arguments={"seen": restoring.description},
         fingerprint=restoring.fingerprint,
         steps=(
@@ -72,8 +74,8 @@ def plan(context: Context, table: TablePath, entry: Undoable) -> Plan:
                 f"back to main from branch {cut.archive.label}, which ends with that: {NO_DATA_FILE}",
             ),
         ),
-        kept=(_kept(cut),),
-        warnings=(f"{entry.user} did it on {moment(entry.time)}",),
+        items=(nothing_lost("main has no commit since"), Item("keeps", lowered(_kept(cut)))),
+        cost="no data file",
         refusals=tuple(_refusals(context, restoring)),
     )
 

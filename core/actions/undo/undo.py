@@ -12,7 +12,7 @@ from paimark.core.actions.change import operations
 from paimark.core.actions.change.operations import Stacks, Undoable
 from paimark.core.actions.context import Context
 from paimark.core.actions.many.planning import plan_in_turn, together
-from paimark.core.actions.plan import Plan, Refusal
+from paimark.core.actions.plan import Item, Plan, Refusal
 from paimark.core.actions.roots.as_made import changed_since, is_untouched
 from paimark.core.actions.undo import commit as undo_commit
 from paimark.core.actions.undo import replacement as undo_replacement
@@ -21,9 +21,10 @@ from paimark.core.actions.undo import truncation as undo_truncation
 from paimark.core.actions.undo.later import later_ones
 from paimark.core.actions.undo.undone import unless_locked
 from paimark.core.errors import Corrupt, Refused
-from paimark.core.figures import moment
+from paimark.core.figures import age
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.text import lowered
 
 ACTION = "undo"
 _Plan = Callable[[Context, TablePath, Undoable], Plan]
@@ -44,10 +45,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             made = _plan_group(context, table, group)
         else:
             made = _plan_of(context, table, entry, replacement_only=replacement_only)
-        return msgspec.structs.replace(made, warnings=(*later, *made.warnings))
+        return msgspec.structs.replace(made, items=(*later, *made.items))
     except Refused as error:
         return Plan(
-            summary=f"Take back the last change of {table.full_name}",
+            headline=f"Take back the last change of {table.full_name}.",
             arguments={},
             refusals=tuple(unless_locked(context, table, Refusal(error.message, error.hint))),
         )
@@ -65,20 +66,24 @@ def _plan_group(context: Context, table: TablePath, group: Sequence[Undoable]) -
     makers = [partial(_plan_of, table=table, entry=each) for each in untouched]
     parts, refusals = plan_in_turn(context, table, makers)
     made = together(table, parts, refusals)
-    changed = [f"{changed_since(each)}, and stays" for each in group if each not in untouched]
-    return msgspec.structs.replace(
-        made, action=ACTION, summary=_taken_back(group[0], made), warnings=(*changed, *made.warnings)
-    )
+    changed = [f"{lowered(changed_since(each))}, and stays" for each in group if each not in untouched]
+    items = [Item("not", text, "later-change-stays", is_grave=True) for text in changed]
+    headline = _taken_back(context, group[0], made)
+    return msgspec.structs.replace(made, action=ACTION, headline=headline, items=(*items, *made.items))
 
 
-def _taken_back(entry: Undoable, made: Plan) -> str:
-    """A summary that names the operation: a person may think of a later one, which can't be taken back."""
-    summary = made.summary
-    return f"Take back {entry.description} of {moment(entry.time)}: {summary[:1].lower()}{summary[1:]}"
+def _taken_back(context: Context, entry: Undoable, made: Plan) -> str:
+    """A headline that names the operation: a person may think of a later one, which can't be taken back."""
+    when = age(entry.time, context.clock())
+    by = "" if entry.user == context.user else f", by {entry.user}"
+    return f"Take back {entry.description} ({when}{by}): {lowered(made.summary)}."
 
 
 def _plan_of(context: Context, table: TablePath, entry: Undoable, *, replacement_only: bool = False) -> Plan:
     made = _planner(table, entry)(context, table, entry)
+    # A redo brings back what the undo removes, but no version that nothing else keeps.
+    is_final = any(each.is_grave and each.code == "version-gone" for each in made.items)
+    items = tuple(each for each in made.items if is_final or each.kind != "final")
     arguments_now = {**made.arguments, "undone": entry.action, "replacement": replacement_only}
     return msgspec.structs.replace(
         made,
@@ -86,8 +91,11 @@ def _plan_of(context: Context, table: TablePath, entry: Undoable, *, replacement
         table=table.full_name,
         change=made.kind,
         arguments=arguments_now,
+        headline=_taken_back(context, entry, made),
+        items=items,
         undoes=entry.token,
-        undo=f"paimark redo {table.word}",
+        undo="" if is_final else f"paimark redo {table.word}",
+        until="",
     )
 
 
@@ -114,8 +122,7 @@ def _inverse(context: Context, table: TablePath, entry: Undoable) -> Plan:
     from paimark.core.actions.registry import action
 
     assert entry.inverse is not None
-    made = action(entry.inverse).plan(context, table, entry.arguments or {})
-    return msgspec.structs.replace(made, summary=_taken_back(entry, made))
+    return action(entry.inverse).plan(context, table, entry.arguments or {})
 
 
 def _last(

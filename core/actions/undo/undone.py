@@ -8,10 +8,11 @@ from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import Done, Work
 from paimark.core.actions.change.operations import Operation, Undoable
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Refusal
+from paimark.core.actions.plan import Item, Refusal
 from paimark.core.actions.replace.takeover import moved
 from paimark.core.errors import Refused
 from paimark.core.table.layout import TablePath
+from paimark.core.text import lowered
 
 
 class UndoStart(Protocol):
@@ -66,9 +67,9 @@ def moved_since(work: Work, now: str = "") -> Refused:
 
 
 def undone(work: Work, entry: Undoable, kept: str) -> Done:
-    """The result of a finished undo. The plan also shows `kept`."""
+    """The result of a finished undo; `kept` says what stays."""
     return Done(
-        message=f"Took back {entry.description} of {work.plan.table}. Kept: {kept[0].lower()}{kept[1:]}",
+        message=f"Took back {entry.description} of {work.plan.table}",
         result={
             "undone": entry.action,
             "branch_name": entry.branch,
@@ -76,4 +77,5 @@ def undone(work: Work, entry: Undoable, kept: str) -> Done:
         },
         before=entry.description,
         after=f"{entry.description} taken back",
+        items=(Item("keeps", lowered(kept)),),
     )

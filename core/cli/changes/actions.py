@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -12,16 +13,16 @@ import click
 
 from paimark.core.actions.context import Context, open_context
 from paimark.core.actions.many.applying import PartlyDone
-from paimark.core.actions.plan import Outcome, Plan
-from paimark.core.actions.registry import ACTIONS, Action, Argument, must_be_agreed_to
+from paimark.core.actions.plan import Outcome, Plan, raise_first
+from paimark.core.actions.registry import ACTIONS, Action, Argument
 from paimark.core.cli.asking import confirm, require_writable
 from paimark.core.cli.changes.saved_plans import save_plan
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, WholeNumber, global_options
 from paimark.core.cli.output import narrate
-from paimark.core.cli.plans import say_plan
+from paimark.core.cli.plans import say_outcome, say_plan, terminal_width
 from paimark.core.cli.query.answering import ended_by_signals, open_engine
 from paimark.core.cli.query.narrator import Narrator
-from paimark.core.errors import Refused, UsageError
+from paimark.core.errors import UsageError
 from paimark.core.export.json_rows import json_text
 from paimark.core.redaction import redacted
 from paimark.core.spark.client.client import Engine
@@ -76,7 +77,7 @@ def _argument_value(action: Action, argument: Argument, values: Mapping[str, obj
 def run_action(action: Action, options: GlobalOptions, table_name: str, arguments: dict[str, object]) -> None:
     """Plan an action on a table and carry it out, as the global options demand."""
     settings = options.settings()
-    if action.danger != "safe" and not options.dry_run and options.plan_out is None:
+    if not options.dry_run and options.plan_out is None:
         require_writable(settings)
     with ended_by_signals(), closing(open_engine(settings)) as engine:
         _plan_and_apply(action, options, table_name, arguments, engine)
@@ -92,7 +93,7 @@ def _plan_and_apply(
     plan = action.plan(planning, find_table(context.files, table_name), arguments)
     narrator.clear()
     if options.plan_out is not None and not plan.refusals:
-        say_plan(plan, narrate)
+        say_plan(plan, narrate, terminal_width(sys.stderr), verbose=options.verbose)
         save_plan(options.plan_out, context.files.uri, plan)
         if options.as_json:
             facts = {"action": plan.action, "table": plan.table, "file": str(options.plan_out)}
@@ -103,22 +104,20 @@ def _plan_and_apply(
 
 
 def carry_out(action: Action, context: Context, plan: Plan, options: GlobalOptions) -> None:
-    """Show a plan, ask for consent if needed, and apply it. Raises its first refusal."""
+    """Show a plan, ask for consent if something is lost, and apply it. Raises its first refusal."""
     narrator = Narrator()
+    if options.dry_run and options.as_json:
+        click.echo(redacted(json_text([plan.facts()], indent=2)))
+    raise_first(plan.refusals)
     if options.dry_run:
-        _print_plan(plan, options)
-    elif not plan.refusals:
-        # The outcome of an empty plan is its summary, which should not appear twice.
-        summary_follows = plan.empty and not options.as_json
-        say_plan(plan, narrator.say, with_summary=not summary_follows, with_steps=narrator.is_live)
-    for further in plan.refusals[1:]:
-        narrate(f"refused: {further.reason}")
-    if plan.refusals:
-        raise Refused(plan.refusals[0].reason, plan.refusals[0].hint)
-    if options.dry_run:
+        if not options.as_json:
+            say_plan(plan, _print, terminal_width(sys.stdout), verbose=options.verbose)
         return
-    if must_be_agreed_to(action, plan) and not options.yes:
-        confirm(plan.summary)
+    # The outcome of an empty plan is its headline, which should not appear twice.
+    follows = plan.empty and not options.as_json
+    say_plan(plan, narrator.say, terminal_width(sys.stderr), verbose=options.verbose, headline=not follows)
+    if plan.ask.phrase and not options.yes:
+        confirm(plan.ask.phrase)
     try:
         outcome = action.apply(context, plan, narrator.step)
     except PartlyDone as error:
@@ -130,13 +129,6 @@ def carry_out(action: Action, context: Context, plan: Plan, options: GlobalOptio
     _print_outcome(outcome, options)
 
 
-def _print_plan(plan: Plan, options: GlobalOptions) -> None:
-    if options.as_json:
-        click.echo(redacted(json_text([plan], indent=2)))
-    else:
-        say_plan(plan, lambda line: click.echo(clean_text(redacted(line))))
-
-
 def _print_outcome(outcome: Outcome, options: GlobalOptions) -> None:
     each_done = outcome.parts or (outcome,)
     if options.as_json:
@@ -144,9 +136,12 @@ def _print_outcome(outcome: Outcome, options: GlobalOptions) -> None:
         click.echo(redacted(json_text(facts)))
     else:
         for each in each_done:
-            click.echo(clean_text(redacted(each.message)))
-    if outcome.undo:
-        narrate(f"To take it back: {outcome.undo}")
+            _print(each.message)
+    say_outcome(outcome, narrate, terminal_width(sys.stderr))
+
+
+def _print(line: str) -> None:
+    click.echo(clean_text(redacted(line)))
 
 
 def _option(argument: Argument) -> click.Option:

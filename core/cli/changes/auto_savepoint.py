@@ -17,7 +17,7 @@ from paimark.core.actions.savepoints import auto_savepoint as automatic
 from paimark.core.cli.asking import require_writable
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
 from paimark.core.cli.output import narrate, row_writer
-from paimark.core.cli.plans import say_plan
+from paimark.core.cli.plans import say_plan, terminal_width
 from paimark.core.cli.query.answering import ended_by_signals
 from paimark.core.errors import PaimarkError, Refused, UsageError
 from paimark.core.export.json_rows import json_text
@@ -183,7 +183,12 @@ def _every_table(context: Context) -> list[TablePath]:
 
 def _print_plans(plans: Sequence[Plan], options: GlobalOptions) -> None:
     if options.as_json:
-        click.echo(json_text(plans, indent=2))
+        click.echo(json_text([each.facts() for each in plans], indent=2))
         return
     for plan in plans:
-        say_plan(plan, lambda line: click.echo(clean_text(line)))
+        say_plan(
+            plan,
+            lambda line: click.echo(clean_text(line)),
+            terminal_width(sys.stdout),
+            verbose=options.verbose,
+        )

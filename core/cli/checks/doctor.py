@@ -13,7 +13,7 @@ from paimark.core.actions import recover
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context, open_context
 from paimark.core.actions.roots.guard_tags import mismatches
-from paimark.core.actions.roots.pin_snapshot import stock_expiry_warnings
+from paimark.core.actions.roots.pin_snapshot import stock_expiry_items
 from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.actions.savepoints.auto_savepoint import schedule
 from paimark.core.actions.savepoints.unprotected import beyond_repair
@@ -43,6 +43,7 @@ from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.manifests import apart
 from paimark.core.table.savepoints import SavepointManager
+from paimark.core.text import capitalised
 from paimark.core.verify import verify
 from paimark.core.verify.lists import missing_lists
 
@@ -187,8 +188,10 @@ def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
         yield Finding("changes", "ok", plan.summary)
     else:
         yield Finding("changes", "warning", plan.summary, f"Run `paimark recover {table.word}`.")
-    for warning in plan.warnings:
-        yield Finding("changes", "warning", warning)
+    for item in plan.lines:
+        # Which of the two it is says only recover.
+        if item.kind in ("unknown", "affects") and item.code != recover.COMMIT_UNKNOWN:
+            yield Finding("changes", "warning", capitalised(item.text))
 
 
 def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
@@ -273,7 +276,8 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         yield Finding(name, "warning", sentence, f"{apart.INSTEAD}.")
     for verdict in writers_at_once(files.uri, root, rows):
         yield Finding(name, *verdict)
-    for warning in stock_expiry_warnings(files, root):
+    for item in stock_expiry_items(files, root):
+        warning = capitalised(item.text)
         words = shell_line([root.table.full_name, "--branch", root.label, "--set", retention_off()])
         yield Finding(name, "warning", warning, f"Run: paimark alter-branch-schema {words}")
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from paimark.core.actions.plan import Plan
-from paimark.core.actions.registry import Action, must_be_agreed_to
+from paimark.core.actions.registry import Action
 from paimark.core.cli.asking import confirm
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import give_up
-from paimark.core.cli.plans import say_plan
+from paimark.core.cli.plans import say_plan, terminal_width
 from paimark.core.cli.query.answering import RowSink, show_events
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.cli.query.result import NoResult, PrintedResult, PrintedResults
@@ -112,9 +112,9 @@ def _stopping(place: Numbered, narrator: Narrator, done: str) -> Iterator[None]:
 
 def _agree(options: GlobalOptions, narrator: Narrator, action: Action, plan: Plan) -> None:
     """Show what an action will do, and ask before an irreversible change. Raises `Refused`."""
-    say_plan(plan, narrator.say, with_steps=narrator.is_live)
-    if must_be_agreed_to(action, plan) and not options.yes:
-        confirm(narrator.labelled(plan.summary))
+    say_plan(plan, narrator.say, terminal_width(sys.stderr), verbose=options.verbose)
+    if plan.ask.phrase and not options.yes:
+        confirm(plan.ask.phrase)
     if action.name.startswith("insert-"):
         narrator.wait("Starting Spark")
 

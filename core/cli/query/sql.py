@@ -109,8 +109,8 @@ def _check(
 
 def _require_agreement(called: ActionCall | None, options: GlobalOptions) -> None:
     """Refuse an action of a script that must be agreed to, if nobody can be asked."""
-    if called is not None and called.action.danger == "destructive" and not options.yes:
-        require_terminal(f"{called.action.name} {called.table.full_name}")
+    if called is not None and called.action.asks and not options.yes:
+        require_terminal()
 
 
 def _is_for_session(statement: Statement) -> bool:

@@ -37,8 +37,10 @@ from tests.actions.acting import (
     contents,
     context_on,
     done,
+    item,
     planned,
     replace_rows,
+    texts,
 )
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table, read_rows
@@ -91,7 +93,8 @@ def test_a_tag_with_a_time_to_live_leaves_it_out_of_the_snapshot(context: Contex
     (orders / "snapshot/snapshot-3").unlink()
 
     plan = planned(context, "create-branch", name="fix", tag="short")
-    assert plan.warnings[0].endswith("tag paimark.merge.fix.3 keeps what the branch needs")
+    assert item(plan, "tag-needed").names == ("paimark.merge.fix.3",)
+    assert "by tag paimark.merge.fix.3: tag short lives until " in texts(plan, "keeps")[0]
     applied(context, plan)
 
     root = orders / "branch/branch-fix"

@@ -16,7 +16,7 @@ from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, branch_names
 from paimark.core.verify.verify import verify
-from tests.actions.acting import ORDERS, applied, contents, done, planned
+from tests.actions.acting import ORDERS, applied, codes, contents, done, item, planned, texts
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, open_table
@@ -38,6 +38,28 @@ def test_it_frees_exactly_what_only_it_kept(context: Context, orders: Path) -> N
     new = {p: d for p, d in with_branch.items() if p not in before and not p.startswith("branch/")}
     assert outcome.result["freed_files"] == plan.freed_files == len(new)
     assert outcome.result["freed_bytes"] == plan.freed_bytes == sum(map(len, new.values()))
+
+
+def test_the_plan_says_which_commits_go_and_whose_jobs_fail(context: Context) -> None:
+    branched(context)
+    add(context, "shop.orders$branch_fix", 101)
+    plan = planned(context, ACTION, name="fix")
+    assert plan.headline == "Delete branch fix of shop.orders."
+    assert codes(plan) == ["branch-commits-gone", "final", "branch-writer-seen"]
+    lost = item(plan, "branch-commits-gone")
+    assert (lost.count, lost.unit, lost.is_grave, plan.ask.phrase) == (2, "commits", True, "fix")
+    assert lost.text.startswith("its 2 commits since snapshot 2 (2 records, newest ")
+    assert item(plan, "final").text == "this can't be taken back. --keep retires the branch: that can"
+    kept = planned(context, ACTION, name="fix", keep=True)
+    assert codes(kept) == ["name-gone", "branch-writer-seen"]
+    assert (kept.ask.phrase, kept.undo) == ("fix", "paimark undo shop.orders")
+
+
+def test_what_a_branch_was_made_with_is_not_of_its_jobs(context: Context) -> None:
+    done(context, "create-branch", name="fix", tag="v2")
+    plan = planned(context, ACTION, name="fix")
+    assert codes(plan) == ["name-gone", "final", "stock-unseen"]
+    assert texts(plan, "loses") == ["the name only: main has all its commits"]
 
 
 @pytest.mark.parametrize("keep", [False, True])

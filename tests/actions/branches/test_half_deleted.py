@@ -12,7 +12,7 @@ from paimark.core.errors import NotFound
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.core.verify import verify
-from tests.actions.acting import ORDERS, done, planned, replace_rows
+from tests.actions.acting import ORDERS, codes, done, planned, replace_rows, texts
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.actions.test_late_recovery import died
 from tests.paimon import read_rows
@@ -37,7 +37,8 @@ def test_the_rest_is_removed_without_a_data_file(
     assert refusal.reason == "Branch fix of shop.orders has no schema: there is no branch to keep"
     plan = planned(context, ACTION, name="fix")
     assert (plan.refusals, plan.freed_files) == ((), 0)
-    assert any("data files that only it kept stay" in each for each in plan.warnings)
+    assert codes(plan) == ["final"]
+    assert texts(plan, "keeps") == ["the branch has no schema: the data files that only it kept stay"]
     done(context, ACTION, name="fix")
     assert branch_names(context.files, ORDERS) == [] and main_rows(context) == rows
     assert verify(context, ORDERS).problems == ()

@@ -13,7 +13,7 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.core.table.operations import read_operations
 from paimark.core.table.system_tables import system_table
-from tests.actions.acting import ORDERS, applied, done, planned
+from tests.actions.acting import ORDERS, applied, codes, done, item, planned, texts
 from tests.actions.taking_over import add, branched, main_rows
 
 
@@ -104,6 +104,20 @@ def test_restore_walks_to_an_operation_and_back(context: Context) -> None:
     assert planned(context, "restore", to=2).undo == "paimark restore shop.orders --to 0"
     assert not {"tag-one", "tag-two", "tag-three"} & set(names(context))
     assert operations.undoable(context, ORDERS) == []
+
+
+def test_a_restore_asks_for_what_it_takes_from_readers_whichever_way_it_goes(context: Context) -> None:
+    branched(context)
+    done(context, "create-tag", name="one", snapshot=4)
+    done(context, "replace-main-branch", name="fix")
+    back = planned(context, "restore", to=1)
+    assert codes(back) == ["changes-taken-back"] and back.ask.kind == "type"
+    assert texts(back, "loses") == ["what replace-main-branch and create-tag did, the newest first"]
+    applied(context, back)
+    assert planned(context, "restore", to=2).ask.kind == "none"
+    forth = planned(context, "restore", to=3)
+    assert codes(forth) == ["changes-done-again"] and forth.ask.kind == "type"
+    assert item(forth, "changes-done-again").count == 1
 
 
 def test_restore_refuses_what_it_can_not_reach(context: Context) -> None:

@@ -24,7 +24,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned
+from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned, texts
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import read_rows
 from tests.storage.wrapped import Wrapped
@@ -58,8 +58,9 @@ def test_a_living_process_is_left_alone_and_a_killed_one_recovered(
     before = contents(orders)
     plan = planned(context, "recover")
     assert plan.empty
-    assert plan.warnings[0].startswith("Savepoint 1, by ")
-    assert "is held by a living process: left alone. If it has failed there, run " in plan.warnings[0]
+    [told] = texts(plan, "affects")
+    assert told.startswith("savepoint 1, by ")
+    assert "is held by a living process: left alone. If it has failed there, run " in told
     applied(context, plan)
     assert contents(orders) == before
 

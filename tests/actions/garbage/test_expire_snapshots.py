@@ -32,8 +32,10 @@ from tests.actions.acting import (
     contents,
     context_on,
     done,
+    item,
     planned,
     replace_rows,
+    texts,
 )
 from tests.actions.histories import needed_by_all
 from tests.conftest import ORDERS as ORDERS_SCHEMA
@@ -118,7 +120,10 @@ def test_savepoints_tags_and_branches_keep_their_files(
     applied(context, plan)
     assert missing(context.files) == []
     assert read_rows(warehouse, "shop.orders$branch_b") == rows
-    assert any("tag savepoint.1 of main" in line for line in plan.kept)
+    assert (item(plan, "version-gone").count, item(plan, "final").is_grave) == (3, True)
+    assert texts(plan, "keeps") == ["snapshot 2 (tag v2); snapshot 3 (savepoint 1); snapshot 6"]
+    # Tag v2, savepoint 1, branch b, and main.
+    assert texts(plan, "frees")[0].endswith("; 4 others need the rest")
 
 
 def test_a_branch_expires_and_main_keeps_its_files(context: Context, warehouse: Path) -> None:
@@ -128,7 +133,7 @@ def test_a_branch_expires_and_main_keeps_its_files(context: Context, warehouse: 
         commit(warehouse, "shop.orders$branch_b", pa.table(rows, schema=ORDERS_SCHEMA), overwrite=True)
     main, branch = read_rows(warehouse, "shop.orders"), read_rows(warehouse, "shop.orders$branch_b")
     plan = planned(context, "expire-snapshots", branch="b")
-    assert plan.empty and "keep every snapshot" in plan.warnings[0]
+    assert plan.empty and plan.kept[0].startswith("every snapshot, by the branch's own options: ")
     outcome = done(context, "expire-snapshots", branch="b", retain_last=1)
     assert outcome.result["expired_snapshots"] == 2
     assert read_rows(warehouse, "shop.orders") == main
@@ -152,11 +157,11 @@ def test_the_tables_own_options_decide_when_nothing_is_given(context: Context, o
         set_time(orders, number, now - (6 - number) * 3_600_000)
     plan = planned(context, "expire-snapshots")
     assert plan.empty and plan.kept == (
-        "The newest 10 snapshots by the table's options: there are 5 (--retain-last N keeps fewer)",
+        "the newest 10 snapshots by the table's options: there are 5 (--retain-last N keeps fewer)",
     )
     set_options(orders, **{"snapshot.num-retained.min": "1", "snapshot.time-retained": "600 min"})
     (kept,) = planned(context, "expire-snapshots").kept
-    assert kept.startswith("What was committed since ") and moment(now - 5 * 3_600_000) in kept
+    assert kept.startswith("what was committed since ") and moment(now - 5 * 3_600_000) in kept
     set_options(orders, **{"snapshot.num-retained.min": "1", "snapshot.time-retained": "150 min"})
     assert planned(context, "expire-snapshots").arguments["end"] == 4
     set_options(orders, **{"snapshot.num-retained.max": "1"})
@@ -176,11 +181,8 @@ def test_a_snapshot_from_a_time_to_come_keeps_what_is_behind_it_and_that_is_said
     set_time(orders, 2, now + 10 * 365 * 86_400_000)
     plan = planned(context, "expire-snapshots", older_than="1 ms")
     assert plan.arguments["end"] == 2
-    [warning] = plan.warnings
-    assert warning.startswith("Snapshot 2 says that it was committed at 20")
-    assert warning.endswith(
-        "which is still to come: it and later ones stay. Expire them by their number, with --retain-last"
-    )
+    assert plan.kept[-1].startswith("snapshot 2 and later ones: it says that it was committed at 20")
+    assert plan.kept[-1].endswith(", which is still to come. Expire them by their number, with --retain-last")
     assert planned(context, "expire-snapshots", retain_last=1).arguments["end"] == 5
 
 
@@ -214,7 +216,7 @@ def test_a_consumer_is_waited_for(context: Context, orders: Path) -> None:
     (orders / "consumer/consumer-ahead").write_text(json.dumps({"nextSnapshot": 9}))
     plan = planned(context, "expire-snapshots", retain_last=1)
     assert plan.arguments["end"] == 3
-    assert plan.warnings == ("Consumer job still reads from snapshot 3: it and later ones stay",)
+    assert plan.kept[-1] == "snapshot 3 and later ones: consumer job still reads from it"
     (orders / "consumer/consumer-late").write_text(json.dumps({"nextSnapshot": 2}))
     with pytest.raises(Refused, match="are needed"):
         applied(context, plan)
@@ -273,7 +275,7 @@ def test_a_savepoint_made_at_any_moment_is_whole_or_refused(
     assert missing(context.files) == []
     [line] = told
     is_saved = Lineage(context.files, ORDERS.root()).has_tag("savepoint.1")
-    assert is_saved == ("keeps snapshot" in line)
+    assert is_saved == line.startswith("Saved snapshot")
     assert is_saved or snapshot == 4
 
 
@@ -367,10 +369,10 @@ def test_the_clock_of_the_machine_is_the_contexts(context: Context) -> None:
 
 def test_what_was_asked_for_keeps_all_and_says_so(context: Context) -> None:
     plan = planned(context, "expire-snapshots", retain_last=5)
-    assert plan.empty and plan.kept == ("The newest 5 snapshots: there are 5",)
+    assert plan.empty and plan.kept == ("the newest 5 snapshots: there are 5",)
     done(context, "expire-snapshots", retain_last=1)
     plan = planned(context, "expire-snapshots", older_than="1 s")
-    assert plan.empty and plan.kept == ("The newest snapshot: there is no other",)
+    assert plan.empty and plan.kept == ("the newest snapshot: there is no other",)
 
 
 @pytest.mark.parametrize("dies_after", ["STEP-.*-2$", "snapshot/EARLIEST$"])

@@ -18,8 +18,21 @@ from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Refused, UsageError
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.operations import read_operations
+from paimark.core.text import capitalised
 from paimark.results import ManyDone, TagDeleted, result_of
-from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned, replace_rows
+from tests.actions.acting import (
+    ORDERS,
+    applied,
+    codes,
+    contents,
+    context_on,
+    done,
+    item,
+    planned,
+    refused,
+    replace_rows,
+    texts,
+)
 from tests.faults.fault_files import Death, DiesAfter
 
 
@@ -54,7 +67,8 @@ def test_what_only_the_tags_together_hold_is_freed_and_counted_once(
     gone = before.keys() - contents(orders).keys() - {f"tag/tag-{each}" for each in tags}
     assert len(gone) == plan.freed_files
     assert sum(len(before[path]) for path in gone) == plan.freed_bytes
-    assert outcome.message.startswith("Deleted 3 tags of shop.orders: ")
+    assert outcome.message.startswith(f"Deleted 3 tags of shop.orders ({plan.freed_files} files, ")
+    assert plan.ask.phrase == "3"
     result = result_of(plan, outcome)
     assert isinstance(result, ManyDone) and [type(each) for each in result.parts] == [TagDeleted] * 3
 
@@ -65,14 +79,14 @@ def test_tags_that_only_together_hold_a_branch_are_refused(context: Context) -> 
     for each in ("v2", "same"):
         assert not planned(context, "delete-tag", name=each).refusals
     assert reasons(planned(context, "delete-tag", name=["v2", "same"])) == [
-        "Branch b parts from main at tag same"
+        "Branch b was made from tag same, and breaks without it"
     ]
 
 
 def test_one_undo_takes_all_back_and_a_redo_does_all_again(context: Context, orders: Path) -> None:
     before = contents(orders)
     plan = planned(context, "create-savepoint", snapshot=[2, 4])
-    assert [part.summary.rpartition(" ")[2] for part in plan.parts] == ["1", "2"]
+    assert [part.headline.partition(" (")[0].rpartition(" ")[2] for part in plan.parts] == ["1", "2"]
     applied(context, plan)
     undo = planned(context, "undo")
     assert [step.target for step in undo.steps] == ["savepoint 2", "savepoint 1"]
@@ -84,6 +98,16 @@ def test_one_undo_takes_all_back_and_a_redo_does_all_again(context: Context, ord
     assert [each.group and each.group.number for each in read_operations(context.files, ORDERS)] == [1, 2] * 3
     done(context, "undo")
     assert not again & contents(orders).keys() and len(stacks(context, ORDERS).redo) == 2
+
+
+def test_what_parts_lose_alike_is_said_once_and_counted_together(context: Context, tags: list[str]) -> None:
+    done(context, "create-savepoint")
+    alone = [planned(context, "delete-tag", name=each) for each in ("v3", "v2")]
+    plan = planned(context, "delete-tag", name=["v3", "v2"])
+    assert codes(plan) == ["version-gone", "final"]
+    lost = item(plan, "version-gone")
+    assert lost.text.startswith("tag v3: the version of ") and lost.text.endswith("(likewise tag v2)")
+    assert lost.count == sum(item(each, "version-gone").count or 0 for each in alone)
 
 
 def test_retired_branches_come_back_together(context: Context) -> None:
@@ -152,19 +176,19 @@ def test_recover_says_what_was_done_of_many(context: Context, warehouse: Path, t
     files = DiesAfter(LocalFiles(str(warehouse)), r"operations/operation-")
     with pytest.raises(Death):
         done(context_on(warehouse, files), "delete-tag", name=tags)
-    told = "The log has 1 of the 3 parts of a delete-tag: tag v3. Not in it: tag v4, tag again"
-    assert planned(context, "recover").warnings == (told,)
+    told = "the log has 1 of the 3 parts of a delete-tag: tag v3. Not in it: tag v4, tag again"
+    assert texts(planned(context, "recover"), "affects") == [told]
     told += ". Run delete-tag for these to go on"
-    assert done(context, "recover").message == f"shop.orders is whole again. {told}"
+    assert done(context, "recover").message == f"shop.orders is whole again. {capitalised(told)}"
     # Nothing is interrupted any more, and it is known still what was not begun, whatever others do.
-    assert planned(context, "recover").warnings == (told,)
+    assert texts(planned(context, "recover"), "affects") == [told]
     assert names(context) == {"v2", "v4", "again"}
     done(context, "create-savepoint")
-    assert planned(context, "recover").warnings == (told,)
+    assert texts(planned(context, "recover"), "affects") == [told]
     done(context, "delete-tag", name="again")
-    assert planned(context, "recover").warnings == (told,)
+    assert texts(planned(context, "recover"), "affects") == [told]
     done(context, "delete-tag", name="v4")
-    assert planned(context, "recover").warnings == ()
+    assert texts(planned(context, "recover")) == []
 
 
 def test_nothing_is_said_of_many_after_a_week(context: Context, warehouse: Path, tags: list[str]) -> None:
@@ -187,18 +211,18 @@ def test_what_was_made_of_many_is_taken_back_or_continued(context: Context, ware
     def told() -> str:
         plan = planned(context, "recover")
         assert plan.empty
-        return " ".join(plan.warnings)
+        return " ".join(texts(plan, "affects"))
 
     killed("create-tag", r"operation-2-", name="n-{id}", snapshot=[3, 4, 5])
     assert told() == (
-        "The log has 2 of the 3 parts of a create-tag: tag n-3, tag n-4. Not in it: tag n-5. "
+        "the log has 2 of the 3 parts of a create-tag: tag n-3, tag n-4. Not in it: tag n-5. "
         "Run create-tag for these to go on, or `paimark undo shop.orders` to take back the others"
     )
     killed("undo", r"operation-3-")
     assert names(context) == {"v2", "n-3"}
     done(context, "recover")
     assert told() == (
-        "The log has 1 of the 2 parts of an undo: tag n-4. Not in it: tag n-3. "
+        "the log has 1 of the 2 parts of an undo: tag n-4. Not in it: tag n-3. "
         "`paimark undo shop.orders` goes on"
     )
     done(context, "undo")
@@ -214,7 +238,7 @@ def test_what_was_changed_since_stays_when_the_others_are_taken_back(
     path = ORDERS.root().tag("n-4")
     context.files.replace(path, context.files.read(path) + b"\n")
     plan = planned(context, "undo")
-    assert plan.warnings == ("What create-tag made (n-4) has been changed since, and stays",)
+    assert texts(plan, "not") == ["what create-tag made (n-4) has been changed since, and stays"]
     applied(context, plan)
     assert names(context) == {"v2", "n-4"}
 
@@ -246,7 +270,7 @@ def test_every_refusal_is_told_before_anything_is_done(context: Context) -> None
     done(context, "create-branch", name="b", tag="v2")
     done(context, "create-tag", name="free", snapshot=3)
     plan = planned(context, "delete-tag", name=["none", "free", "v2"])
-    assert reasons(plan) == ["shop.orders has no tag none", "Branch b parts from main at tag v2"]
+    assert refused(plan) == ["shop.orders has no tag none", "branch-needs-it"]
     with pytest.raises(Refused):
         applied(context, replace(plan, action="delete-tag"))
     assert "free" in names(context)

@@ -20,7 +20,18 @@ from paimark.core.errors import NotFound, Refused, UsageError
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import point_of
-from tests.actions.acting import EVENTS, ORDERS, NoWrites, applied, context_on, done, planned
+from tests.actions.acting import (
+    EVENTS,
+    ORDERS,
+    NoWrites,
+    applied,
+    codes,
+    context_on,
+    done,
+    item,
+    planned,
+    texts,
+)
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import EVENTS as EVENTS_SCHEMA
 from tests.conftest import ORDERS as ORDERS_SCHEMA
@@ -99,11 +110,14 @@ def test_a_plan_reads_only_and_tells_the_kind(context: Context, warehouse: Path,
     assert action("merge-branch").plan(watched, fix, {"name": "fix"}).empty
     commit(warehouse, "shop.orders$branch_fix", one_row(9))
     plan = action("merge-branch").plan(watched, fix, {"name": "fix"})
-    assert plan.summary == "Move main of shop.orders on along branch fix: 1 snapshot, up to 6"
+    assert plan.headline == "Move main of shop.orders on along branch fix, by 1 commit."
+    assert (codes(plan), plan.ask.kind) == ([], "none")
     commit(warehouse, "shop.orders", one_row(8))
     plan = action("merge-branch").plan(watched, fix, {"name": "fix"})
     assert plan.arguments["kind"] == "keyed"
-    assert plan.undo == "paimark undo shop.orders"
+    assert plan.headline == "Merge 1 commit of branch fix into main of shop.orders."
+    assert codes(plan) == ["conflicts-unknown", "streaming-readers"]
+    assert (plan.undo, plan.until) == ("paimark undo shop.orders", "main has a new commit")
 
 
 def test_main_follows_the_branch_to_its_schema(context: Context, orders: Path, fix: TablePath) -> None:
@@ -261,8 +275,10 @@ def test_a_merge_that_loses_a_column_says_that_it_stays(
     row = pa.table({"order_id": [9], "customer": ["x"], "note": ["n"]})
     commit(orders.parents[1], "shop.orders$branch_fix", row)
     plan = action("merge-branch").plan(context, ORDERS, {"name": "fix"})
-    assert "the merge can't be taken back" in plan.warnings[-1]
-    assert plan.undo == "" and plan.refusals == ()
+    assert texts(plan, "final") == [
+        "this can't be taken back. The branch dropped a column of main's, or made it narrower"
+    ]
+    assert (plan.undo, plan.take_back.how, plan.ask.kind, plan.refusals) == ("", "never", "type", ())
     merged(context, fix)
     [refusal] = action("undo").plan(context, ORDERS, {}).refusals
     assert "has a column price, which main dropped" in refusal.reason
@@ -276,7 +292,7 @@ def test_a_branch_that_expired_what_main_went_on_along_is_merged_again(
     root = branched(context, tag="fork")
     add(context, "shop.orders$branch_fix", 101)
     plan = planned(context, "merge-branch", name="fix")
-    assert any("the other's snapshots 6 to 6 need" in each for each in plan.warnings)
+    assert "takes files that snapshot 6 of the other needs" in item(plan, "shared-commits").text
     done(context, "merge-branch", name="fix")
     add(context, "shop.orders$branch_fix", 102)
     for number in (6, 7):

@@ -21,7 +21,7 @@ from paimark.core.actions.merge.resolution import WORDS, read_resolution
 from paimark.core.errors import NotFound, PaimarkError, Refused, UsageError
 from paimark.core.spark.client.client import Engine
 from paimark.core.table.layout import TablePath
-from tests.actions.acting import applied, context_on, done, planned
+from tests.actions.acting import applied, context_on, done, item, planned
 from tests.paimon import commit, create_table, open_table, read_rows
 from tests.table.branches import create_branch
 
@@ -221,7 +221,7 @@ def test_what_a_side_changed_alone_comes_and_what_both_changed_is_chosen(
     assert plan.refusals == ()
     said = str(plan.arguments["resolved"])
     assert said.endswith("column by column") and "as in branch fix" in said
-    assert plan.summary.endswith(said)
+    assert item(plan, "rows-replaced").text.endswith(said.removeprefix("Keys in conflict: "))
     assert said in applied(context, plan).message
     assert state() == expected
     done(context, "undo", table=table)

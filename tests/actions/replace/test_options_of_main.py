@@ -10,7 +10,7 @@ import pytest
 from paimark.core.actions.context import Context
 from paimark.core.errors import Refused
 from paimark.core.table.lineage.main_branch import branch_names
-from tests.actions.acting import ORDERS, Meanwhile, applied, context_on, done, planned
+from tests.actions.acting import ORDERS, Meanwhile, applied, codes, context_on, done, item, planned
 from tests.actions.taking_over import add, branched
 from tests.paimon import open_table
 
@@ -44,12 +44,11 @@ def test_an_archive_that_is_taken_back_does_not_stay_for_what_main_lost(
 
 def test_the_plan_says_that_engines_make_no_tags_on_a_branch(context: Context, orders: Path) -> None:
     branched(context)
-    said = "Stock engines make no tags by themselves on branch fix: make them here"
-    assert said not in planned(context, ACTION, name="fix").warnings
+    assert "automatic-tags" not in codes(planned(context, ACTION, name="fix"))
     schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
     schema["options"]["tag.automatic-creation"] = "process-time"
     (orders / "schema/schema-0").write_bytes(msgspec.json.encode(schema))
-    assert said in planned(context, ACTION, name="fix").warnings
+    assert "automatic-tags" in codes(planned(context, ACTION, name="fix"), "affects")
 
 
 def test_the_plan_says_that_rows_of_a_third_branch_are_not_read_any_more(
@@ -57,7 +56,7 @@ def test_the_plan_says_that_rows_of_a_third_branch_are_not_read_any_more(
 ) -> None:
     branched(context)
     done(context, "create-branch", name="old", tag="v2")
-    said = "Main is read with the rows of branch old (scan.fallback-branch), and fix is not"
-    assert said not in planned(context, ACTION, name="fix").warnings
+    assert "read-along" not in codes(planned(context, ACTION, name="fix"))
     done(context, "alter-branch-schema", set="scan.fallback-branch = old")
-    assert said in planned(context, ACTION, name="fix").warnings
+    said = item(planned(context, ACTION, name="fix"), "read-along").text
+    assert said == "readers of main also get the rows of branch old (scan.fallback-branch); of fix not"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -20,7 +21,19 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, branch_names, main_root
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.travel.version import resolve_version
-from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned, undoable
+from tests.actions.acting import (
+    ORDERS,
+    Meanwhile,
+    applied,
+    codes,
+    contents,
+    context_on,
+    done,
+    item,
+    planned,
+    texts,
+    undoable,
+)
 from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
 from tests.faults.fault_files import Death, FaultFiles
 from tests.paimon import open_table
@@ -102,8 +115,8 @@ def test_the_past_before_the_fork_moves_along_byte_for_byte(context: Context, or
         assert after[path] == before[path]
     assert [each.id for each in SavepointManager(context.files, ORDERS).of_root(fix)] == [1, 2]
     assert resolve_version(context.files, fix, "snapshot.1").snapshot.id == 1
-    assert "Savepoint 1 from before the fork moves along" in plan.kept
-    assert "Savepoint 3 from after the fork stays with the previous main" in plan.warnings
+    assert "; savepoint 1; " in plan.kept[0]
+    assert item(plan, "savepoints-leave-main").names == ("3",)
 
 
 def test_several_savepoints_are_told_as_several(context: Context) -> None:
@@ -112,8 +125,11 @@ def test_several_savepoints_are_told_as_several(context: Context) -> None:
     done(context, "create-tag", name="third", snapshot=3)
     branched(context, tag="third")
     plan = planned(context, ACTION, name="fix")
-    assert "Savepoints 1, 2 from before the fork move along" in plan.kept
-    assert "Savepoints 3, 4 from after the fork stay with the previous main" in plan.warnings
+    assert "; savepoints 1 and 2; " in plan.kept[0]
+    assert item(plan, "savepoints-leave-main").text == (
+        "savepoints 3 and 4 of main, made after the fork: "
+        "they stay with the main of now, under its other name"
+    )
 
 
 def test_a_branch_that_expired_its_own_past_gets_tags_only(context: Context) -> None:
@@ -126,7 +142,7 @@ def test_a_branch_that_expired_its_own_past_gets_tags_only(context: Context) -> 
     applied(context, plan)
     assert Lineage(context.files, fix).snapshot_ids() == [4]
     assert Lineage(context.files, fix).tag_names() == ["first", "v2"]
-    assert any("only tags are copied" in warning for warning in plan.warnings)
+    assert item(plan, "version-gone").is_grave
 
 
 def test_stock_retention_is_off_on_every_root_and_main_gets_its_own_back(
@@ -189,24 +205,42 @@ def test_an_expiry_with_arguments_is_warned_of_whichever_branch_is_main(context:
     branched(context, "one", order_id=101)
     branched(context, "two", order_id=102)
     replaced(context, "one")
-    [told] = [each for each in planned(context, ACTION, name="two").warnings if "CALL" in each]
-    assert "with arguments on `shop.orders$branch_two` takes files of the previous main's past" in told
+    plan = planned(context, ACTION, name="two")
+    assert "main is `shop.orders$branch_two`; their `CALL expire_snapshots` there takes files of" in (
+        item(plan, "stock-stays").text
+    )
 
 
-def test_the_plan_says_first_who_will_notice(context: Context, orders: Path) -> None:
+@pytest.mark.parametrize("is_seen", [True, False])
+def test_an_expiry_with_arguments_is_warned_of_whoever_committed(
+    context: Context, orders: Path, is_seen: bool
+) -> None:
+    branched(context)
+    if not is_seen:
+        for path in (orders / "snapshot").glob("snapshot-*"):
+            snapshot = msgspec.json.decode(path.read_bytes())
+            path.write_bytes(msgspec.json.encode({**snapshot, "commitUser": "paimark-sql"}))
+    plan = planned(context, ACTION, name="fix")
+    said = item(plan, "stock-seen" if is_seen else "stock-unseen").text
+    assert "must use `shop.orders$branch_fix`; their `CALL expire_snapshots` there takes files of" in said
+    dropping = planned(context, ACTION, name="fix", drop_previous=True)
+    assert "CALL" not in " ".join(texts(dropping))
+
+
+def test_the_plan_says_first_what_is_lost_and_then_who_will_notice(context: Context, orders: Path) -> None:
     (orders / "consumer").mkdir()
     (orders / "consumer/consumer-job").write_text('{"nextSnapshot": 4}')
     branched(context)
     plan = planned(context, ACTION, name="fix")
-    assert plan.warnings[0] == (
-        "Stock engines fail on shop.orders from here on: they read and write `shop.orders$branch_fix` instead"
+    assert plan.headline == "Make branch fix main of shop.orders."
+    assert codes(plan) == ["commits-leave-main", "consumer-gone", "stock-seen"]
+    assert [each.is_grave for each in plan.lines[:3]] == [True, True, False]
+    assert (plan.lines[0].count, item(plan, "consumer-gone").names) == (3, ("job",))
+    seen = item(plan, "stock-seen").text
+    assert re.match(
+        r"pypaimon 2\.1\.0 wrote to shop\.orders (now|\d+ .* ago)\. Stock engines, readers too, ", seen
     )
-    assert plan.warnings[1].startswith("A stock engine made main's newest commit (python-2.1.0")
-    assert plan.warnings[2] == (
-        "Jobs that only read shop.orders leave no trace in it: find them first, because they will fail, too"
-    )
-    assert "Consumer job of main: its next snapshot means nothing on the branch" in plan.warnings
-    assert plan.summary == "Make branch fix main of shop.orders: main at snapshot 5 -> fix at snapshot 3"
+    assert plan.ask.phrase == "fix"
     assert plan.undo == "paimark undo shop.orders"
     said = [f"{step.verb} {step.target}: {step.detail}" for step in plan.steps]
     assert said[0] == "copy branch fix: snapshots 1 to 1 of main, from before the fork"
@@ -384,7 +418,9 @@ def test_what_main_got_at_the_last_moment_is_not_dropped(
     }
     racing = JustBefore(context.files, ORDERS.main_branch_file, deeds[what])
     outcome = done(context_on(warehouse, racing), ACTION, name="fix", drop_previous=True)
-    assert "was made there" in outcome.message or "was committed there" in outcome.message
+    [kept] = texts(outcome, "keeps")
+    assert kept.endswith(("was made there meanwhile", "was committed there meanwhile"))
+    assert outcome.undo == "paimark undo shop.orders"
     archive = ORDERS.root(str(outcome.result["previous_main"]))
     assert len(rows_of(context, archive)) == (9 if what == "commit" else 8)
     if what == "savepoint":

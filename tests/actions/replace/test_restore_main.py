@@ -11,7 +11,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.roots import guard_tags
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.table.lineage.main_branch import main_root
-from tests.actions.acting import ORDERS, applied, done, planned
+from tests.actions.acting import ORDERS, applied, codes, done, planned, texts
 from tests.actions.taking_over import branched, main_rows
 
 
@@ -29,7 +29,8 @@ def test_the_archive_becomes_main(context: Context, archive: str, orders: Path) 
         main_root(context.files, ORDERS)
     assert lost.value.hint == "Make another branch main: paimark recover shop.orders --main NAME."
     plan = planned(context, "recover", main=archive)
-    assert plan.refusals == () and "branch fix, which was main, is gone" in plan.summary
+    assert plan.refusals == () and codes(plan) == ["commits-leave-main", "final"]
+    assert texts(plan, "loses") == ["what branch fix got as main: it is gone"]
     applied(context, plan)
     assert main_root(context.files, ORDERS).label == archive
     assert len(main_rows(context)) == 8

@@ -19,12 +19,13 @@ from paimark.core.actions.plan import Outcome, Plan
 from paimark.core.actions.registry import action
 from paimark.core.actions.rewrite import rewrite_main
 from paimark.core.errors import NotFound, Refused, UsageError
+from paimark.core.figures import minute
 from paimark.core.spark.client.client import Engine
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import size_of
 from paimark.core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, NoWrites, applied, context_on, done
+from tests.actions.acting import ORDERS, NoWrites, applied, codes, context_on, done, item
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, open_table, read_rows
 from tests.spark.engine.test_reads import at
@@ -55,16 +56,20 @@ def refusals(context: Context, to: str) -> str:
 def test_the_plan_says_what_will_be_rewritten_and_writes_nothing(warehouse: Path, context: Context) -> None:
     watched = context_on(warehouse, NoWrites(context.files))
     plan = planned(watched, "v2")
-    assert plan.summary == (
-        "Give main of shop.orders the rows of v2 (snapshot 2), instead of those of snapshot 5"
+    second = Lineage(context.files, ORDERS.root()).snapshot(2)
+    assert plan.headline == (
+        f"Give main of shop.orders the rows of v2 (snapshot 2, {minute(second.time_millis)})."
     )
     assert plan.refusals == ()
+    assert codes(plan) == ["commits-leave-main", "streaming-readers"]
+    assert (item(plan, "commits-leave-main").count, plan.ask.kind) == (3, "type")
+    assert "from the newest rows" in item(plan, "commits-leave-main").text
     copy = plan.steps[1]
     assert (copy.verb, copy.detail) == ("copy", "8 rows before key merging, through Spark")
     files = size_of(context.files, ORDERS, Lineage(context.files, ORDERS.root()).snapshot(2))
     assert copy.size == files[1] > 0
     assert plan.undo == "paimark undo shop.orders"
-    assert any("Streaming readers skip" in each for each in plan.warnings)
+    assert plan.until == "main has a new commit"
     assert planned(context, "snapshot.5").empty
 
 

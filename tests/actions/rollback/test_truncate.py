@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,19 @@ from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, NoWrites, applied, contents, context_on, done, planned, undoable
+from tests.actions.acting import (
+    ORDERS,
+    NoWrites,
+    applied,
+    codes,
+    contents,
+    context_on,
+    done,
+    item,
+    planned,
+    texts,
+    undoable,
+)
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.actions.undo.test_undo_replacement import of_main
 from tests.spark.engine.test_reads import at
@@ -44,10 +57,15 @@ def test_main_ends_there_and_a_branch_has_the_rest(context: Context, warehouse: 
     rows, then = main_rows(context), at(warehouse, "shop.orders", 2)
     watched = context_on(warehouse, NoWrites(context.files))
     plan = planned(watched, ACTION, to="v2", truncate=True)
-    assert plan.summary.startswith(
-        "End main of shop.orders at v2 (snapshot 2) again: 3 snapshots later go to"
-    )
-    assert "stop every job that writes to main first" in plan.warnings[0]
+    assert re.fullmatch(r"End main of shop\.orders at v2 \(snapshot 2, [-0-9]+ [0-9:]+\)\.", plan.headline)
+    assert codes(plan) == ["stop-writers", "commits-leave-main", "name-gone"]
+    assert all(each.is_grave for each in plan.lines[:3])
+    stop, lost, tags = texts(plan, "first", "loses")
+    assert stop.startswith("stop every job that writes to main (pypaimon 2.1.0 did ")
+    assert "Run no stock remove_orphan_files meanwhile" in stop
+    assert lost.endswith("from main. Ids 3 to 5 are given again")
+    assert item(plan, "commits-leave-main").count == 3
+    assert tags == "savepoints 2 and 3, tag late, from main"
     # Nothing is lost, so nothing is said to be deleted.
     assert [f"{step.verb} {step.target}" for step in plan.steps[2:]] == [
         "move snapshots 3 to 5",
@@ -244,8 +262,10 @@ def test_the_plan_names_the_definition_only_where_it_differs_and_a_snapshot_once
     context: Context, orders: Path
 ) -> None:
     plan = planned(context, ACTION, to="snapshot.2", truncate=True)
-    assert plan.summary.startswith("End main of shop.orders at snapshot.2 again: ")
-    assert "definition" not in " ".join(plan.warnings)
+    assert plan.headline.count("2 (") == 1 and plan.headline.startswith(
+        "End main of shop.orders at snapshot.2 ("
+    )
+    assert "the columns as they are now" not in plan.kept
     done(context, "alter-branch-schema", add="note STRING")
     plan = planned(context, ACTION, to="snapshot.2", truncate=True)
-    assert "The definition of the table stays as it is now, though snapshot 2 had schema 0" in plan.warnings
+    assert "the columns as they are now" in plan.kept

@@ -10,7 +10,7 @@ import pytest
 from paimark.core.actions.context import Context
 from paimark.core.actions.roots.pause import cleanings_to_stop, wait_for_cleanings
 from paimark.core.table.layout import BARRIER
-from tests.actions.acting import ORDERS, applied, done, planned
+from tests.actions.acting import ORDERS, applied, codes, done, planned
 
 MOVES: dict[str, tuple[str, dict[str, object], str, list[str]]] = {
     "pointer": ("replace-main-branch", {"name": "b"}, "", ["snapshot-1", "snapshot-2", "snapshot-5"]),
@@ -45,8 +45,7 @@ def test_nobody_waits_for_longer_than_a_minute_and_the_plan_says_what_that_leave
     context: Context, orders: Path
 ) -> None:
     done(context, "create-branch", name="b", tag="v2")
-    warned = "Let no stock remove_orphan_files run meanwhile"
-    assert warned not in " ".join(planned(context, "delete-branch", ORDERS, name="b", keep=True).warnings)
+    assert "stop-cleanings" not in codes(planned(context, "delete-branch", ORDERS, name="b", keep=True))
     snapshots = orders / "branch/branch-b/snapshot"
     for number in range(3_000):
         (snapshots / f"snapshot-{9_000 + number}").write_bytes((snapshots / "snapshot-2").read_bytes())
@@ -54,4 +53,5 @@ def test_nobody_waits_for_longer_than_a_minute_and_the_plan_says_what_that_leave
     waiting = replace(context, verify_wait=0.001)
     wait_for_cleanings(waiting, len(list(snapshots.glob("snapshot-*"))), said.append)
     assert said == ["waiting 0.012 s, in case somebody has just listed the snapshots"]
-    assert warned in " ".join(cleanings_to_stop(context.files, ORDERS.root("b")))
+    [told] = cleanings_to_stop(context.files, ORDERS.root("b"))
+    assert (told.kind, told.code, told.is_grave) == ("first", "stop-cleanings", True)

@@ -274,7 +274,7 @@ def test_a_change_of_mains_rows_is_followed_by_what_is_due_and_never_fails_for_i
         )
         assert ids(context) == [1]
     else:
-        assert told[-1] == "Savepoint 2 of shop.orders keeps snapshot 6"
+        assert told[-1] == "Saved snapshot 6 of shop.orders as savepoint 2"
         assert ids(context) == [1, 2]
 
 
@@ -291,7 +291,7 @@ def test_a_watcher_tells_one_line_a_savepoint_and_stops_when_told(context: Conte
     watcher.start()
     watcher.join(30)
     assert not watcher.is_alive()
-    assert told == ["Savepoint 1 of shop.orders keeps snapshot 5"]
+    assert told == ["Saved snapshot 5 of shop.orders as savepoint 1"]
 
 
 def test_a_watcher_survives_a_table_that_fails(context: Context, orders: Path) -> None:

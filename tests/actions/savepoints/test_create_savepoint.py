@@ -22,7 +22,18 @@ from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.savepoints import SavepointManager
-from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.actions.acting import (
+    EVENTS,
+    ORDERS,
+    Meanwhile,
+    applied,
+    codes,
+    contents,
+    context_on,
+    done,
+    planned,
+    texts,
+)
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, create_table, open_table
 
@@ -113,7 +124,7 @@ def test_a_tag_that_appears_under_the_claimed_id_is_left_alone(
 def test_an_older_snapshot_is_proven_file_by_file_twice(context: Context) -> None:
     told: list[str] = []
     plan = planned(context, "create-savepoint", snapshot=3)
-    assert any("looked for twice" in each for each in plan.warnings)
+    assert "every file is looked for twice" in texts(plan, "how")[0]
 
     applied(replace(context, verify_wait=0.001), plan, told)
 
@@ -232,13 +243,19 @@ def test_a_file_lying_outside_the_warehouse_can_only_be_kept_with_the_newest(
 def test_the_plan_says_what_a_person_should_know(context: Context, orders: Path) -> None:
     done(context, "create-savepoint")
     done(context, "create-branch", name="b", tag="v2")
-    assert planned(context, "create-savepoint").warnings == ("Savepoint 1 keeps the same snapshot already",)
-    assert planned(context, "create-savepoint", branch="b").warnings == ()
+    plan = planned(context, "create-savepoint")
+    assert plan.headline == "Save main of shop.orders as savepoint 2 (snapshot 5, 20 records)."
+    assert plan.kept == (
+        "these rows through expiry and clean-up, until savepoint 2 is deleted",
+        "savepoint 1 keeps the same snapshot already",
+    )
+    assert (plan.undo, codes(plan), codes(planned(context, "create-savepoint", branch="b"))) == (
+        *("paimark undo shop.orders", [], []),
+    )
 
     schema = orders / "branch/branch-b/schema/schema-0"
     schema.write_bytes((orders / "schema/schema-0").read_bytes())
-    [warning] = planned(context, "create-savepoint", branch="b").warnings
-    assert warning.startswith("Stock expiry on branch b can destroy savepoints")
+    assert codes(planned(context, "create-savepoint", branch="b"), "affects") == ["stock-expiry"]
 
 
 def test_what_is_not_there_is_said(context: Context, warehouse: Path) -> None:

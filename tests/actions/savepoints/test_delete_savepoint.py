@@ -25,6 +25,7 @@ from tests.actions.acting import (
     done,
     planned,
     replace_rows,
+    texts,
 )
 from tests.actions.histories import needed_by_all
 from tests.actions.taking_over import add, branched
@@ -148,8 +149,8 @@ def test_a_branch_made_from_it_keeps_it(context: Context, orders: Path) -> None:
     done(context, "create-branch", name="fix", tag="savepoint.1")
     before = contents(orders)
     plan = planned(context, "delete-savepoint", id=1)
-    assert reasons(plan) == ["Branch fix parts from main at savepoint 1"]
-    with pytest.raises(Refused, match="Branch fix parts from main at savepoint 1"):
+    assert reasons(plan) == ["Branch fix was made from savepoint 1, and breaks without it"]
+    with pytest.raises(Refused, match="Branch fix was made from savepoint 1"):
         applied(context, plan)
     assert contents(orders) == before
 
@@ -158,7 +159,7 @@ def test_a_branch_made_from_it_by_stock_paimon_keeps_it(context: Context, wareho
     done(context, "create-savepoint", snapshot=3)
     open_table(warehouse, "shop.orders").branch_manager().create_branch("stock", "savepoint.1")
     assert reasons(planned(context, "delete-savepoint", id=1)) == [
-        "Branch stock parts from main at savepoint 1"
+        "Branch stock was made from savepoint 1, and breaks without it"
     ]
 
 
@@ -168,7 +169,7 @@ def test_a_branch_keeps_it_that_expired_its_first_snapshot(context: Context, war
     add(context, "shop.orders$branch_fix", 101)
     done(context, "expire-snapshots", branch="fix", retain_last=1)
     plan = planned(context, "delete-savepoint", id=1)
-    assert reasons(plan) == ["Branch fix has files of savepoint 1"]
+    assert reasons(plan) == ["Branch fix has files of savepoint 1, and breaks without it"]
     with pytest.raises(Refused, match="Branch fix has files of savepoint 1"):
         applied(context, plan)
     # When the branch has moved on, what it needs is its own.
@@ -212,7 +213,8 @@ def test_a_savepoint_whose_tag_is_gone_goes_with_its_own_files(context: Context,
     (orders / "tag/tag-savepoint.1").unlink()
     forget_snapshots(orders, 1, 2, 3, 4)
     plan = planned(context, "delete-savepoint", id=1)
-    assert plan.warnings == ("savepoint 1 has no tag: files of it may be gone already",)
+    assert texts(plan, "loses") == ["savepoint 1 has no tag, so some of its rows may be gone already"]
+    assert plan.ask.phrase == "savepoint 1"
     data = len(list(orders.glob("bucket-*/*")))
     applied(context, plan)
     # Snapshot 5 needs every one of them.
@@ -288,7 +290,7 @@ def test_a_dry_run_writes_nothing(context: Context, warehouse: Path, orders: Pat
     done(context, "create-savepoint", snapshot=3)
     forget_snapshots(orders, 1, 2, 3, 4)
     plan = planned(context_on(warehouse, NoWrites(context.files)), "delete-savepoint", id=1)
-    assert plan.freed_files and plan.kept
+    assert plan.freed_files and "need the rest" in texts(plan, "frees")[0]
 
 
 def test_a_savepoint_that_is_not_there_is_told(context: Context) -> None:

@@ -19,7 +19,19 @@ from paimark.core.table.lineage.branches import branch_health
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import TableSchema
 from paimark.core.travel.parse.sql import read_statement
-from tests.actions.acting import EVENTS, ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.actions.acting import (
+    EVENTS,
+    ORDERS,
+    Meanwhile,
+    applied,
+    codes,
+    contents,
+    context_on,
+    done,
+    item,
+    planned,
+    texts,
+)
 from tests.paimon import commit, open_table, read_rows
 from tests.table.branches import create_branch
 
@@ -310,8 +322,20 @@ def test_it_waits_for_who_holds_the_table(context: Context, orders: Path) -> Non
 
 def test_what_removes_wants_agreement_and_warns(context: Context) -> None:
     plan = planned(context, ALTER, drop="price")
-    assert plan.removes and any("can be read in the past only" in each for each in plan.warnings)
-    assert not planned(context, ALTER, add="x INT").removes
+    assert codes(plan) == ["column-hidden", "final", "jobs-restart"]
+    assert texts(plan, "loses") == [
+        "price, from the newest rows: only versions up to snapshot 5 have it. "
+        "A column of that name added later is empty"
+    ]
+    assert item(plan, "final").text.endswith("main can't be rolled back to a version that has price")
+    assert (plan.ask.phrase, plan.take_back.how) == ("price", "never")
+    assert planned(context, ALTER, add="x INT").ask.kind == "none"
+
+
+def test_only_main_is_rolled_back(context: Context) -> None:
+    done(context, "create-branch", name="b", tag="v2")
+    plan = planned(context, ALTER, drop="price", branch="b")
+    assert item(plan, "final").text == "this can't be taken back"
 
 
 def called(sql: str) -> tuple[str, dict[str, object]]:

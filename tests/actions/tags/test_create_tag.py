@@ -73,7 +73,7 @@ def test_a_log_that_is_full_does_not_hide_that_it_is_done(
 
     with pytest.raises(Unavailable) as failed:
         done(context_on(warehouse, Full(context.files)), name, ORDERS, **arguments)
-    assert "keeps snapshot 5, but it could not be written down: The disk is full" in failed.value.message
+    assert ", but it could not be written down: The disk is full" in failed.value.message
     assert "do not make it again" in failed.value.hint
     assert (orders / path).exists()
 
@@ -113,14 +113,15 @@ def test_an_expiry_that_was_faster_undoes_an_explicit_one(
 
 
 def test_the_plan_says_when_it_ends_and_which_default_is_not_applied(context: Context, orders: Path) -> None:
-    [until] = planned(replace(context, clock=lambda: NOW), "create-tag", name="n", retain="1 d").warnings
-    assert f"{datetime.fromtimestamp(NOW / 1000) + timedelta(days=1):%Y-%m-%d %H:%M}" in until
+    [until] = planned(replace(context, clock=lambda: NOW), "create-tag", name="n", retain="1 d").kept
+    end = f"{datetime.fromtimestamp(NOW / 1000) + timedelta(days=1):%Y-%m-%d %H:%M}"
+    assert until == f"these rows until {end}: then stock engines may delete the tag"
 
     schema = msgspec.json.decode((orders / "schema/schema-0").read_bytes())
     schema["options"]["tag.default-time-retained"] = "3 d"
     (orders / "schema/schema-0").write_bytes(msgspec.json.encode(schema))
-    [default] = planned(context, "create-tag", name="n").warnings
-    assert default.startswith("The table's tag.default-time-retained (3 d) is not applied")
+    [_, default] = planned(context, "create-tag", name="n").kept
+    assert default == "the tag for good: the table's tag.default-time-retained (3 d) is not applied"
 
 
 def test_what_can_not_be_is_said(context: Context) -> None:

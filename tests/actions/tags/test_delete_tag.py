@@ -12,7 +12,17 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Plan
 from paimark.core.errors import NotFound, Refused
 from paimark.core.table.lineage.lineage import Lineage
-from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned, replace_rows
+from tests.actions.acting import (
+    ORDERS,
+    applied,
+    contents,
+    context_on,
+    done,
+    planned,
+    refused,
+    replace_rows,
+    texts,
+)
 from tests.actions.taking_over import add
 from tests.faults.fault_files import Death, DiesAfter
 from tests.paimon import open_table, read_rows
@@ -31,7 +41,7 @@ def test_a_tag_of_a_living_snapshot_frees_nothing_and_reads_no_manifest(
         (orders / "manifest" / snapshot.base_manifest_list).unlink()
     plan = planned(context, "delete-tag", name="v2")
     assert (plan.freed_files, plan.refusals) == (0, ())
-    assert plan.kept == ("Shared files stay, because they are needed by snapshot 2 of main",)
+    assert texts(plan, "loses") == ["the name only: main still has snapshot 2"]
     before = contents(orders)
     applied(context, plan)
     assert before.keys() - contents(orders).keys() == {"tag/tag-v2"}
@@ -73,7 +83,9 @@ def test_a_tag_of_a_branch_goes_without_main_noticing(
 
 def test_a_tag_that_a_branch_was_made_from_stays(context: Context, warehouse: Path) -> None:
     done(context, "create-branch", name="b", tag="v2")
-    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b parts from main at tag v2"]
+    [refusal] = planned(context, "delete-tag", name="v2").refusals
+    assert refusal.reason == "Branch b was made from tag v2, and breaks without it"
+    assert refusal.hint == "Delete the branch first: paimark delete-branch shop.orders --name b"
 
 
 def test_a_tag_stays_when_its_branch_expired_its_first_snapshot(context: Context) -> None:
@@ -83,8 +95,8 @@ def test_a_tag_stays_when_its_branch_expired_its_first_snapshot(context: Context
     add(context, "shop.orders$branch_b", 101)
     done(context, "expire-snapshots", branch="b", retain_last=1)
     plan = planned(context, "delete-tag", name="v2")
-    assert reasons(plan) == ["Branch b parts from main at tag v2"]
-    with pytest.raises(Refused, match="parts from main at tag v2"):
+    assert refused(plan) == ["branch-needs-it"]
+    with pytest.raises(Refused, match="Branch b was made from tag v2"):
         applied(context, plan)
 
 
@@ -94,7 +106,9 @@ def test_a_tag_stays_while_a_branch_has_files_of_it(context: Context, warehouse:
     add(context, "shop.orders$branch_b", 100)
     done(context, "expire-snapshots", branch="b", retain_last=1)
     done(context, "delete-tag", name="v2", branch="b")
-    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b has files of tag v2"]
+    assert reasons(planned(context, "delete-tag", name="v2")) == [
+        "Branch b has files of tag v2, and breaks without it"
+    ]
     # When the branch has moved on, what it needs is its own.
     replace_rows(warehouse, "$branch_b")
     done(context, "expire-snapshots", branch="b", retain_last=1)
@@ -106,11 +120,13 @@ def test_a_tag_stays_while_a_branch_has_files_of_it(context: Context, warehouse:
 def test_a_tag_goes_while_another_of_main_holds_its_snapshot(context: Context, warehouse: Path) -> None:
     done(context, "create-branch", name="b", tag="v2")
     done(context, "create-tag", name="soon", snapshot=2, retain="1 d")
-    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b parts from main at tag v2"]
+    assert refused(planned(context, "delete-tag", name="v2")) == ["branch-needs-it"]
     done(context, "create-savepoint", snapshot=2)
     done(context, "delete-tag", name="v2")
     assert read_rows(warehouse, "shop.orders$branch_b")
-    assert reasons(planned(context, "delete-savepoint", id=1)) == ["Branch b parts from main at savepoint 1"]
+    assert reasons(planned(context, "delete-savepoint", id=1)) == [
+        "Branch b was made from savepoint 1, and breaks without it"
+    ]
 
 
 def test_a_tag_of_a_stock_read_holds_nothing_for_good(context: Context, orders: Path) -> None:
@@ -118,7 +134,7 @@ def test_a_tag_of_a_stock_read_holds_nothing_for_good(context: Context, orders: 
     done(context, "create-branch", name="b", tag="v2")
     read = "batch-read-2-11111111-1111-1111-1111-111111111111"
     shutil.copy(orders / "tag/tag-v2", orders / f"tag/tag-{read}")
-    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b parts from main at tag v2"]
+    assert refused(planned(context, "delete-tag", name="v2")) == ["branch-needs-it"]
 
 
 def test_a_tag_stays_where_a_branch_without_it_parts_from_main(context: Context, orders: Path) -> None:
@@ -126,7 +142,7 @@ def test_a_tag_stays_where_a_branch_without_it_parts_from_main(context: Context,
     done(context, "create-branch", name="b", tag="v2")
     add(context, "shop.orders$branch_b", 100)
     (orders / "branch/branch-b/tag/tag-v2").unlink()
-    assert reasons(planned(context, "delete-tag", name="v2")) == ["Branch b parts from main at tag v2"]
+    assert refused(planned(context, "delete-tag", name="v2")) == ["branch-needs-it"]
 
 
 def test_a_savepoints_tag_is_left_to_delete_savepoint(context: Context, orders: Path) -> None:

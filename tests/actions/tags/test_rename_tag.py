@@ -15,10 +15,22 @@ from paimark.core.actions.plan import Plan
 from paimark.core.cancelling import Cancellation, cancellable
 from paimark.core.errors import Cancelled, NotFound, Refused
 from paimark.core.table.lineage.lineage import Lineage
-from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned
+from tests.actions.acting import (
+    ORDERS,
+    Meanwhile,
+    applied,
+    codes,
+    contents,
+    context_on,
+    done,
+    item,
+    planned,
+    texts,
+)
 from tests.paimon import read_rows
 
 RENAME = "rename-tag"
+TAKEN = "automatic-tags"
 
 
 def reasons(plan: Plan) -> list[str]:
@@ -93,7 +105,9 @@ def test_a_tag_of_a_branch_is_renamed_there_alone(context: Context, warehouse: P
 def test_a_branch_still_stands_on_the_tag_that_it_was_made_from(context: Context) -> None:
     done(context, "create-branch", name="b", tag="v2")
     done(context, RENAME, name="v2", to="start")
-    assert reasons(planned(context, "delete-tag", name="start")) == ["Branch b parts from main at tag start"]
+    assert reasons(planned(context, "delete-tag", name="start")) == [
+        "Branch b was made from tag start, and breaks without it"
+    ]
     assert planned(context, "merge-branch", name="b").empty
 
 
@@ -148,7 +162,8 @@ def test_what_is_no_longer_as_the_rename_left_it_is_not_renamed_back(context: Co
 def test_a_name_that_no_tag_may_be_given_is_left_for_good(context: Context, orders: Path) -> None:
     tag_json(orders, "20260501")
     plan = planned(context, RENAME, name="20260501", to="may")
-    assert "It can't be undone: a tag called 20260501 would hide snapshot 20260501" in plan.warnings
+    assert codes(plan, "loses", "final") == ["name-gone", "final"] and plan.take_back.how == "never"
+    assert texts(plan, "final")[0].endswith("A tag called 20260501 would hide snapshot 20260501")
     assert applied(context, plan).undo == ""
     assert reasons(planned(context, "undo")) == ["shop.orders has no change that can be taken back"]
 
@@ -201,15 +216,14 @@ def test_a_tag_that_had_its_time_is_not_renamed(context: Context, orders: Path) 
 
 def test_names_that_stock_engines_give_are_told_and_not_given_twice(context: Context, orders: Path) -> None:
     tag_json(orders, "2026-05-01")
-    [_, again] = planned(context, RENAME, name="2026-05-01", to="may").warnings
-    assert "one may make it again" in again
+    assert "one may make it again" in item(planned(context, RENAME, name="2026-05-01", to="may"), TAKEN).text
     assert planned(context, RENAME, name="v2", to="2026-05-02").refusals == ()
     option(orders, "tag.automatic-creation", "process-time")
     assert reasons(planned(context, RENAME, name="v2", to="2026-05-02")) == [
         "Snapshot 2 has tag 2026-05-01, and stock engines fail on two such names"
     ]
     done(context, RENAME, name="2026-05-01", to="may")
-    [_, counted] = planned(context, RENAME, name="v2", to="2026-05-02").warnings
+    counted = item(planned(context, RENAME, name="v2", to="2026-05-02"), TAKEN).text
     assert "may delete it in its turn" in counted
     done(context, "undo")
     assert (orders / "tag/tag-2026-05-01").exists()

@@ -71,9 +71,9 @@ def test_a_tag_stays_by_which_another_was_deleted(context: Context, orders: Path
     remarks = interrupted(context, lambda: done(context, "delete-tag", name="v2"), name="x", snapshot=2)
     [remark] = remarks
     assert remark.startswith("tag x of shop.orders stays, and is not proven to keep all of snapshot 2: ")
-    assert remark.endswith(": Branch fix parts from main at it")
+    assert remark.endswith(": Branch fix was made from it")
     assert tags(orders) == ["x"]
-    with pytest.raises(Refused, match="Branch fix parts from main at tag x"):
+    with pytest.raises(Refused, match="Branch fix was made from tag x"):
         done(context, "delete-tag", name="x")
 
 
@@ -81,7 +81,7 @@ def test_a_tag_stays_from_which_a_branch_was_made(context: Context, orders: Path
     remarks = interrupted(
         context, lambda: done(context, "create-branch", name="fix", tag="x"), name="x", snapshot=3
     )
-    assert remarks[0].endswith("Branch fix parts from main at it")
+    assert remarks[0].endswith("Branch fix was made from it")
     assert tags(orders) == ["v2", "x"]
     assert tags(orders / "branch/branch-fix") == ["x"]
 
@@ -125,7 +125,7 @@ def test_a_tag_is_put_back_that_a_change_counted_on_at_the_last_moment(
     done(context, "create-branch", name="fix", tag="v2")
     late = BeforeDeletion(context.files, "tag-x", lambda: done(context, "delete-tag", name="v2"))
     [remark] = interrupted(context_on(warehouse, late), nothing, name="x", snapshot=2)
-    assert remark.endswith("Branch fix parts from main at it")
+    assert remark.endswith("Branch fix was made from it")
     assert tags(orders) == ["x"]
 
 

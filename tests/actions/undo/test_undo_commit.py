@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +18,7 @@ from paimark.core.errors import Refused
 from paimark.core.spark.client.client import Engine
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from tests.actions.acting import applied, done, planned, undoable
+from tests.actions.acting import applied, done, item, planned, undoable
 from tests.conftest import ORDERS as ORDERS_SCHEMA
 from tests.paimon import commit, read_rows
 from tests.spark.engine_fixture import in_order
@@ -66,10 +67,12 @@ def test_a_fast_forward_is_taken_back_and_made_again(with_engine: Context) -> No
     assert plan.arguments["kind"] == "fast-forward" and plan.undo == "paimark undo undone_forward.orders"
     merged = scene.rows()
     undone = scene.done("undo")
-    assert undone.summary == (
-        "Take back merge-branch of fix: give main of undone_forward.orders the rows of snapshot 5 again, "
-        "instead of those of snapshot 7"
+    assert re.fullmatch(
+        r"Take back merge-branch of fix \((now|.* ago)\): "
+        r"give main of undone_forward\.orders the rows of snapshot 5 again\.",
+        undone.headline,
     )
+    assert item(undone, "rows-replaced").text.endswith("(snapshot 7)")
     assert scene.rows() == before
     # No id was used again, and the branch and its pin are as they were.
     assert scene.head() == 8

@@ -12,7 +12,18 @@ from paimark.core.errors import Refused
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, Meanwhile, applied, contents, context_on, done, planned, undoable
+from tests.actions.acting import (
+    ORDERS,
+    Meanwhile,
+    applied,
+    contents,
+    context_on,
+    done,
+    item,
+    planned,
+    texts,
+    undoable,
+)
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.faults.fault_files import Death, FaultFiles
 
@@ -59,9 +70,13 @@ def test_commits_made_since_stay_on_the_branch_and_are_listed(context: Context) 
     add(context, "shop.orders$branch_fix", 102)
     rows = main_rows(context)
     plan = planned(context, "undo")
-    assert plan.kept == ("Branch fix stays, with the 2 commits made since it became main: snapshots 4 to 5",)
+    lost = item(plan, "commits-leave-main")
+    assert (lost.count, lost.is_grave, plan.ask.phrase) == (2, True, "fix")
+    assert lost.text.endswith("they stay on fix")
     outcome = applied(context, plan)
-    assert outcome.message.endswith("Kept: branch fix" + plan.kept[0].removeprefix("Branch fix"))
+    assert texts(outcome, "keeps") == [
+        "branch fix, with the 2 commits made since it became main: snapshots 4 to 5"
+    ]
     assert rows_of(context, fix) == rows
 
 
@@ -159,7 +174,8 @@ def test_an_archive_that_is_gone_is_no_way_back(context: Context) -> None:
     branched(context)
     archive = done(context, "replace-main-branch", name="fix").result["previous_main"]
     plan = planned(context, "delete-branch", name=archive)
-    assert plan.warnings[-1] == f"Without branch {archive}, this can't be undone any more: fix becoming main"
+    lost = item(plan, "way-back-gone")
+    assert (lost.kind, lost.text, lost.is_grave) == ("loses", "the way back from fix becoming main", True)
     applied(context, plan)
     [refusal] = planned(context, "undo").refusals
     assert refusal.reason == f"Branch {archive}, which was main before, is gone"

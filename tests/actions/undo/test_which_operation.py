@@ -2,36 +2,40 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 
 from paimark.core.actions.context import Context
-from paimark.core.figures import moment
-from paimark.core.table.operations import read_operations
-from tests.actions.acting import ORDERS, done, planned
+from tests.actions.acting import codes, done, item, planned, texts
 from tests.actions.taking_over import branched
 
 
-def when(context: Context, number: int) -> str:
-    return moment(read_operations(context.files, ORDERS)[number - 1].time)
+def later(context: Context) -> Context:
+    """Two hours from now."""
+    return replace(context, clock=lambda: context.clock() + 7_200_000)
 
 
-def test_the_newest_operation_is_named_with_its_time(context: Context) -> None:
+def test_the_newest_operation_is_named_with_its_age(context: Context) -> None:
     done(context, "create-tag", name="month-end", snapshot=4)
-    plan = planned(context, "undo")
-    assert plan.summary.startswith(f"Take back create-tag of {when(context, 1)}: delete tag month-end of")
-    assert not plan.warnings
+    plan = planned(later(context), "undo")
+    assert plan.headline == "Take back create-tag (2 h ago): delete tag month-end of shop.orders."
+    assert (codes(plan), plan.take_back.how, plan.ask.phrase) == (["name-gone"], "redo", "month-end")
+
+
+def test_who_did_it_is_named_if_it_is_somebody_else(context: Context) -> None:
+    done(replace(context, user="ann"), "create-tag", name="month-end", snapshot=4)
+    assert planned(later(context), "undo").headline.startswith("Take back create-tag (2 h ago, by ann): ")
 
 
 def test_a_deletion_that_stays_is_named(context: Context) -> None:
     branched(context)
     done(context, "create-tag", name="month-end", snapshot=4)
     done(context, "delete-branch", name="fix")
-    number = len(read_operations(context.files, ORDERS))
-    plan = planned(context, "undo")
-    assert ": delete tag month-end" in plan.summary
-    assert plan.warnings == (
-        f"delete-branch fix of {when(context, number)} is later, and stays: what it deleted is gone",
-    )
+    plan = planned(later(context), "undo")
+    assert ": delete tag month-end" in plan.headline
+    assert texts(plan, "not") == [
+        "the last change: delete-branch fix (2 h ago) stays: what it deleted is gone"
+    ]
+    assert item(plan, "later-change-stays").is_grave
 
 
 def test_many_that_stay_are_named_the_newest_first(context: Context) -> None:
@@ -39,38 +43,37 @@ def test_many_that_stay_are_named_the_newest_first(context: Context) -> None:
         done(context, "create-tag", name=name, snapshot=4)
     for name in ("a", "b", "c", "d"):
         done(context, "delete-tag", name=name)
-    plan = planned(context, "undo")
-    assert ": delete tag kept" in plan.summary
-    [warning] = plan.warnings
-    assert re.sub(r" of [^,]*?(?=,| and)", "", warning) == (
-        "4 later changes stay, because `undo` can't take them back: "
-        "delete-tag d, delete-tag c, delete-tag b and 1 more"
-    )
+    plan = planned(later(context), "undo")
+    assert ": delete tag kept" in plan.headline
+    assert texts(plan, "not") == [
+        "the last 4 changes, which `undo` can't take back: "
+        "delete-tag d (2 h ago), delete-tag c (2 h ago), delete-tag b (2 h ago) and 1 more"
+    ]
 
 
 def test_a_later_change_whose_thing_was_changed_since_is_named(context: Context) -> None:
     done(context, "create-tag", name="kept", snapshot=4)
     branched(context)
     plan = planned(context, "undo")
-    assert ": delete tag kept" in plan.summary
-    assert "What create-branch made (fix) has been changed since, and stays" in plan.warnings
+    assert ": delete tag kept" in plan.headline
+    assert texts(plan, "not") == ["what create-branch made (fix) has been changed since, and stays"]
 
 
 def test_what_was_undone_is_not_named(context: Context) -> None:
     done(context, "create-tag", name="kept", snapshot=4)
     done(context, "create-tag", name="other", snapshot=4)
     done(context, "undo")
-    assert not planned(context, "undo").warnings
+    assert not texts(planned(context, "undo"), "not")
     done(context, "redo")
-    assert ": delete tag other" in planned(context, "undo").summary
+    assert ": delete tag other" in planned(context, "undo").headline
 
 
 def test_parts_of_a_change_of_many_do_not_name_each_other(context: Context) -> None:
     done(context, "create-tag", name="before", snapshot=4)
     done(context, "create-tag", name="t-{id}", snapshot=[2, 4])
-    plan = planned(context, "undo")
-    began = f"Take back create-tag of {when(context, 3)}: "
-    assert plan.summary.startswith(f"{began}delete 2 tags of shop.orders")
-    assert not plan.warnings
+    plan = planned(later(context), "undo")
+    assert plan.headline == "Take back create-tag (2 h ago): delete 2 tags of shop.orders."
+    assert not texts(plan, "not")
     done(context, "delete-tag", name="before")
-    assert [each.partition(" of ")[0] for each in planned(context, "undo").warnings] == ["delete-tag before"]
+    [stays] = texts(planned(context, "undo"), "not")
+    assert stays.startswith("the last change: delete-tag before (")

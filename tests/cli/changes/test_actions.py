@@ -59,14 +59,44 @@ def test_the_outcome_is_data_and_the_way_there_is_narration(warehouse: Path, tmp
     assert "v5" in ran.out
     assert "tag-v5" not in ran.out
     # Where nobody watches there is no line a step.
-    assert [line.partition(" ")[0] for line in ran.err.splitlines()] == ["Tag", "", "To"]
-    assert ran.err.splitlines()[1].startswith("  kept: ")
+    assert [line.partition(" ")[0] for line in ran.err.splitlines()] == [
+        *("Tag", "keeps", "undo", "how"),
+        "undo",
+    ]
 
 
-def test_every_step_is_told_on_a_terminal(warehouse: Path) -> None:
+def test_every_step_that_is_done_is_told_on_a_terminal(warehouse: Path) -> None:
     ran = on_terminal("create-tag", "shop.orders", "--name", "v5", "--warehouse", warehouse)
-    assert "copy shop.db/orders/tag/tag-v5" in ran.out
     assert "tagged snapshot 5 as v5" in ran.out
+    assert "copy shop.db/orders/tag/tag-v5" not in ran.out
+
+
+def test_the_steps_of_a_plan_are_shown_on_request(paimark: Paimark, warehouse: Path) -> None:
+    words = ("create-tag", "shop.orders", "--name", "v5", "--warehouse", warehouse, "--dry-run")
+    assert "(--verbose)" in paimark(*words).out and "tag-v5" not in paimark(*words).out
+    assert "copy shop.db/orders/tag/tag-v5" in paimark(*words, "--verbose").out
+
+
+def test_lines_of_a_plan_are_as_wide_as_the_terminal_and_whole_in_a_pipe(
+    paimark: Paimark, warehouse: Path
+) -> None:
+    made = ("--name", "fix", "--tag", "v2")
+    words = ("create-branch", "shop.orders", *made, "--warehouse", warehouse, "--dry-run")
+    piped = paimark(*words).out.splitlines()
+    shown = on_terminal(*words).out.splitlines()
+    assert len(shown) > len(piped)
+    assert max(map(len, shown)) <= 80
+    assert [line for line in shown if line.startswith(" " * 9)]
+
+
+def test_a_plan_as_json_has_items_with_codes_beside_the_texts(paimark: Paimark, warehouse: Path) -> None:
+    words = ("delete-tag", "shop.orders", "--name", "v2", "--warehouse", warehouse, "--output", "json")
+    [plan] = paimark(*words, "--dry-run").rows
+    assert {"headline", "summary", "steps", "kept", "warnings", "undo", "freed_files"} <= {*plan}
+    assert [each["kind"] for each in plan["items"]] == ["loses", "final", "how"]
+    assert [each["code"] for each in plan["items"]][:2] == ["name-gone", "final"]
+    assert plan["take_back"] == {"how": "never", "command": "", "until": ""}
+    assert plan["ask"] == {"kind": "type", "phrase": "v2"}
 
 
 def test_what_must_be_known_is_told_without_a_terminal_too(warehouse: Path, tmp_path: Path) -> None:
@@ -157,14 +187,17 @@ def test_a_destructive_action_needs_yes_without_a_terminal(paimark: Paimark, war
     assert paimark("savepoints", "shop.orders", "--warehouse", warehouse, "--output", "json").rows == []
 
 
-@pytest.mark.parametrize(("typed", "code"), [("yes\n", 0), ("\n", 1), ("no\n", 1), ("\x04", 1)])
+@pytest.mark.parametrize(
+    ("typed", "code"), [("savepoint 1\n", 0), ("yes\n", 1), ("\n", 1), ("savepoint 2\n", 1), ("\x04", 1)]
+)
 def test_a_destructive_action_asks_on_a_terminal(
     paimark: Paimark, warehouse: Path, typed: str, code: int
 ) -> None:
     assert paimark("create-savepoint", "shop.orders", "--warehouse", warehouse).code == 0
     ran = on_terminal("delete-savepoint", "shop.orders", "--id", "1", "--warehouse", warehouse, typed=typed)
     assert ran.code == code
-    assert "Type yes:" in ran.out
+    assert "Type savepoint 1 to go on (in scripts: --yes):" in ran.out
+    assert ("That was not savepoint 1" in ran.out) == bool(code)
     left = paimark("savepoints", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
     assert len(left) == code
 
@@ -354,7 +387,7 @@ def test_a_plan_of_nothing_is_said_once_and_why(paimark: Paimark, warehouse: Pat
     ran = paimark("expire-snapshots", "shop.orders", "--warehouse", warehouse)
     assert (ran.code, ran.out) == (0, "No snapshot of main of shop.orders is to expire\n")
     assert ran.err.splitlines() == [
-        "  kept: The newest 10 snapshots by the table's options: there are 5 (--retain-last N keeps fewer)"
+        "keeps    the newest 10 snapshots by the table's options: there are 5 (--retain-last N keeps fewer)"
     ]
     ran = paimark("recover", "shop.orders", "--warehouse", warehouse)
     assert (ran.out, ran.err) == ("shop.orders has nothing to recover\n", "")

@@ -58,7 +58,7 @@ def test_all_looks_after_every_table_and_one_that_fails_keeps_none_from_it(
     quiet = auto("auto-savepoint", "--all", "--once")
     assert (quiet.code, quiet.err) == (0, "")
     (line,) = quiet.out.splitlines()
-    assert line.startswith("Savepoint 1 of shop.orders keeps snapshot 5")
+    assert line.startswith("Saved snapshot 5 of shop.orders as savepoint 1")
     assert (saved(warehouse), saved(warehouse, "events")) == ([1], [])
     set_interval(warehouse, "events", "now and then")
     commit(warehouse, "shop.events", pa.table({"day": ["d"], "kind": ["k"]}, schema=EVENTS))
@@ -132,7 +132,7 @@ def test_a_watcher_says_a_line_a_savepoint_and_ends_cleanly(warehouse: Path, num
         assert watcher.stdout is not None and watcher.stderr is not None
         assert watcher.stderr.readline().startswith("Watching shop.orders: ")
         line = watcher.stdout.readline()
-        assert line.startswith("Savepoint 1 of shop.orders keeps snapshot 5")
+        assert line.startswith("Saved snapshot 5 of shop.orders as savepoint 1")
         watcher.send_signal(number)
         out, err = watcher.communicate(timeout=60)
         assert (watcher.returncode, out) == (0, "")
@@ -158,4 +158,4 @@ def test_two_watchers_make_one_savepoint_between_them(auto: Paimark, warehouse: 
         assert [first.returncode, second.returncode] == [0, 0]
     assert saved(warehouse) == [1, 2]
     said = [*text.splitlines(), *(row["message"] for row in msgspec.json.decode(listed))]
-    assert said == ["Savepoint 2 of shop.orders keeps snapshot 6"]
+    assert said == ["Saved snapshot 6 of shop.orders as savepoint 2"]

@@ -163,7 +163,7 @@ def test_conflicts_are_written_chosen_in_planned_and_applied(
     out.write_text("".join(json.dumps(line) + "\n" for line in lines))
     ran = conflicts(*resolve, "--dry-run")
     counts = "1 as in main, 1 as in branch fix, 1 as in base, 1 column by column"
-    assert f"into main, at snapshot 2. Keys in conflict: {counts}\n" in ran.out
+    assert "into main of parted.t." in ran.out and f"what was chosen decides: {counts}\n" in ran.out
     assert conflicts(*resolve, "--plan-out", plan).code == 0
     kept = out.read_text()
     out.write_text(kept.replace('"choose": "main"', '"choose": "base"'))
@@ -174,7 +174,7 @@ def test_conflicts_are_written_chosen_in_planned_and_applied(
     out.write_text(kept)
     ran = conflicts("apply", plan, "--yes")
     assert ran.code == 0, ran.err
-    assert ran.out == f"Branch fix is merged into main of parted.t. Keys in conflict: {counts}\n"
+    assert ran.out == f"Merged branch fix into main of parted.t. Keys in conflict: {counts}\n"
     merged = {row["key"]: row for row in read_rows(parted, "parted.t") if row["kind"] != "-D"}
     # The branch's deletion, its price, and the base's row again; the text that main alone had changed stays.
     assert sorted(merged) == [1, 3, 4, 5, 6, 10]

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from unittest.mock import patch
 
 from paimark.core.actions.branches.going import Late
+from paimark.core.actions.garbage.dependents import Dependent
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.landed import Fate, Landed
@@ -28,7 +29,7 @@ def _only_the_next(files: Files, root: Root, user: str, after: int) -> Fate:
     return Fate(Landed.YES, Snapshot.from_json(data, path))
 
 
-def _by_first_snapshots(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[str]:
+def _by_first_snapshots(files: Files, table: TablePath, tag: Tag, going: Collection[str]) -> list[Dependent]:
     """Planted for `dependents`: only branches whose first snapshot is the tag's depend on it."""
     main = main_root(files, table)
     firsts = {
@@ -36,7 +37,7 @@ def _by_first_snapshots(files: Files, table: TablePath, tag: Tag, going: Collect
         for root in all_roots(files, table)
         if root != main
     }
-    return [f"Branch {label} parts from main at" for label, first in firsts.items() if first == tag.id]
+    return [Dependent(label, "was made from") for label, first in firsts.items() if first == tag.id]
 
 
 def _no_late_files(files: Files, source: Root, target: Root, swap: object) -> None:

@@ -133,7 +133,7 @@ def test_what_a_reader_that_was_killed_left_is_found_and_removed(warehouse: Path
         reader.send_signal(signal.SIGKILL)
         reader.wait()
     planned = action("recover").plan(context_of(warehouse), ORDERS, {})
-    assert planned.summary == "shop.orders has nothing interrupted and 1 tag left by reads that died"
+    assert planned.headline == "shop.orders has nothing interrupted and 1 tag left by reads that died."
     assert [step.target for step in planned.steps] == [ORDERS.root().tag(tag)]
     # The next read on the root tidies, too, what costs no more than its file.
     reads = HeldReads(lineage.files, False)

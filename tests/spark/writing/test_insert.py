@@ -15,7 +15,6 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from paimark.core.actions.registry import must_be_agreed_to
 from paimark.core.config import Settings
 from paimark.core.errors import Refused, StatementFailed
 from paimark.core.spark.arrow import read_batch
@@ -217,11 +216,11 @@ def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engin
     assert called is not None
     context = context_on(engine_warehouse)
     plan = called.action.plan(context, called.table, {})
-    assert plan.summary == (
-        f"Replace partition day = 2026-05-02 of main of {name} (1 file with 3 rows before key merging)"
-    )
-    assert must_be_agreed_to(called.action, plan)
-    assert plan.steps[0].size > 0 and "snapshot 2 is read as before" in plan.kept[0]
+    assert plan.headline == f"Replace partition day = 2026-05-02 of main of {name}."
+    [lost] = [each for each in plan.items if each.code == "rows-replaced"]
+    assert (lost.text, lost.count, lost.is_grave) == ("3 rows, from the newest rows", 3, True)
+    assert plan.ask.phrase == name
+    assert plan.steps[0].size > 0 and "snapshot 2, until it expires" in plan.kept[0]
     assert plan.undo == f"paimark undo {name}"
     (refused,) = run_statement(engine, sql)
     assert isinstance(refused, Failed) and "nobody was asked" in refused.message

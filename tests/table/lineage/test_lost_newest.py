@@ -94,7 +94,7 @@ def test_main_that_lost_its_newest_snapshots_may_be_replaced_and_the_plan_says_s
     (orders / "snapshot/snapshot-8").unlink()
     plan = planned(context, "replace-main-branch", name="fix")
     assert plan.refusals == ()
-    assert any("Main of shop.orders has lost its newest snapshots" in each for each in plan.warnings)
+    assert any("main of shop.orders has lost its newest snapshots" in each for each in plan.warnings)
 
 
 @pytest.mark.parametrize("hint", [None, "1", "6", "", "what", "9000000000"])

@@ -12,7 +12,7 @@ async def test_a_call_is_planned_and_done_in_the_dialog(warehouse: Path) -> None
     async with querying(warehouse, (100, 30)) as (console, pane):
         pane.editor.text = "CALL sys.create_tag('orders', 'v5', snapshot => 4)"
         await console.press("ctrl+r")
-        await console.sees("create-tag · shop.orders", "tag-v5", "[ Apply ]")
+        await console.sees("create-tag · shop.orders", "as v5", "[ Apply ]")
         assert not tag.exists()
         await console.press("a")
         await console.until(tag.exists, "apply")
@@ -34,7 +34,7 @@ async def test_what_is_destructive_wants_its_name_typed(warehouse: Path) -> None
     async with querying(warehouse, (100, 30)) as (console, pane):
         pane.editor.text = "CALL sys.delete_tag(table => 'shop.orders', name => 'v2')"
         await console.press("ctrl+r")
-        await console.sees("delete-tag · shop.orders", "type v2 to confirm")
+        await console.sees("delete-tag · shop.orders", "type v2 to go on")
         await console.press("a", "escape")
         await console.loses("delete-tag · shop.orders")
         assert pane.sheet.has_unsaved

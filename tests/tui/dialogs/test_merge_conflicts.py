@@ -50,14 +50,14 @@ async def test_what_the_looking_waits_for_is_said_and_it_can_be_cancelled(wareho
         await console.press("ctrl+c")
         await console.sees("The statement was cancelled")
         await console.press("escape")
-        await console.sees("Merge what branch fix", "▸[ Cancel ]")
+        await console.sees("branch fix into main", "▸[ Cancel ]")
 
 
 async def test_the_key_of_the_conflicts_waits_for_the_plan(warehouse: Path) -> None:
     in_conflict(warehouse, "shop.orders")
     async with planning_merge("shop.orders", warehouse) as console:
         await console.press("escape")
-        await console.loses("type fix to confirm")
+        await console.loses("[ Apply ]")
         await console.burst("m", "v")
         await console.sees("conflicts of branch fix with main")
         # Else it writes its choices into the next test's directory.
@@ -72,9 +72,7 @@ async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied
     snapshots = in_conflict(engine_warehouse, "beside.orders")
     session = with_engine(engine_warehouse, engine)
     async with planning_merge("beside.orders", engine_warehouse, session=session) as console:
-        await console.press("c")
-        await console.type("fix")
-        await console.press("enter", "a")
+        await console.press("a")
         await console.sees("✗ failed", "2 keys changed in main and in branch fix", "v conflicts")
         await console.press("v")
         await console.sees("0 of 2 keys decided", "order_id", "base", "main", "branch", "7.5", "1.5")
@@ -97,7 +95,7 @@ async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied
             await console.sees("1 of 2 keys decided")
         # Twice in quick succession: what is open below stays open.
         await console.burst("escape", "escape")
-        await console.sees("1 of 2 keys in conflict are undecided", "REFUSED", "Choose with `v`")
+        await console.sees("1 of 2 keys in conflict are undecided", "Refused:", "Choose with `v`")
         assert "Apply" not in console.text
         await console.press("v")
         await console.sees("1 of 2 keys decided")
@@ -108,7 +106,7 @@ async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied
         await console.press("G", "C")
         await console.sees("Choose column price", "price undecided again")
         await console.press("escape", "escape")
-        await console.sees("Keys in conflict: 1 as in main, 1", "type fix to confirm")
+        await console.sees("what was chosen decides: 1 as in main, 1", "type fix to go on")
         await console.press("c", *"fix", "enter")
         await console.sees("[ Apply ]")
         assert not (snapshots / "snapshot-7").exists()

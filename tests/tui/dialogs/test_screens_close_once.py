@@ -188,7 +188,7 @@ async def test_a_key_that_a_dialog_does_not_know_is_not_for_the_screen_below_it(
     async with at_events(warehouse) as console:
         for close in ("escape", "enter"):
             await console.press("s")
-            await console.sees("Save snapshot 2")
+            await console.sees("(snapshot 2")
             await console.burst("3", close)
             await console.loses("create-savepoint")
             assert "[1 Snap]" in console.text

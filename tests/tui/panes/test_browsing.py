@@ -416,7 +416,7 @@ async def test_the_end_of_many_is_where_g_goes_once_it_is_read(
         go_on.set()
         await console.sees("snapshot 1 ", "250 of 250")
         await console.press("s")
-        await console.sees("Save snapshot 1 of main")
+        await console.sees("(snapshot 1")
 
 
 async def test_another_key_gives_up_the_end_of_many(many: Path, go_on: threading.Event) -> None:

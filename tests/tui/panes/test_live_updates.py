@@ -156,7 +156,7 @@ async def test_a_hidden_pane_takes_nothing_from_the_table_before(warehouse: Path
         await console.press("4", "escape", "j", "enter")
         await console.sees("● orders", "1 of 1", "v2")
         await console.press("x")
-        await console.sees("Delete tag v2", "type v2 to confirm")
+        await console.sees("Delete tag v2", "type v2 to go on")
         await console.press("c", "v", "2", "enter", "a")
         await console.sees("Deleted tag v2")
         await console.press("escape", "1")

@@ -45,7 +45,7 @@ async def test_a_range_is_tagged_deleted_and_brought_back_at_once(warehouse: Pat
         await console.press("t")
         await console.sees("create-tag · shop.orders", "Fill in: name.")
         await console.type("n-{id}")
-        await console.sees("Make 3 tags of shop.orders", "create   tag n-2")
+        await console.sees("Make 3 tags of shop.orders.", "[ Apply ]")
         await console.press("enter", "a")
         await console.sees("Made 3 tags of shop.orders")
         assert tags(warehouse) == {"v2", "n-2", "n-3", "n-4"}
@@ -55,7 +55,7 @@ async def test_a_range_is_tagged_deleted_and_brought_back_at_once(warehouse: Pat
         await console.sees("n-4", "1 of 4")
         # From below upwards, and the tag that is not ours stays out.
         await console.press("j", "j", "V", "g", "V", "x")
-        await console.sees("Delete 3 tags of shop.orders", "type 3 to confirm")
+        await console.sees("Delete 3 tags of shop.orders", "type 3 to go on")
         await console.press("a", "enter")
         await console.until(lambda: console.app.screen is console.app.browse)
         assert "n-4" in tags(warehouse) and len(labels(console)) == 3
@@ -73,10 +73,8 @@ async def test_one_key_takes_back_what_was_made_of_several(warehouse: Path) -> N
         await console.press("a")
         await console.sees("Made 2 savepoints")
         await console.press("escape", "u")
-        await console.sees(": delete 2 savepoints")
-        await console.press("c")
-        await console.type("shop.orders")
-        await console.press("enter", "a")
+        await console.sees(": delete 2 savepoints", "loses    ", "[ Apply ]")
+        await console.press("a")
         await console.sees("Deleted 2 savepoints")
         assert len(stacks(context_on(warehouse), ORDERS).redo) == 2
 
@@ -90,7 +88,7 @@ async def test_what_can_not_be_done_to_all_marked_rows_is_said(warehouse: Path) 
         await console.press("space", "x")
         await console.sees("2 rows are marked, 1 of them here")
         await console.press("j", "space", "x")
-        await console.sees("Delete 2 tags of", "REFUSED  Branch b parts from main at tag v2")
+        await console.sees("delete-tag · shop.orders", "Refused: Branch b was made from tag v2")
         await console.press("escape", "escape", "3")
         await console.sees("1 of 2")
         await console.press("V", "j", "V", "x")

@@ -319,5 +319,5 @@ async def test_what_was_said_of_the_rows_is_not_said_below_the_dialog_that_opens
         await console.press("space")
         await console.sees("Marked snapshot.5")
         await console.press("s")
-        await console.sees("create-savepoint", "Save snapshot")
+        await console.sees("create-savepoint", "Save main of")
         assert "Marked" not in str(console.app.browse.key_bar.lines(80))

@@ -196,7 +196,7 @@ async def test_statements_that_remove_rows_are_asked_about(engine_warehouse: Pat
         pane,
     ):
         await run(console, pane, "INSERT OVERWRITE shop.orders SELECT * FROM shop.orders WHERE false")
-        await console.sees("insert-overwrite · shop.orders", "type shop.orders to confirm", "replace")
+        await console.sees("insert-overwrite · shop.orders", "type shop.orders to go on", "! loses")
         await console.press("escape")
         await console.loses("insert-overwrite · shop.orders")
         assert pane.result is None
@@ -214,8 +214,8 @@ async def test_rows_are_inserted_at_once_and_replaced_by_a_plan(
         await run(console, pane, f"INSERT INTO {name} VALUES (77, 'typed', 1)")
         await console.sees("✓ Committed snapshot 6 of typed.orders, with 1 row", "insert-into")
         await run(console, pane, f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE order_id = 77")
-        await console.sees(f"insert-overwrite · {name}", "the whole table", f"type {name} to confirm")
-        await console.press("e")
+        await console.sees(f"insert-overwrite · {name}", "Replace all rows", f"type {name} to go on")
+        await console.press("c")
         await console.type(name)
         await console.press("enter", "a")
         await console.sees("Committed snapshot 7 of typed.orders, with 1 row")

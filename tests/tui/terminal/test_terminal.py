@@ -86,9 +86,9 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     terminal.keys("4")
     terminal.sees("[4 Tags]", "tag v2")
     terminal.keys("1", "g", "s")
-    terminal.sees("Save snapshot 5 of main of shop.orders as savepoint 1", "[ Apply ]")
+    terminal.sees("Save main of shop.orders as savepoint 1 (snapshot 5", "[ Apply ]")
     terminal.keys("a")
-    terminal.sees("✓ done", "Savepoint 1 of shop.orders keeps snapshot 5")
+    terminal.sees("✓ done", "Saved snapshot 5 of shop.orders as savepoint 1")
     saved = json.loads((warehouse / "shop.db/orders/savepoint/savepoint-1").read_bytes())
     assert saved["savedSnapshotId"] == 5
     terminal.keys("Escape")

@@ -60,7 +60,7 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
         session.jobs.end(held, "a deletion: done", "good")
         rung.clear()
         await console.press("escape", "j", "s")
-        await console.sees("Save snapshot 4", "Cancel")
+        await console.sees("(snapshot 4", "Cancel")
         await console.press("a")
         await console.sees("To the background")
         await console.press("escape")
@@ -77,7 +77,7 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
         await console.sees("● runs")
         assert not rung
         store.open()
-        await console.sees("✓ done", "Savepoint 1 of shop.orders keeps snapshot 4")
+        await console.sees("✓ done", "Saved snapshot 4 of shop.orders as savepoint 1")
         assert rung == ["bell"]
         # Nothing runs any more: there is nothing to cancel.
         await console.press("x", "ctrl+c", "enter")

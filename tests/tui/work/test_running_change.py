@@ -40,10 +40,6 @@ async def merging(
 ) -> AsyncIterator[Sitting]:
     """The merge was begun; Spark is not started yet, unless the session has one."""
     async with planning_merge(table, warehouse, (110, 36), session=session) as console:
-        await console.press("c")
-        await console.type("fix")
-        await console.press("enter")
-        await console.sees("[ Apply ]")
         await console.press("a")
         yield console
 
@@ -87,7 +83,7 @@ async def test_a_merge_goes_on_in_the_background_and_is_found_again(warehouse: P
             await console.type("merge-branch shop.orders")
             await console.sees("running, ")
             await console.press("enter")
-            await console.sees("Spark is starting", "Merge what branch fix")
+            await console.sees("Spark is starting", "branch fix into main")
             await console.press("right", "enter")
         await console.sees("! stopped", "Nothing was changed.")
         assert not (snapshots / "snapshot-6").exists()
@@ -103,7 +99,7 @@ async def test_what_ends_in_the_background_is_told_and_its_rows_are_shown(
     async with merging(engine_warehouse, session, "left.orders") as console:
         await console.sees("To the background")
         await console.press("escape")
-        await console.sees("✓ Branch fix is merged into main of left.orders")
+        await console.sees("✓ Merged branch fix into main of left.orders")
         assert (snapshots / "snapshot-6").exists()
         await console.press("1")
         await console.sees("of 6", "OVERWRITE")

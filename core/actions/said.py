@@ -1,0 +1,179 @@
+"""What plans say alike: commits and versions that are lost, who else uses the table, its records.
+
+A reader of a plan knows a table by its rows, names and times. So nothing here names a file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from paimark.core.actions.plan import Item
+from paimark.core.errors import Corrupt, NotFound
+from paimark.core.figures import MOST_NAMES, age, counted, listed, minute
+from paimark.core.storage.files import Files
+from paimark.core.table.definition.units import unit_of
+from paimark.core.table.layout import CONSUMER_PREFIX, SAVEPOINT_TAG_PREFIX, Root
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.records import Snapshot
+
+NEVER = "this can't be taken back"
+# How many of the newest commits are looked at for other engines.
+_LOOKED_AT = 20
+# The commit users of Paimark's own commits begin with it.
+_OURS = "paimark"
+_UUID = re.compile(r"[-_]?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_ENGINES = {"python": "pypaimon", "java": "Paimon for Java"}
+
+
+def unit_in(files: Files, root: Root) -> str:
+    """What metadata counts in a root, by its newest schema."""
+    return unit_of(Lineage(files, root).latest_schema() if files.names(root.schemas) else None)
+
+
+def final(otherwise: str = "") -> Item:
+    """There is no way back; `otherwise` says what would leave one."""
+    return Item("final", f"{NEVER}. {otherwise}" if otherwise else NEVER, "final", is_grave=True)
+
+
+def nothing_lost(why: str = "") -> Item:
+    """Where somebody would fear a loss, and there is none."""
+    return Item("loses", f"nothing: {why}" if why else "nothing")
+
+
+def name_lost(name: str, why: str) -> Item:
+    """What has this name stays, but is not found by it."""
+    return Item("loses", f"the name only: {why}", "name-gone", is_grave=True, names=(name,))
+
+
+class Commits(NamedTuple):
+    """Commits of one root since a snapshot: their number, the records that they added, the newest's time.
+
+    `added` is None if the counts do not say it, or nothing was added.
+    """
+
+    number: int
+    since: int
+    added: int | None
+    newest: int
+
+    def said(self, whose: str, unit: str, now: int) -> str:
+        """`main's 7 commits since snapshot 11 (4,200 records, newest 2 h ago)`."""
+        facts = [counted(self.added, unit)] if self.added else []
+        facts.append(f"newest {age(self.newest, now)}" if self.number > 1 else age(self.newest, now))
+        return f"{whose} {counted(self.number, 'commit')} since snapshot {self.since} ({', '.join(facts)})"
+
+    def item(self, text: str, code: str, unit: str) -> Item:
+        """A loss of these commits."""
+        return Item(
+            "loses",
+            text,
+            code,
+            is_grave=True,
+            count=self.number,
+            unit="commits",
+            newest=self.newest,
+            names=() if self.added is None else (counted(self.added, unit),),
+        )
+
+
+def commits_between(start: Snapshot, end: Snapshot) -> Commits:
+    """The commits after `start` up to `end`, of one history."""
+    before, after = start.total_record_count, end.total_record_count
+    added = after - before if before is not None and after is not None and after > before else None
+    return Commits(end.id - start.id, start.id, added, end.time_millis)
+
+
+def version_of(snapshot: Snapshot, unit: str) -> str:
+    """`the version of 2026-11-15 11:08 (snapshot 2, 6,600 records)`."""
+    total = snapshot.total_record_count
+    records = "" if total is None else f", {counted(total, unit)}"
+    return f"the version of {minute(snapshot.time_millis)} (snapshot {snapshot.id}{records})"
+
+
+class Writer(NamedTuple):
+    """An engine other than Paimark that committed: `engine` with its version, the job's name, epoch ms."""
+
+    engine: str
+    job: str
+    time: int
+
+    def said(self, table: str, now: int) -> str:
+        """`pypaimon 2.1.0 wrote to shop.orders 2 h ago (order-load)`."""
+        return f"{self.engine} wrote to {table} {age(self.time, now)}" + (
+            f" ({self.job})" if self.job else ""
+        )
+
+    def briefly(self, now: int) -> str:
+        """`pypaimon 2.1.0 did 2 h ago: order-load`."""
+        return f"{self.engine} did {age(self.time, now)}" + (f": {self.job}" if self.job else "")
+
+
+def stock_writer(files: Files, root: Root, after: int = 0) -> Writer | None:
+    """The newest commit by another engine, among the latest; None without one, or if they can't be read.
+
+    Those up to the snapshot `after` do not count: a branch was made with them.
+    """
+    lineage = Lineage(files, root)
+    try:
+        for row in lineage.newest(_LOOKED_AT):
+            if row.snapshot_id > after and not row.commit_user.startswith(_OURS):
+                version = lineage.snapshot(row.snapshot_id).writer_version
+                return Writer(engine_of(version), job_of(row.commit_user), row.commit_time)
+    except (Corrupt, NotFound):
+        # Whoever repairs a damaged table plans, too.
+        return None
+    return None
+
+
+def engine_of(writer_version: str | None) -> str:
+    """`pypaimon 2.1.0` for `python-2.1.0-<commit>`; `an engine` for one that does not say what it is."""
+    language, _, rest = (writer_version or "").partition("-")
+    version = rest.partition("-")[0]
+    known = _ENGINES.get(language)
+    return f"{known} {version}" if known and version else "an engine"
+
+
+def job_of(commit_user: str) -> str:
+    """A commit user without its UUID: `order-load`; empty if it is nothing else."""
+    return _UUID.sub("", commit_user)[:40]
+
+
+def streams_skip(files: Files, root: Root) -> Item:
+    """Who reads a root as a stream, and does not see rows that an overwrite changes."""
+    names = consumers_of(files, root)
+    known = f"consumer {listed(names)}" if 0 < len(names) <= MOST_NAMES else f"{len(names)} consumers"
+    text = (
+        f"streaming readers of {root.label} skip an overwrite; {known if names else 'no consumer'} is known"
+    )
+    return Item("affects", text, "streaming-readers", count=len(names), names=tuple(names))
+
+
+def consumers_of(files: Files, root: Root) -> list[str]:
+    """The names of the registered readers of a root."""
+    names = sorted(name for name in files.names(root.consumers) if name.startswith(CONSUMER_PREFIX))
+    return [each.removeprefix(CONSUMER_PREFIX) for each in names]
+
+
+def savepoints_said(numbers: Sequence[str]) -> str:
+    """`savepoint 1`, `savepoints 1 and 2`, `5 savepoints`."""
+    if len(numbers) == 1:
+        return f"savepoint {numbers[0]}"
+    text = listed(numbers, "savepoint")
+    return text if text.endswith("savepoints") else f"savepoints {text}"
+
+
+def tags_said(names: Sequence[str]) -> str:
+    """`savepoint 1, tag a`, `tags a and b`, `5 tags`."""
+    saved = [
+        each.removeprefix(SAVEPOINT_TAG_PREFIX) for each in names if each.startswith(SAVEPOINT_TAG_PREFIX)
+    ]
+    others = [each for each in names if not each.startswith(SAVEPOINT_TAG_PREFIX)]
+    parts = [savepoints_said(saved)] if saved else []
+    if len(others) == 1:
+        parts.append(f"tag {others[0]}")
+    elif others:
+        text = listed(others, "tag")
+        parts.append(text if text.endswith(" tags") else f"tags {text}")
+    return ", ".join(parts)
