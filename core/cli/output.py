@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+import click
+
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.table_rows import TableRows
 from paimark.core.errors import shortened
@@ -28,9 +30,21 @@ def row_writer(options: GlobalOptions, names: Sequence[str], *, null: str = "") 
     return TableRows(sys.stdout, names, width, null)
 
 
-def narrate(line: str) -> None:
-    """Write one line to stderr."""
-    tell(f"{clean_text(shortened(redacted(line)))}\n")
+def show(line: str, ink: str = "") -> None:
+    """Write one line to stdout; on a terminal in the colour `ink` of click, if one is given."""
+    click.echo(_coloured(clean_text(redacted(line)), ink, sys.stdout))
+
+
+def narrate(line: str, ink: str = "") -> None:
+    """Write one line to stderr; on a terminal in the colour `ink` of click, if one is given."""
+    tell(f"{_coloured(clean_text(shortened(redacted(line))), ink, sys.stderr)}\n")
+
+
+def _coloured(line: str, ink: str, stream: TextIO) -> str:
+    # NO_COLOR: no-color.org.
+    if not ink or not stream.isatty() or os.environ.get("NO_COLOR"):
+        return line
+    return click.style(line, fg=ink, bold=True if ink == "red" else None)
 
 
 def tell(text: str) -> None:

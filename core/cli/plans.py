@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
-from typing import TextIO
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol, TextIO
 
 from paimark.core.actions.plan import Item, Outcome, Plan, Step
 from paimark.core.figures import size
@@ -13,7 +13,14 @@ from paimark.core.figures import size
 _MANY = 40
 _LABEL = 9
 _WIDEST = 100
-Say = Callable[[str], object]
+# The colour of an item by its kind; of what is lost, whatever its kind, red.
+_INKS = {"unknown": "yellow", "affects": "yellow", "keeps": "green"}
+
+
+class Say(Protocol):
+    """Writes a line to a person, in a colour of click if the stream is a terminal."""
+
+    def __call__(self, line: str, ink: str = "") -> object: ...
 
 
 def say_plan(
@@ -22,8 +29,7 @@ def say_plan(
     """Say the headline and each item; with `verbose` also each step. `width` is that of `terminal_width`."""
     if headline:
         say(plan.headline)
-    for line in item_lines(plan.lines, width, hint="" if verbose else "--verbose"):
-        say(line)
+    _say_items(plan.lines, say, width, hint="" if verbose else "--verbose")
     if verbose:
         for line in _steps(plan):
             say(line)
@@ -31,8 +37,7 @@ def say_plan(
 
 def say_outcome(outcome: Outcome, say: Say, width: int | None) -> None:
     """Say what is needed after a change: where things are now, and how it is taken back."""
-    for line in item_lines(outcome.lines, width):
-        say(line)
+    _say_items(outcome.lines, say, width)
 
 
 def terminal_width(stream: TextIO) -> int | None:
@@ -40,22 +45,27 @@ def terminal_width(stream: TextIO) -> int | None:
     return min(shutil.get_terminal_size().columns, _WIDEST) if stream.isatty() else None
 
 
-def item_lines(items: Iterable[Item], width: int | None, hint: str = "") -> Iterator[str]:
-    """Each item with its label, wrapped below its text. `hint` says how the steps are shown."""
+def _say_items(items: Iterable[Item], say: Say, width: int | None, hint: str = "") -> None:
+    """Say each item with its label, wrapped below its text. `hint` says how the steps are shown."""
     for item in items:
         label = ("! " if item.is_grave else "") + item.kind
         text = f"{item.text} ({hint})" if hint and item.kind == "how" else item.text
-        if width is None:
-            yield f"{label:<{_LABEL}}{text}"
-            continue
-        yield from textwrap.wrap(
-            text,
-            width,
-            initial_indent=f"{label:<{_LABEL}}",
-            subsequent_indent=" " * _LABEL,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+        ink = "red" if item.is_grave else _INKS.get(item.kind, "")
+        for line in _wrapped(label, text, width):
+            say(line, ink)
+
+
+def _wrapped(label: str, text: str, width: int | None) -> Sequence[str]:
+    if width is None:
+        return (f"{label:<{_LABEL}}{text}",)
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=f"{label:<{_LABEL}}",
+        subsequent_indent=" " * _LABEL,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _steps(plan: Plan) -> Iterator[str]:

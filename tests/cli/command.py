@@ -64,12 +64,14 @@ def program(
     return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def on_terminal(*words: str | Path, typed: str = "", columns: int = 80) -> CommandResult:
+def on_terminal(
+    *words: str | Path, typed: str = "", columns: int = 80, environment: Mapping[str, str] | None = None
+) -> CommandResult:
     """Run the installed `paimark` on a terminal that wide, where somebody types; both streams are `out`."""
     parent, child = pty.openpty()
     process = subprocess.Popen(
         [PROGRAM, *words],
-        env=bare_environment({"COLUMNS": str(columns)}),
+        env=bare_environment({"COLUMNS": str(columns), **(environment or {})}),
         stdin=child,
         stdout=child,
         stderr=child,

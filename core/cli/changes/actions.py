@@ -18,7 +18,7 @@ from paimark.core.actions.registry import ACTIONS, Action, Argument
 from paimark.core.cli.asking import confirm, require_writable
 from paimark.core.cli.changes.saved_plans import save_plan
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, WholeNumber, global_options
-from paimark.core.cli.output import narrate
+from paimark.core.cli.output import narrate, show
 from paimark.core.cli.plans import say_outcome, say_plan, terminal_width
 from paimark.core.cli.query.answering import ended_by_signals, open_engine
 from paimark.core.cli.query.narrator import Narrator
@@ -27,7 +27,6 @@ from paimark.core.export.json_rows import json_text
 from paimark.core.redaction import redacted
 from paimark.core.spark.client.client import Engine
 from paimark.core.table.catalog import find_table
-from paimark.core.text import clean_text
 
 # The parameter for values after the table.
 _FOLLOWING = "following"
@@ -111,7 +110,7 @@ def carry_out(action: Action, context: Context, plan: Plan, options: GlobalOptio
     raise_first(plan.refusals)
     if options.dry_run:
         if not options.as_json:
-            say_plan(plan, _print, terminal_width(sys.stdout), verbose=options.verbose)
+            say_plan(plan, show, terminal_width(sys.stdout), verbose=options.verbose)
         return
     # The outcome of an empty plan is its headline, which should not appear twice.
     follows = plan.empty and not options.as_json
@@ -136,12 +135,8 @@ def _print_outcome(outcome: Outcome, options: GlobalOptions) -> None:
         click.echo(redacted(json_text(facts)))
     else:
         for each in each_done:
-            _print(each.message)
+            show(each.message)
     say_outcome(outcome, narrate, terminal_width(sys.stderr))
-
-
-def _print(line: str) -> None:
-    click.echo(clean_text(redacted(line)))
 
 
 def _option(argument: Argument) -> click.Option:

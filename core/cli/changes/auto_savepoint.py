@@ -16,7 +16,7 @@ from paimark.core.actions.plan import Outcome, Plan, raise_first
 from paimark.core.actions.savepoints import auto_savepoint as automatic
 from paimark.core.cli.asking import require_writable
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, global_options
-from paimark.core.cli.output import narrate, row_writer
+from paimark.core.cli.output import narrate, row_writer, show
 from paimark.core.cli.plans import say_plan, terminal_width
 from paimark.core.cli.query.answering import ended_by_signals
 from paimark.core.errors import PaimarkError, Refused, UsageError
@@ -25,7 +25,6 @@ from paimark.core.figures import counted
 from paimark.core.table.catalog import databases, find_table
 from paimark.core.table.catalog import tables as tables_of
 from paimark.core.table.layout import TablePath
-from paimark.core.text import clean_text
 
 _FORM = "paimark auto-savepoint TABLE | --all [--once | --watch]."
 _STOPPED_BY = (signal.SIGTERM, signal.SIGINT)
@@ -112,7 +111,7 @@ def _outcomes(context: Context, plan: Plan, options: GlobalOptions) -> list[Outc
     if outcome.result["savepoint_id"] is None:
         return []
     if not options.as_json:
-        click.echo(clean_text(outcome.message))
+        show(outcome.message)
     return [outcome]
 
 
@@ -137,7 +136,7 @@ def _watch(context: Context, table: str | None, options: GlobalOptions) -> None:
 
     def tell(line: str) -> None:
         if rows is None:
-            click.echo(clean_text(line))
+            show(line)
         else:
             # `Remark` is a subclass of `str` that the JSON encoder does not know.
             rows.write([[str(line)]])
@@ -186,9 +185,4 @@ def _print_plans(plans: Sequence[Plan], options: GlobalOptions) -> None:
         click.echo(json_text([each.facts() for each in plans], indent=2))
         return
     for plan in plans:
-        say_plan(
-            plan,
-            lambda line: click.echo(clean_text(line)),
-            terminal_width(sys.stdout),
-            verbose=options.verbose,
-        )
+        say_plan(plan, show, terminal_width(sys.stdout), verbose=options.verbose)

@@ -26,9 +26,9 @@ class Narrator:
         self.label = ""
         self._drawn = False
 
-    def say(self, line: str) -> None:
+    def say(self, line: str, ink: str = "") -> None:
         self.clear()
-        narrate(line)
+        narrate(line, ink)
 
     def result(self, line: str) -> None:
         """Say what came of the statement."""

@@ -83,7 +83,7 @@ def test_lines_of_a_plan_are_as_wide_as_the_terminal_and_whole_in_a_pipe(
     made = ("--name", "fix", "--tag", "v2")
     words = ("create-branch", "shop.orders", *made, "--warehouse", warehouse, "--dry-run")
     piped = paimark(*words).out.splitlines()
-    shown = on_terminal(*words).out.splitlines()
+    shown = on_terminal(*words, environment={"NO_COLOR": "1"}).out.splitlines()
     assert len(shown) > len(piped)
     assert max(map(len, shown)) <= 80
     assert [line for line in shown if line.startswith(" " * 9)]
@@ -200,6 +200,17 @@ def test_a_destructive_action_asks_on_a_terminal(
     assert ("That was not savepoint 1" in ran.out) == bool(code)
     left = paimark("savepoints", "shop.orders", "--warehouse", warehouse, "--output", "json").rows
     assert len(left) == code
+
+
+@pytest.mark.parametrize(("no_color", "is_red"), [("", True), ("1", False)])
+def test_what_is_lost_is_red_on_a_terminal(
+    paimark: Paimark, warehouse: Path, no_color: str, is_red: bool
+) -> None:
+    words = ("expire-snapshots", "shop.orders", "--retain-last", "1", "--dry-run", "--warehouse", warehouse)
+    ran = on_terminal(*words, environment={"NO_COLOR": no_color})
+    (line,) = [each for each in ran.out.splitlines() if "! final" in each]
+    assert ("\x1b[31m" in line) == is_red and ("\x1b[" in line) == is_red
+    assert "\x1b" not in paimark(*words).out
 
 
 def test_every_action_is_a_command_with_its_arguments(paimark: Paimark) -> None:
