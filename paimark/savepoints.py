@@ -11,6 +11,7 @@ import msgspec
 from paimark.arguments import text, texts
 from paimark.core.config import full_address
 from paimark.core.errors import Corrupt, UsageError
+from paimark.core.figures import size
 from paimark.core.storage.files import Files
 from paimark.core.storage.limits import MOST_BYTES
 from paimark.core.storage.open import open_files
@@ -99,7 +100,7 @@ class Savepoint(msgspec.Struct, frozen=True, dict=True):
         try:
             data = content.encode() if isinstance(content, str) else content
             if len(data) > MOST_BYTES:
-                raise Corrupt(f"{source} has {len(data)} bytes: no savepoint is as large")
+                raise Corrupt(f"{source} has {size(len(data))}: no savepoint is as large")
             saved = cls._of(SavepointRecord.from_json(data, source), None)
         except (Corrupt, UnicodeEncodeError) as error:
             raise Corrupt(f"{source} is no savepoint: {error}", _HINT) from error

@@ -44,7 +44,7 @@ def nothing_lost(why: str = "") -> Item:
 
 def name_lost(name: str, why: str) -> Item:
     """What has this name stays, but is not found by it."""
-    return Item("loses", f"the name only: {why}", "name-gone", is_grave=True, names=(name,))
+    return Item("loses", f"the name only: {why}", "name-gone", names=(name,))
 
 
 class Commits(NamedTuple):

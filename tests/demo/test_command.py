@@ -72,7 +72,7 @@ def test_fresh_asks_before_it_builds_anew(paimark: Paimark, tmp_path: Path) -> N
     assert paimark("create-savepoint", "shop.orders", "--warehouse", place).code == 0
     asked = paimark("demo", place, "--no-open", "--fresh")
     assert asked.code == 1
-    assert "this needs --yes" in asked.err
+    assert "This needs --yes" in asked.err
     (plan,) = paimark("demo", place, "--fresh", "--dry-run", "--output", "json").rows
     assert "since it was built: savepoint 2" in str(plan["warnings"])
     assert [row["savepoint_id"] for row in savepoints(paimark, place)] == [1, 2]

@@ -110,7 +110,7 @@ def test_another_takes_the_snapshot_that_it_did_not_make(table: Table, film: Fil
             another(table)
             assert writes(table)[1:] == [], when
             [said] = [each for each in undo(table).warnings if "operation log" in each]
-            assert said.startswith("Snapshot 2 of main"), when
+            assert said.startswith("not: the newest commit of main, snapshot 2 ("), when
 
 
 def test_no_file_of_the_log_is_taken_for_a_strange_one(table: Table, film: Film) -> None:

@@ -138,7 +138,7 @@ def log_interval(context: Context, table: TablePath, claim: savepoint_claim.Clai
         arguments={},
         snapshot=claim.snapshot_id,
         token=claim.token,
-        no_way_back=f"it was made because it was due: `{deletion}`",
+        no_way_back=f"it was made because it was due. To delete it: `{deletion}`",
     )
 
 

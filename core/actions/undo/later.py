@@ -17,8 +17,8 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.text import lowered
 
-# The arguments that name the object of an action.
-_NAMING = ("name", "id", "snapshot")
+# The arguments that name the object of an action, and how it is said behind the action.
+_NAMING = {"name": " {}".format, "id": " {}".format, "snapshot": " of snapshot {}".format}
 
 
 def later_ones(
@@ -63,7 +63,7 @@ def _on_those_without_way_back(
     if not stays:
         return []
     if len(stays) == 1:
-        return [f"the last change: {_named(context, stays[0])} stays: {why(stays[0])}"]
+        return [f"the last change, {_named(context, stays[0])}: {why(stays[0])}"]
     more = len(stays) - MOST_NAMES
     named = [_named(context, each) for each in stays[:MOST_NAMES]]
     names = ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
@@ -92,8 +92,7 @@ def _commit_of_another(context: Context, table: TablePath, stacks: Stacks, entry
     when = age(newest.time_millis, context.clock())
     by = job_of(newest.commit_user) or engine_of(newest.writer_version)
     return [
-        f"the newest commit of main, snapshot {newest.id} ({when}, by {by}), stays: it is not in the "
-        "operation log"
+        f"the newest commit of main, snapshot {newest.id} ({when}, by {by}): it is not in the operation log"
     ]
 
 
@@ -102,5 +101,5 @@ def _named(context: Context, operation: Operation) -> str:
     entry = operation.way_back
     if entry is not None and entry.is_write:
         return f"{entry.description} ({age(operation.time, context.clock())})"
-    name = next((f" {operation.request[each]}" for each in _NAMING if operation.request.get(each)), "")
+    name = next((named(operation.request[key]) for key, named in _NAMING.items() if operation.request.get(key)), "")
     return f"{operation.action}{name} ({age(operation.time, context.clock())})"

@@ -281,8 +281,7 @@ def _items(context: Context, reversal: Reversal) -> Iterator[Item]:
     name, table, head = main.root.label, main.root.table.full_name, main.head
     count = 0 if head is None else head.snapshot.id - (entry.head or 0)
     if head is None or count <= 0:
-        text = f"the rows of {name}, from main: they stay on {name}, which got no commit since"
-        yield Item("loses", text, "rows-replaced", is_grave=True)
+        yield nothing_lost(f"{name} got no commit since")
     else:
         when = age(head.snapshot.time_millis, context.clock())
         text = (

@@ -78,10 +78,10 @@ def test_an_insert_is_taken_back_and_made_again(with_engine: Context, name: str)
     scene.insert(into="OVERWRITE")
     overwritten = scene.rows()
     assert len(overwritten) == 2 and len(after) == len(before) + 2
-    assert scene.planned("undo").summary == (
-        f"Take back insert-overwrite (snapshot {first + 2}): give main of {scene.table.full_name} "
-        f"the rows of snapshot {first + 1} again, instead of those of snapshot {first + 2}"
-    )
+    plan = scene.planned("undo")
+    assert plan.headline.startswith(f"Take back insert-overwrite (snapshot {first + 2}) (")
+    assert plan.headline.endswith(f"): give main of {scene.table.full_name} the rows of snapshot {first + 1} again.")
+    assert f"(snapshot {first + 2})" in item(plan, "rows-replaced").text
     assert scene.done("undo").undo == f"paimark redo {scene.table.full_name}"
     assert scene.rows() == after
     scene.done("undo")
@@ -112,18 +112,18 @@ def test_an_insert_after_a_savepoint_is_taken_back_first(with_engine: Context) -
 
 def test_others_committed_since_and_the_way_by_hand_is_named(with_engine: Context) -> None:
     """It is never passed over to what was done before."""
-    scene = Scene(with_engine, "undone_moved")
+    scene = Scene(with_engine, "undone_followed")
     saved = scene.done("create-savepoint").result["savepoint_id"]
     scene.insert()
     made = scene.head() or 0
     scene.others()
     [refusal] = scene.planned("undo").refusals
     assert refusal.reason == (
-        f"main of undone_moved.orders moved since insert-into (snapshot {made}): "
+        f"main of undone_followed.orders moved since insert-into (snapshot {made}): "
         f"then at snapshot {made}, now at {made + 1}"
     )
     assert refusal.hint == (
-        f"`paimark rollback undone_moved.orders --to savepoint.{saved}` gives it the rows from before, "
+        f"`paimark rollback undone_followed.orders --to savepoint.{saved}` gives it the rows from before, "
         "without what came since."
     )
     # A later one of ours can be taken back, and then the sentence names the earlier one.
@@ -131,10 +131,10 @@ def test_others_committed_since_and_the_way_by_hand_is_named(with_engine: Contex
     scene.done("undo")
     assert scene.planned("undo").arguments["undone"] == "create-savepoint"
     [stays, *_] = scene.planned("undo").warnings
-    assert stays.startswith(f"insert-into (snapshot {made}) of 20")
+    assert stays.startswith(f"not: the last change, insert-into (snapshot {made}) (")
     assert stays.endswith(
-        " is later, and stays: its rows are followed by others. "
-        f"`paimark rollback undone_moved.orders --to savepoint.{saved}` gives it the rows from before, "
+        "): its rows are followed by others. "
+        f"`paimark rollback undone_followed.orders --to savepoint.{saved}` gives it the rows from before, "
         "without what came since."
     )
 
@@ -168,7 +168,7 @@ def test_a_branch_that_is_gone_does_not_stop_the_undo_of_what_was_before(with_en
     scene.done("delete-branch", name="fix")
     plan = scene.planned("undo")
     assert plan.arguments["undone"] == "create-tag"
-    assert "delete-branch fix of" in plan.warnings[0]
+    assert plan.warnings[0].startswith("not: the last change, delete-branch fix (")
 
 
 def test_the_first_rows_of_a_table_are_taken_back(with_engine: Context) -> None:

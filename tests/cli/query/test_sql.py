@@ -154,7 +154,7 @@ def test_statements_that_write_or_remove_are_held_back(sql: Paimark) -> None:
 def test_what_is_misspelt_is_said_to_be_that(sql: Paimark, option: str) -> None:
     ran = sql("sql", "SELEC * FROM shop.events", option)
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.splitlines()[-1] == "paimark: Syntax error at or near 'SELEC'"
+    assert ran.err.splitlines()[-1] == "Failed: Syntax error at or near 'SELEC'"
 
 
 def test_an_insert_is_planned_and_says_what_it_committed(sql: Paimark, engine_warehouse: Path) -> None:

@@ -254,7 +254,7 @@ async def test_keys_act_on_what_a_row_stands_for(forked: Path) -> None:
         await leads_to("T", "rename-tag · shop.orders", "old", "Fill in: to")
         await at(3, "fix")
         await leads_to("m", "merge-branch · shop.orders", "branch fix into main", "[ Apply ]")
-        await leads_to("R", "replace-main-branch · shop.orders", "Make branch fix main")
+        await leads_to("R", "replace-main-branch · shop.orders", "Refused: Tags of one name")
         await leads_to("P", "alter-branch-schema · shop.orders", "snapshot.num-retained.max")
         await leads_to("T", "rename-tag · shop.orders", "old ", "branch        fix")
         await leads_to("x", "delete-tag · shop.orders", "name old · branch fix")
