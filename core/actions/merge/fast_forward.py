@@ -61,12 +61,6 @@ def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head:
         files.delete(path)
 
 
-def kept_schemas(files: Files, root: Root, new: Sequence[tuple[int, bytes]]) -> list[int]:
-    """The ids of the new schemas that main has by now."""
-    there = files.read_many([root.schema(number) for number, _ in new])
-    return [number for (number, data), now in zip(new, there, strict=True) if now == data]
-
-
 def append_snapshots(
     context: Context, survey: Survey, points: Sequence[Point], progress: Progress
 ) -> Snapshot:

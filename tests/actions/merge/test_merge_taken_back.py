@@ -113,7 +113,7 @@ def test_a_schema_without_a_column_goes_with_its_merge(ahead: Context, warehouse
     definition["fields"] = [each for each in definition["fields"] if each["name"] != "price"]
     path.write_bytes(msgspec.json.encode(definition))
     before = main_rows(ahead)
-    died(warehouse, r"orders/schema/schema-1$", "merge-branch", name="fix")
+    died(warehouse, r"orders/schema/schema-1$", "merge-branch", name="fix", drop_columns=True)
     assert STAYS not in recovered(ahead)
     assert not (orders / "schema/schema-1").exists() and main_rows(ahead) == before
 
