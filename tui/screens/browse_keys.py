@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from paimark.tui.keymap import hidden
-from paimark.tui.named_keys import key, tab_key
+from paimark.tui.named_keys import how_to_quit, key, tab_key
 from paimark.tui.records.row_actions import tabs_of
 from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import bindings_of
@@ -161,6 +161,8 @@ async def heard_elsewhere(screen: Screen[Any], pressed: str, tab: Tab) -> str:
 def why_not_here(screen: Screen[Any], pressed: str, tab: Tab) -> str:
     """A sentence with the tabs on which a key works; empty if it works on this one, or has no binding."""
     binding = next(bindings_of(screen, pressed), None)
+    if binding is None and pressed == "q":
+        return how_to_quit()
     _, action, parameters = parse("" if binding is None else binding.action)
     tabs = tabs_of(action, parameters)
     if binding is None or tab in tabs:

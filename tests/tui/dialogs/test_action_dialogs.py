@@ -399,7 +399,7 @@ async def test_the_palette_finds_what_is_listed_while_it_is_open(warehouse: Path
 async def test_help_lists_the_keys_of_the_bindings(warehouse: Path) -> None:
     async with at_events(warehouse, (120, 120)) as console:
         await console.press("question_mark")
-        await console.sees("Everywhere", "make a savepoint", "ctrl+q", "leave Paimark")
+        await console.sees("Everywhere", "make a savepoint", "ctrl+q", "quit, as :q does")
         await console.press("G")
         await console.sees("history", "Nothing is changed without a plan")
         await console.press("escape")

@@ -77,7 +77,7 @@ async def test_a_statement_that_is_made_ready_takes_no_typed_text_away(warehouse
         await pane.prepare("SELECT 5")
         assert [sheet.editor.text for sheet in pane.sheets] == ["SELECT 2 + 1", "SELECT 3 * 4", "SELECT 5"]
         await console.press("ctrl+q")
-        await console.sees("2 queries with text not saved or run: ctrl+q again leaves")
+        await console.sees("2 queries with text not saved or run: ctrl+q again quits")
         # What was run whole is in the history; one statement of several is not all.
         sheet = pane.sheet
         await console.type("; SELECT 6")
