@@ -25,11 +25,10 @@ from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.remembered.state import GridLook
 from paimark.tui.session import RowVersion, Session, Target
 from paimark.tui.terminal.key_order import ROWS
-from paimark.tui.widgets.abstract import AbstractWidget
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.look import look_of, put_look
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
-from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.painted import AbstractWidget, Column
 from paimark.tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)
@@ -229,6 +228,9 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         )
 
     def fail(self, error: PaimarkError) -> None:
+        if self.loaded is not None and (self.problem is None or self.problem.message != error.message):
+            # The frame may have no room for all of it.
+            self.post_message(LogLineAdded(error.message, "bad"))
         self.problem = error
         if self.loaded is None or not len(self.loaded.rows):
             self.grid.say(error.message, error.hint)
@@ -341,7 +343,7 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
 
     @property
     def count_text(self) -> str:
-        """The number of rows for the tab's title; empty if it is unknown."""
+        """The number of rows beside the pane's name; empty if it is unknown."""
         loaded = self.loaded
         if loaded is None:
             return ""

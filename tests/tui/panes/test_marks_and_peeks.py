@@ -86,11 +86,11 @@ async def test_marked_rows_are_compared_and_the_way_leads_back(warehouse: Path) 
         await console.sees("Difference of shop.orders: from savepoint.1 to snapshot.4")
         await console.until(lambda: console.app.browse.marks == [], "unmark")
         await console.press("escape")
-        await console.sees("[2 Save")
+        await console.sees("[2 Savepoints]")
         await console.press("[")
-        await console.sees("[1 Snap")
+        await console.sees("[1 Snapshots]")
         await console.press("]")
-        await console.sees("[2 Save")
+        await console.sees("[2 Savepoints]")
 
 
 async def test_what_one_snapshot_changed_is_a_key_away(warehouse: Path) -> None:

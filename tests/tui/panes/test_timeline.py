@@ -361,7 +361,7 @@ async def test_keys_that_need_branches_that_could_not_be_read_say_so(
     monkeypatch.setattr(timeline_pane, "read_scene", fail)
     async with at_orders(warehouse, (100, 24)) as console:
         await console.press("7")
-        await console.sees("[7 Timeline]", "The store denies access to the branches")
+        await console.sees("[7 Timeline]", "not refreshed: The store denies access to")
         await console.press("j", "R")
         await console.sees("The branches could not be read: r tries again")
         monkeypatch.setattr(timeline_pane, "read_scene", read_scene)

@@ -184,7 +184,7 @@ async def test_a_dead_engine_leaves_the_console_and_the_next_statement_works(
         os.kill(process.pid, signal.SIGKILL)
         await console.sees("✗ The Spark engine died: it was killed by SIGKILL", "Spark failed")
         await console.press("escape", "1")
-        await console.sees("[1 Snapshots", "── snapshot ")
+        await console.sees("[1 Snapshots", "─ snapshot ")
         await console.press("6")
         await run(console, pane, "SELECT 41 + 1 AS answer")
         await console.sees("✓ 1 row", "42")

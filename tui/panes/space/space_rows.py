@@ -46,6 +46,10 @@ _MEANING = {
 }
 
 
+# Elsewhere records are what metadata counts.
+_WHAT = {"records": "metadata"}
+
+
 class SpaceRows(Records[SpaceLine]):
     """`report` is None while only the size of main's newest snapshot is known."""
 
@@ -89,7 +93,7 @@ class SpaceRows(Records[SpaceLine]):
         is_known = self.report is not None
         return (
             f"  {line.name}" if line.is_part else line.name,
-            f"{line.kind}, part" if line.is_part else line.kind,
+            f"{line.kind}, part" if line.is_part else _WHAT.get(line.kind, line.kind),
             line.bytes or None if not is_known else line.bytes,
             line.alone_bytes if is_known else None,
             _bar(line.alone_bytes, line.bytes, self._largest) if is_known else None,
