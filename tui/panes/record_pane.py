@@ -93,6 +93,10 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
     def detail(self, index: int) -> Detail:
         """All facts about the record that are known without reading."""
 
+    @abstractmethod
+    def empty_note(self) -> str:
+        """What is missing, and the key that makes it, to show if there are no rows."""
+
     def version(self, index: int) -> RowVersion | None:
         """The version that Enter queries and actions start from; None for a row without a version."""
         return None
@@ -193,10 +197,6 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         self._go()
         self.post_message(self.Changed(self))
 
-    def empty_note(self) -> str:
-        """A sentence to show if there are no rows."""
-        return "Nothing here."
-
     def _show(self, loaded: PaneRows[S]) -> None:
         log = key("browse.log", "L")
         # With unreadable files it is not known that there are no rows.
@@ -295,6 +295,11 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         timeline = key("tab.timeline", "7")
         return f"main is {opened.root.label} now: {timeline} shows {lost.name}"
 
+    def says_nothing_here(self) -> None:
+        """Show why a key for a row has no effect, if there are no rows at all."""
+        if self.loaded is not None and not len(self.rows):
+            self.post_message(StatusShown(self.empty_note(), "warn"))
+
     def says_no_row(self) -> bool:
         """Whether the cursor is on no row; shows the reason then. A key must not act on a neighbour."""
         reason = self.no_row
@@ -373,8 +378,8 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         version = self.current_version
         if version is not None:
             await self.desk.prepare(version)
-        else:
-            self.says_no_row()
+        elif not self.says_no_row():
+            self.says_nothing_here()
 
     def _at_edge(self, edge: Edge) -> None:
         if edge == "left":

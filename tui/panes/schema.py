@@ -72,7 +72,7 @@ class SchemaPane(RecordPane[SchemaRows]):
     ]
 
     def empty_note(self) -> str:
-        return "No schema."
+        return "No schema: engines can't open it. `paimark doctor` looks into it."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)

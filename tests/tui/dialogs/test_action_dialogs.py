@@ -75,7 +75,7 @@ async def test_a_long_message_is_shown_whole_in_a_dialog_and_a_cut_one_says_wher
         await console.pilot.resize_terminal(40, 10)
         await console.sees("… L: all of it")
         await console.press("6")
-        await console.sees("[6 SQL]")
+        await console.sees("[6 Query]")
         console.app.say(words)
         await console.sees("… in the log")
 
@@ -354,7 +354,7 @@ async def test_the_palette_does_anything_by_name(warehouse: Path) -> None:
         await console.press("ctrl+p")
         await console.type("sche")
         await console.press("enter")
-        await console.sees("[5 Schema 1]", "BIGINT NOT NULL")
+        await console.sees("Schema 1 version", "BIGINT NOT NULL")
         await console.press("colon")
         await console.type("create-tag")
         await console.press("enter")

@@ -83,6 +83,6 @@ async def test_f1_shows_the_keys_also_while_typing_and_in_a_dialog(warehouse: Pa
         await console.press("f1")
         await console.sees("╭─ Keys ─", "Query")
         await console.press("f1", "escape", "1", "i")
-        await console.sees("fold JSON")
+        await console.sees("─ snapshot 2 ─", "esc close")
         await console.press("f1")
         await console.sees("╭─ Keys ─", "Here")

@@ -52,7 +52,7 @@ async def test_numbers_open_the_tabs_and_each_fills_itself(warehouse: Path) -> N
         await console.press("3")
         await console.sees("Branches 1", "MAIN")
         await console.press("2")
-        await console.sees("No savepoints yet")
+        await console.sees("No savepoints. s makes one")
         await console.press("1")
         await console.sees("Snapshots 5", "snapshot 5")
 
@@ -343,7 +343,7 @@ async def test_the_key_bar_offers_no_comparison_where_no_row_is(warehouse: Path)
         await console.sees("branch main")
         assert "= changes" not in bar(console)
         await console.press("equals_sign")
-        await console.sees("= (changes) works on 1 Snapshots, 2 Savepoints, 4 Tags")
+        await console.sees("= shows what a snapshot changed: on 1 Snapshots, 2 Savepoints, 4 Tags")
 
 
 async def test_what_is_unreadable_from_the_start_is_in_the_log(warehouse: Path) -> None:
@@ -363,7 +363,7 @@ async def test_what_is_unreadable_from_the_start_is_in_the_log(warehouse: Path) 
 async def test_a_table_without_snapshots_says_what_comes_next(warehouse: Path) -> None:
     create_table(warehouse, "shop.a_new_one", ORDERS)
     async with sitting(warehouse, (140, 30)) as console:
-        await console.sees("No snapshots: nothing was ever", "6 opens the query pane, for an INSERT")
+        await console.sees("No snapshots. 6 opens the query pane: an INSERT makes one.")
 
 
 async def test_a_journal_that_can_not_be_read_is_told_and_hides_no_counts(warehouse: Path) -> None:

@@ -161,7 +161,7 @@ async def test_a_table_without_commits_says_what_to_do(tmp_path: Path) -> None:
     create_table(tmp_path, "shop.empty", ORDERS)
     async with sitting(tmp_path) as console:
         await open_timeline(console, "empty")
-        await console.sees("No commits yet: 6 opens the query pane")
+        await console.sees("No commits. 6 opens the query pane: an INSERT makes")
         # Of all keys of rows, the one that no action has the name of; twice, as people do.
         await console.press("x", "x")
         await console.sees("There is no row here")

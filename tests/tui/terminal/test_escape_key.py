@@ -36,7 +36,7 @@ def test_what_a_terminal_sends(sent: str, keys: list[str], monkeypatch: pytest.M
 
 
 async def test_both_keys_count_and_none_is_text(warehouse: Path) -> None:
-    async with at_events(warehouse) as console:
+    async with at_events(warehouse, (120, 40)) as console:
         await console.press("slash", "z")
         await console.sees("No row matches")
         console.app.post_message(Key("alt+4", "4"))

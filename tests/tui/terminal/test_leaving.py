@@ -84,6 +84,7 @@ def test_ctrl_q_during_an_export_asks_then_leaves_no_file_and_says_so(
     terminal.keys("6")
     terminal.sees("[6 ", "SELECT *")
     # Python takes a while to write a batch of such rows as JSON.
+    terminal.keys("End")
     terminal.keys("-l", " CROSS JOIN range(1000000) CROSS JOIN (SELECT sequence(1, 50) AS numbers)")
     terminal.keys("C-r")
     terminal.sees("✓ first 500")
