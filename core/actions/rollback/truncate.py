@@ -14,6 +14,7 @@ from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.parting import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.target import RollbackTarget, lost_since, target_as_planned
 from paimark.core.actions.rollback.truncation import Cut, cut_of
@@ -163,10 +164,14 @@ class Truncate(Change[Undoable]):
             self.work.progress(f"main ends at snapshot {self._reached}")
         else:
             self._reached = truncation.stay_without_archive(files, cut)
+        if self._reached > cut.keep or hold.is_recovery:
+            # Main may have kept some of what the branch has.
+            part(files, cut.main, cut.archive, self.work.progress)
         release_expiry(files, cut.main, self.work.token)
 
     def take_back(self, hold: Hold) -> None:
         self._forget_archive(hold)
+        part(self.work.files, self._cut.main, self._cut.archive, self.work.progress)
         # Last: an expiry that still saw the pin would spare the files of a snapshot that it deletes.
         release_expiry(self.work.files, self._cut.main, self.work.token)
 

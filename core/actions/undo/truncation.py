@@ -19,6 +19,7 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.parting import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.root_files import has_more
@@ -134,15 +135,14 @@ class UndoTruncation(Change[Undoable]):
             last = truncation.put_back(files, cut, self._later(hold))
             self._report(last)
             hold.note(_PUT_BACK, {"last": last})
-        # From here on it may expire: a recovery must not put it back again.
-        release_expiry(files, cut.main, self.work.token)
         self._last = int((hold.journaled.data_of(_PUT_BACK) or {}).get("last", cut.keep))
-        if self._last != cut.head:
-            return
-        if has_more(files, cut.archive, cut.head, cut.main):
-            progress(Remark(f"branch {cut.archive.label} stays, for somebody wrote to it just then"))
-        else:
-            truncation.forget_archive(files, cut, self.work.progress)
+        if self._last == cut.head:
+            if has_more(files, cut.archive, cut.head, cut.main):
+                progress(Remark(f"branch {cut.archive.label} stays, for somebody wrote to it just then"))
+            else:
+                truncation.forget_archive(files, cut, self.work.progress)
+        part(files, cut.main, cut.archive, progress)
+        release_expiry(files, cut.main, self.work.token)
 
     def _later(self, hold: Hold) -> Sequence[Point]:
         """The later snapshots: from the journal, because another engine may have deleted the branch."""
@@ -166,9 +166,11 @@ class UndoTruncation(Change[Undoable]):
         progress(Remark(why))
 
     def take_back(self, hold: Hold) -> None:
-        release_expiry(self.work.files, self._cut.main, self.work.token)
-        truncation.take_tags_back(self.work.files, self._cut)
-        self.work.progress(Remark(f"main stays as it is, and branch {self._cut.archive.label} too"))
+        files, cut, progress = self.work.files, self._cut, self.work.progress
+        truncation.take_tags_back(files, cut)
+        part(files, cut.main, cut.archive, progress)
+        release_expiry(files, cut.main, self.work.token)
+        progress(Remark(f"main stays as it is, and branch {cut.archive.label} too"))
 
     def done(self) -> Done:
         is_whole = self._last == self._cut.head

@@ -135,6 +135,7 @@ CASES = (
     Case("rollback on a main that moves", "rollback", {"to": "fork"}, (*_SAVED, _others_are_faster)),
     Case("rollback of a merge", "rollback", {"to": "snapshot.4"}, _MERGED),
     Case("truncation", "rollback", {"to": "fork", "truncate": True}, _SAVED),
+    Case("truncation of commits", "rollback", {"to": "snapshot.1", "truncate": True}, (_commits(),)),
     Case("overwrite", "replace-main-branch", {"name": "b", "layout": "overwrite"}, _ALTERED),
     Case("pointer", "replace-main-branch", {"name": "b"}, (*_BRANCH, *_SAVED)),
     Case(
