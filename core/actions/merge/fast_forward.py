@@ -201,6 +201,18 @@ def append_between(
     return last
 
 
+def will_reach(files: Files, source: Root, target: Root, points: Sequence[Point]) -> int:
+    """The id of the last of these snapshots that `append_between` would give the target; 0 for none."""
+    last, paths = 0, [root.snapshot(each.id) for each in points for root in (source, target)]
+    contents = [*files.read_many(paths)]
+    for point, copy, there in zip(points, contents[::2], contents[1::2], strict=True):
+        data = copy if there is None else there
+        if data is None or not _is_at(point, data, target.snapshot(point.id)):
+            break
+        last = point.id
+    return last
+
+
 def _is_at(point: Point, data: bytes, path: str) -> bool:
     return point.is_of(Snapshot.from_json(data, path))
 

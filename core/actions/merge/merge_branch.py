@@ -28,6 +28,7 @@ from paimark.core.actions.merge.fast_forward import (
     take_back_pin,
     take_back_tags,
     unmark_tags,
+    will_reach,
 )
 from paimark.core.actions.merge.journal import MergeState, RewriteByBranch, state_of
 from paimark.core.actions.merge.record import record_merge
@@ -39,7 +40,7 @@ from paimark.core.actions.rewrite.columns_again import columns_change, columns_l
 from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.said import streams_skip
+from paimark.core.actions.said import nothing_lost, otherwise, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
@@ -270,6 +271,15 @@ class MergeBranch(RewriteByBranch):
         if points_of(self.work.files, branch, head.id - 1, head.id) != [head]:
             return "another engine deleted the branch, and its later snapshots with it"
         return "then somebody committed to main, so merge again"
+
+    def prospect(self, hold: Hold) -> Item:
+        if not self._is_append or not self._points:
+            return super().prospect(hold)
+        name, last = self.state.branch, self._points[-1].id
+        reached = will_reach(self.work.files, self.work.table.root(name), self.root, self._points)
+        if reached == last:
+            return nothing_lost(f"main goes on along branch {name} to snapshot {last}")
+        return otherwise(f"main has branch {name} up to snapshot {reached} only: {self._why_it_ends()}")
 
     def _changed(self) -> bool:
         before, made = self.moved

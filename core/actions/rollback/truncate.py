@@ -21,7 +21,7 @@ from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_files import snapshot_ids
-from paimark.core.actions.said import stock_writer, tags_said
+from paimark.core.actions.said import nothing_lost, otherwise, stock_writer, tags_said
 from paimark.core.errors import Corrupt
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
@@ -217,10 +217,24 @@ class Truncate(Change[Undoable]):
             after=f"snapshot {reached}",
         )
 
+    def prospect(self, hold: Hold) -> Item:
+        files, cut = self.work.files, self._cut
+        if not root_exists(files, cut.archive):
+            return otherwise(f"main keeps what it has: another engine deleted branch {cut.archive.label}")
+        reached = truncation.will_reach(files, cut)
+        if reached == cut.keep:
+            return nothing_lost(f"branch {cut.archive.label} has what came after snapshot {reached}")
+        if reached == cut.head:
+            return otherwise("main stays as it is: somebody committed to it since")
+        since = f"somebody committed after snapshot {reached} since"
+        return otherwise(f"main goes on from snapshot {reached} instead of {cut.keep}: {since}")
+
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         cut = self._cut
         if interrupted.is_committed:
-            return [Step("delete", cut.main.snapshots, f"what branch {cut.archive.label} has")]
+            files, has = self.work.files, f"branch {cut.archive.label} has it"
+            going = truncation.will_go(files, cut) if root_exists(files, cut.archive) else []
+            return [Step("delete", cut.main.snapshot(each), has) for each in reversed(going)]
         return [Step("delete", f"branch {cut.archive.label}", "main is as it was")]
 
 
