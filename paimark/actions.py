@@ -211,14 +211,27 @@ class TableActions:
         return self._do("restore", Restored, to=to)
 
     def merge_branch(
-        self, *, name: str, on_conflict: str = "fail", resolve: str | None = None
+        self,
+        *,
+        name: str,
+        on_conflict: str = "fail",
+        resolve: str | None = None,
+        drop_columns: bool = False,
     ) -> BranchMerged:
         """Bring the changes of a branch since its fork, or its last merge, into main. Starts Spark.
 
         If both changed a key to different rows, `on_conflict` decides: `fail`, `branch` or `main`. Or
-        `resolve` does, a file of `paimark merge-branch --conflicts-out` with a choice for each key.
+        `resolve` does, a file of `paimark merge-branch --conflicts-out` with a choice for each key. A branch
+        that dropped columns is refused without `drop_columns`, with which main loses them too.
         """
-        return self._do("merge-branch", BranchMerged, name=name, on_conflict=on_conflict, resolve=resolve)
+        return self._do(
+            "merge-branch",
+            BranchMerged,
+            name=name,
+            on_conflict=on_conflict,
+            resolve=resolve,
+            drop_columns=drop_columns,
+        )
 
     def rollback(self, *, to: str, truncate: bool = False) -> RolledBack:
         """Give main the rows of an earlier version (`snapshot.12`, `savepoint.3`, a tag, a time).

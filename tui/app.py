@@ -65,7 +65,7 @@ def _sit(settings: Settings) -> Console:
             session.room.close_at_once()
 
         for_good = console.next_settings is None
-        with leaving(before, hurry, for_good=for_good, what="A change" if changes else "Spark"):
+        with leaving(before, hurry, for_good=for_good, what="a change" if changes else "Spark"):
             # For every kind of end, also a dropped line: keep texts, and leave no change half done.
             console.browse.tabs.keep_texts()
             session.memory.save()

@@ -24,7 +24,7 @@ from paimark.tui.keys.closing_key import ClosingKey
 from paimark.tui.keys.early_keys import EarlyKeys, Typed
 from paimark.tui.messages import Copied, LogLineAdded, StatusShown
 from paimark.tui.mouse import TakesMouse
-from paimark.tui.named_keys import key, quit_key
+from paimark.tui.named_keys import how_to_quit, key, quit_key
 from paimark.tui.opening import Opening
 from paimark.tui.panes.log import KEPT, Log, LogLine
 from paimark.tui.screens.browse import BrowseScreen
@@ -60,7 +60,15 @@ class Console(TakesMouse, SparingApp, StyledApp):
     ENABLE_COMMAND_PALETTE = False
     ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+q", "quit", "quit", tooltip="leave Paimark", show=False, priority=True, id="app.quit"),
+        Binding(
+            "ctrl+q",
+            "quit",
+            "quit",
+            tooltip="quit, as :q does",
+            show=False,
+            priority=True,
+            id="app.quit",
+        ),
         Binding("ctrl+c", "interrupt", "cancel, else copy", show=False, priority=True, id="app.interrupt"),
         Binding(":", "palette", "actions", tooltip="any action, pane or table by name", id="app.palette"),
         Binding(
@@ -71,7 +79,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
             key_display="^p",
             id="app.palette_typing",
         ),
-        Binding("?", "help", "keys", id="app.help"),
+        Binding("?,f1", "help", "keys", tooltip="these keys (f1 also while typing)", id="app.help"),
         hidden("tour.next", "f9", "tour('next')", "the tour", "the next step of the tour"),
         hidden("tour.leave", "f8", "tour('leave')", "leave the tour"),
         *ANYWHERE,
@@ -262,7 +270,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
         if text := str(getattr(self.focused, "selected_text", "")):
             self.post_message(Copied(text))
         else:
-            self.say(f"{quit_key()} leaves Paimark")
+            self.say(how_to_quit())
 
     async def action_help(self) -> None:
         from paimark.tui.dialogs.help import HelpScreen
@@ -387,11 +395,11 @@ class Console(TakesMouse, SparingApp, StyledApp):
     def _reason_to_stay(self) -> str:
         if self.session.changes:
             stops = any(each.can_be_cancelled for each in self.session.changes)
-            does = "stops it and leaves" if stops else "waits a little for its end, and leaves"
+            does = "stops it and quits" if stops else "waits for it and quits"
             return f"A change is being written: {quit_key()} again {does}"
         if self.session.room.exports.paths:
-            return f"A file is being written: {quit_key()} again stops it and leaves"
+            return f"A file is being written: {quit_key()} again stops it and quits"
         unsaved = counted(self.browse.tabs.unsaved_queries, "query", "queries")
-        has_it = f"{quit_key()} again leaves, {key('query.history', 'ctrl+o')} has it"
+        has_it = f"{quit_key()} again quits, {key('query.history', 'ctrl+o')} has it"
         lost = f"{unsaved} with text not saved or run: {has_it}"
         return lost if self.browse.tabs.unsaved_queries else ""

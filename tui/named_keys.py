@@ -49,6 +49,10 @@ def quit_key() -> str:
     return key("app.quit", "ctrl+q")
 
 
+def how_to_quit() -> str:
+    return f"{quit_key()} quits."
+
+
 def suspend_key() -> str:
     return key("app.suspend", "ctrl+z")
 

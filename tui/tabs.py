@@ -22,19 +22,5 @@ class Tab(IntEnum):
         return self.name.capitalize()
 
     @property
-    def short_title(self) -> str:
-        """For a narrow terminal."""
-        return _SHORT.get(self, self.title)
-
-    @property
     def key(self) -> str:
         return str(self + 1)
-
-
-_SHORT = {
-    Tab.SNAPSHOTS: "Snap",
-    Tab.SAVEPOINTS: "Save",
-    Tab.BRANCHES: "Branch",
-    Tab.QUERY: "SQL",
-    Tab.TIMELINE: "Time",
-}

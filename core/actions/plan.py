@@ -30,7 +30,7 @@ class Item(msgspec.Struct, frozen=True):
     """One line of a plan. `kind` is its label, and items stand in the order of `KINDS`.
 
     first    a loss, unless it is done before
-    not      what an undo leaves as it is
+    not      what an undo leaves as it is; what a recovery does not bring about
     loses    what a reader of that name sees now and not afterwards, though it be kept aside
     final    there is no way back
     unknown  what is known only once it is done

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from paimark.core.actions import audit
 from paimark.core.actions.change import driver, journal
-from paimark.core.actions.change.change import Landed
+from paimark.core.actions.change.change import Done, Landed
 from paimark.core.actions.change.journal import JournaledChange
 from paimark.core.actions.change.landing import left_readers
 from paimark.core.actions.change.late_requests import told_of_wait, wait_for_claims
@@ -33,10 +33,11 @@ from paimark.core.figures import age, counted, duration
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.records import Snapshot
-from paimark.core.text import lowered
+from paimark.core.text import capitalised, lowered
 
 ACTION = "recover"
 COMMIT_UNKNOWN = "commit-unknown"
+_HOW = {Landed.YES: "Finish", Landed.NO: "Take back", Landed.UNKNOWN: "Recover"}
 _ASSUMED = {"committed": Landed.YES, "not-committed": Landed.NO}
 
 
@@ -116,27 +117,26 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     for each in findings.untagged:
         steps.append(Step("create", each.path, f"protects savepoint {each.savepoint.id} again"))
     of_many = "" if findings.is_held else told_of(context, table, findings.interrupted)
+    landed, becomes = _prospect(context, table, findings)
     return Plan(
-        headline=_headline(context, table, findings),
+        headline=_headline(context, table, findings, landed),
         arguments={"assume": assumed},
         fingerprint=findings.fingerprint,
         steps=tuple(steps),
-        items=tuple(_items(context, findings, (*unwatched.alive, *waits, of_many))),
+        items=tuple(_items(context, findings, becomes, (*unwatched.alive, *waits, of_many))),
         refusals=tuple(refusals),
         empty=findings.is_empty,
     )
 
 
-def _headline(context: Context, table: TablePath, findings: Findings) -> str:
-    """What is ended; and how, where the journal alone says it."""
+def _headline(context: Context, table: TablePath, findings: Findings, landed: Landed) -> str:
+    """What is ended, and how."""
     now, claims = findings.interrupted, findings.claims
     if now is not None and not claims:
         cut_off = f"on {table.full_name}, cut off {age(now.acting[0].since, context.clock())}"
-        if now.is_committed:
-            return f"Finish {now.journal.action} {cut_off}."
         if not now.is_checked:
             return f"End {now.journal.action} {cut_off}: it had not begun."
-        return f"Recover {now.journal.action} {cut_off}."
+        return f"{_HOW[landed]} {now.journal.action} {cut_off}."
     count = (now is not None) + len(claims)
     parts = [counted(count, "interrupted change") if count else "nothing interrupted"]
     if findings.reads:
@@ -149,7 +149,21 @@ def _headline(context: Context, table: TablePath, findings: Findings) -> str:
     return f"{table.full_name} has {' and '.join(parts)}."
 
 
-def _items(context: Context, findings: Findings, said: Iterable[str]) -> Iterator[Item]:
+def _prospect(context: Context, table: TablePath, findings: Findings) -> tuple[Landed, Item | None]:
+    """Whether the interrupted change was committed, and what its recovery comes to."""
+    now = findings.interrupted
+    if now is None or now.journal.change == ACTION:
+        return Landed.NO, None
+    landed, becomes = driver.prospect(context, table, now)
+    if landed is Landed.NO:
+        return landed, nothing_lost("it was not committed")
+    text = "whether it was committed, and no file tells: --assume committed or not-committed does"
+    return landed, becomes or Item("unknown", text, COMMIT_UNKNOWN)
+
+
+def _items(context: Context, findings: Findings, becomes: Item | None, said: Iterable[str]) -> Iterator[Item]:
+    if becomes is not None:
+        yield becomes
     for text in filter(None, said):
         yield Item("affects", lowered(text))
     for each in findings.untagged:
@@ -159,11 +173,6 @@ def _items(context: Context, findings: Findings, said: Iterable[str]) -> Iterato
         return
     if (now := findings.interrupted) is not None:
         yield Item("by", str(now.journal.owner))
-        if now.is_committed:
-            yield nothing_lost("it is done already, and only tidying is left")
-        elif now.is_checked:
-            text = "whether it was committed: then it is finished, and else taken back"
-            yield Item("unknown", text, COMMIT_UNKNOWN)
     if findings.untagged:
         numbers = [str(each.savepoint.id) for each in findings.untagged]
         yield Item("keeps", f"{savepoints_said(numbers)}, by a tag again")
@@ -186,10 +195,11 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     require_unmoved(table, plan, findings.fingerprint)
     if findings.is_empty:
         return _outcome(plan, 0, f"{plan.table} has nothing to recover")
+    became = None
     with running(context, table, token):
         if findings.interrupted:
             hold = journal.take_over(context, table, findings.interrupted, token)
-            _recover_journal(hold, plan, progress)
+            became = _recover_journal(hold, plan, progress)
         if findings.claims or findings.untagged or findings.is_littered:
             hold = journal.take(context, table, plan, token, ACTION, {})
             wait_for_claims(hold, [(each.id, each.token) for each in findings.claims], progress)
@@ -205,7 +215,9 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     done = (findings.interrupted is not None) + len(findings.claims) + len(findings.untagged)
     is_of_many = findings.interrupted and findings.interrupted.journal.planned().group
     of_many = told_of(context, table, None) if is_of_many else ""
-    outcome = _outcome(plan, done, f"{plan.table} is whole again" + (f". {of_many}" if of_many else ""))
+    said = [f"{plan.table} is whole again", became.message if became else "", of_many]
+    message = ". ".join(capitalised(each) if number else each for number, each in enumerate(said) if each)
+    outcome = _outcome(plan, done, message, became.items if became else ())
     interrupted = [findings.interrupted.journal.action] if findings.interrupted else []
     interrupted += [f"savepoint {claim.id}" for claim in findings.claims]
     interrupted += [f"tag of savepoint {each.savepoint.id}" for each in findings.untagged]
@@ -300,12 +312,13 @@ def _journal_steps(context: Context, table: TablePath, interrupted: JournaledCha
     return [*driver.recovery_steps(context, table, interrupted), *steps]
 
 
-def _recover_journal(hold: journal.Hold, plan: Plan, progress: Progress) -> None:
+def _recover_journal(hold: journal.Hold, plan: Plan, progress: Progress) -> Done | None:
+    """Recover the interrupted change; return what became of it, None if it was a recovery itself."""
     if hold.journal.change == ACTION:
         driver.end_unbegun(hold, progress)
-        return
+        return None
     assumed = plan.arguments.get("assume")
-    driver.recover(hold, progress, _ASSUMED.get(str(assumed), Landed.UNKNOWN))
+    return driver.recover(hold, progress, _ASSUMED.get(str(assumed), Landed.UNKNOWN))
 
 
 def _claim_step(context: Context, table: TablePath, claim: savepoint_claim.Claim) -> Step:
@@ -345,5 +358,6 @@ def _recover_claim(
         savepoint_claim.undo(context, table, claim)
 
 
-def _outcome(plan: Plan, recovered: int, message: str) -> Outcome:
-    return Outcome(action=ACTION, table=plan.table, message=message, result={"recovered": recovered})
+def _outcome(plan: Plan, recovered: int, message: str, items: tuple[Item, ...] = ()) -> Outcome:
+    result: dict[str, str | int | bool | None] = {"recovered": recovered}
+    return Outcome(action=ACTION, table=plan.table, message=message, result=result, items=items)

@@ -278,6 +278,7 @@ ACTIONS: dict[str, Action] = {
                 _OF_BRANCH,
                 Argument("on_conflict", "text", "Who wins: fail (nobody), branch or main.", default="fail"),
                 Argument("resolve", "text", "File of conflicts with what is chosen for each."),
+                Argument("drop_columns", "flag", "Main loses columns too that the branch dropped."),
             ),
         ),
         _moving_main(

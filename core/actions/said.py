@@ -42,6 +42,11 @@ def nothing_lost(why: str = "") -> Item:
     return Item("loses", f"nothing: {why}" if why else "nothing")
 
 
+def otherwise(what: str) -> Item:
+    """An interrupted change comes to something else than it was to, because of what others did since."""
+    return Item("not", what, "recovers-otherwise")
+
+
 def name_lost(name: str, why: str) -> Item:
     """What has this name stays, but is not found by it."""
     return Item("loses", f"the name only: {why}", "name-gone", names=(name,))

@@ -97,7 +97,7 @@ class SpaceReport(msgspec.Struct, frozen=True, kw_only=True):
 def sentences(report: SpaceReport) -> Iterator[str]:
     """How the rows add up, and what is not in them."""
     parts = [f"{size(report.alone_bytes)} alone", f"{size(report.shared_bytes)} shared"]
-    parts.append(f"{size(report.records_bytes)} records")
+    parts.append(f"{size(report.records_bytes)} metadata")
     if report.unneeded_bytes:
         parts.append(f"{size(report.unneeded_bytes)} unneeded")
     yield f"{size(report.bytes)}, {counted(report.files, 'file')} = {' + '.join(parts)}"

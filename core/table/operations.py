@@ -52,6 +52,7 @@ class Undoable(Record, frozen=True, kw_only=True):
 
     A merge, a replacement by overwrite or a rollback moved main's root `root` (None: the table directory)
     from `before` to `after`. `branch` is the source of the rows, `to` the version that a rollback restored.
+    `schema_id` is then main's newest definition from before a merge or an overwrite, which may drop columns.
     A rollback that truncated keeps the later commits in the branch `kept_as`.
 
     With `is_write` a writer committed to `root`, which may be any branch; `before` is None if that had no

@@ -138,7 +138,7 @@ async def tour(console: Sitting, warehouse: Path, mode: Mode, savepoint: int) ->
     await console.press("enter")
     await console.sees("MAIN = main")
     await console.press("4")
-    await console.sees("month-end", "[4 Tags")
+    await console.sees("month-end", "[4 Tags]")
     take("tags")
     await console.press("5")
     await console.sees("order_id", "[5 Schema")

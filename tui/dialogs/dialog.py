@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
-from textual import on
+from textual import events, on
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -14,6 +14,8 @@ from textual.widget import Widget
 
 from paimark.core.text import clean_text
 from paimark.tui.keymap import ANYWHERE, hidden
+from paimark.tui.messages import StatusShown
+from paimark.tui.named_keys import how_to_quit, key
 from paimark.tui.theme import Line
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
@@ -63,7 +65,7 @@ class Dialog(ModalScreen[Result]):
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "close", key_display="esc", id="dialog.close"),
-        hidden("dialog.keys", "question_mark", "app.help", "the keys of this dialog"),
+        hidden("dialog.keys", "question_mark,f1", "app.help", "the keys of this dialog"),
         *ANYWHERE,
     ]
 
@@ -100,6 +102,12 @@ class Dialog(ModalScreen[Result]):
             room = max(1, min(_LEAST, room + _OUTSIDE))
         inside = text.size.width or min(_WIDEST, width * _SHARE // 100) - _SIDES
         text.styles.height = min(max(_LEAST, text.needed(inside)), room)
+
+    def on_key(self, event: events.Key) -> None:
+        if event.key == "q":
+            # Nothing else took it: it may be meant for the dialog, or for all of Paimark.
+            text = f"{key('dialog.close', 'esc')} closes this, {how_to_quit()}"
+            self.post_message(StatusShown(text))
 
     def on_key_bar_height_changed(self) -> None:
         for text in self.query(ScrollLines):

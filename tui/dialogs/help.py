@@ -26,7 +26,7 @@ KeySection = tuple[str, Sequence[BindingType]]
 class HelpScreen(Dialog[None]):
     """Sections of keys. `is_whole` tells whether they are those of the console, and not of a dialog only."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [hidden("help.close", "question_mark,q", "close", "close")]
+    BINDINGS: ClassVar[list[BindingType]] = [hidden("help.close", "question_mark,f1,q", "close", "close")]
 
     def __init__(self, sections: Sequence[KeySection], *, is_whole: bool) -> None:
         super().__init__()

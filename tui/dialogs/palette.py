@@ -20,12 +20,18 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """`run` is called after the palette has closed; an awaitable that it returns is awaited."""
+    """`run` is called after the palette has closed; an awaitable that it returns is awaited. `aliases` are
+    other whole names."""
 
     name: str
     what: str
     keys: str
     run: Callable[[], object]
+    aliases: tuple[str, ...] = ()
+
+    def is_named(self, typed: str) -> bool:
+        """Whether the text is in its name, or an alias."""
+        return typed in self.name.lower() or typed in self.aliases
 
     def values(self) -> Sequence[object]:
         return (self.name, self.keys, self.what)
@@ -80,9 +86,11 @@ class PaletteScreen(PickDialog[PaletteEntry]):
         self._run_chosen()
 
     def _show_matching(self) -> None:
-        # Names that begin with the text come before other matches.
+        # Names that are the text, or begin with it, come before other matches.
         typed = self._typed
-        self._entries = sorted(self._all, key=lambda entry: not entry.name.lower().startswith(typed))
+        self._entries = sorted(
+            self._all, key=lambda each: (typed not in each.aliases, not each.name.lower().startswith(typed))
+        )
         self._grid.show(Records(self._entries, PaletteEntry.values))
         if not self._is_pointed:
             self._grid.filter(self._input.value, to_top=True)
@@ -93,7 +101,7 @@ class PaletteScreen(PickDialog[PaletteEntry]):
             return
         index = self._grid.index
         entry = None if index is None else self._entries[index]
-        if entry is not None and (self._is_pointed or self._typed in entry.name.lower() or self._is_complete):
+        if entry is not None and (self._is_pointed or entry.is_named(self._typed) or self._is_complete):
             self.dismiss(entry)
         elif self._is_complete:
             self._has_chosen = False

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 from textual.app import ComposeResult
-from textual.containers import Vertical
 
 from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.widgets.frame import Frame
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 
 KEPT = 2000
@@ -31,11 +31,11 @@ class LogLine(msgspec.Struct, frozen=True):
 Log = deque[LogLine]
 
 
-class LogPane(Vertical):
+class LogPane(Frame):
     """It scrolls to the newest line unless the cursor was moved up."""
 
     def __init__(self, log: Log) -> None:
-        super().__init__(id="log")
+        super().__init__("Log", "log")
         self._log = log
         self._newest: LogLine | None = None
         self.grid = RecordGrid(

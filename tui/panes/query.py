@@ -65,8 +65,7 @@ class QueryPane(Column):
 
     def on_mount(self) -> None:
         if self.target is not None and not self.editor.text:
-            self.sheet.set_text(f"SELECT *\nFROM {self.target.sql_name}")
-
+            self.sheet.propose(f"SELECT *\nFROM {self.target.sql_name}")
         self._files = SheetFiles(self, self.show_file)
 
     # Files

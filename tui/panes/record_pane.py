@@ -25,11 +25,10 @@ from paimark.tui.records.sources import GridColumn, RowSource, tuples
 from paimark.tui.remembered.state import GridLook
 from paimark.tui.session import RowVersion, Session, Target
 from paimark.tui.terminal.key_order import ROWS
-from paimark.tui.widgets.abstract import AbstractWidget
 from paimark.tui.widgets.detail_strip import Detail
 from paimark.tui.widgets.grid.look import look_of, put_look
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
-from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.painted import AbstractWidget, Column
 from paimark.tui.work.background import Slot, ThreadReport
 
 S = TypeVar("S", bound=RowSource)
@@ -93,6 +92,10 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
     @abstractmethod
     def detail(self, index: int) -> Detail:
         """All facts about the record that are known without reading."""
+
+    @abstractmethod
+    def empty_note(self) -> str:
+        """What is missing, and the key that makes it, to show if there are no rows."""
 
     def version(self, index: int) -> RowVersion | None:
         """The version that Enter queries and actions start from; None for a row without a version."""
@@ -194,10 +197,6 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         self._go()
         self.post_message(self.Changed(self))
 
-    def empty_note(self) -> str:
-        """A sentence to show if there are no rows."""
-        return "Nothing here."
-
     def _show(self, loaded: PaneRows[S]) -> None:
         log = key("browse.log", "L")
         # With unreadable files it is not known that there are no rows.
@@ -229,6 +228,9 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         )
 
     def fail(self, error: PaimarkError) -> None:
+        if self.loaded is not None and (self.problem is None or self.problem.message != error.message):
+            # The frame may have no room for all of it.
+            self.post_message(LogLineAdded(error.message, "bad"))
         self.problem = error
         if self.loaded is None or not len(self.loaded.rows):
             self.grid.say(error.message, error.hint)
@@ -293,6 +295,11 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         timeline = key("tab.timeline", "7")
         return f"main is {opened.root.label} now: {timeline} shows {lost.name}"
 
+    def says_nothing_here(self) -> None:
+        """Show why a key for a row has no effect, if there are no rows at all."""
+        if self.loaded is not None and not len(self.rows):
+            self.post_message(StatusShown(self.empty_note(), "warn"))
+
     def says_no_row(self) -> bool:
         """Whether the cursor is on no row; shows the reason then. A key must not act on a neighbour."""
         reason = self.no_row
@@ -341,7 +348,7 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
 
     @property
     def count_text(self) -> str:
-        """The number of rows for the tab's title; empty if it is unknown."""
+        """The number of rows beside the pane's name; empty if it is unknown."""
         loaded = self.loaded
         if loaded is None:
             return ""
@@ -371,8 +378,8 @@ class RecordPane(Column, Generic[S], metaclass=AbstractWidget):
         version = self.current_version
         if version is not None:
             await self.desk.prepare(version)
-        else:
-            self.says_no_row()
+        elif not self.says_no_row():
+            self.says_nothing_here()
 
     def _at_edge(self, edge: Edge) -> None:
         if edge == "left":

@@ -96,7 +96,7 @@ class SavepointsPane(RecordPane[SavepointRows]):
     )
 
     def empty_note(self) -> str:
-        return f"No savepoints yet: press {key('act.savepoint', 's')} to make one of the newest snapshot."
+        return f"No savepoints. {key('act.savepoint', 's')} makes one of the newest snapshot."
 
     def read(self, target: Target, report: ThreadReport[PaneRows[SavepointRows]]) -> None:
         opened = self.session.open(target)

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 
-from paimark.core.figures import exact_time
+from paimark.core.figures import counted, exact_time
 from paimark.core.table.definition.column_types import type_text
 from paimark.core.table.layout import Root
 from paimark.core.table.records import TableSchema
@@ -72,7 +72,7 @@ class SchemaPane(RecordPane[SchemaRows]):
     ]
 
     def empty_note(self) -> str:
-        return "No schema."
+        return "No schema: engines can't open it. `paimark doctor` looks into it."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
@@ -121,7 +121,7 @@ class SchemaPane(RecordPane[SchemaRows]):
     @property
     def count_text(self) -> str:
         """The number of versions."""
-        return "" if self.loaded is None else str(len(self.loaded.rows.versions))
+        return "" if self.loaded is None else counted(len(self.loaded.rows.versions), "version")
 
     def version(self, index: int) -> RowVersion | None:
         return RowVersion()

@@ -129,10 +129,7 @@ class SnapshotsPane(RecordPane[SnapshotRows]):
 
     def empty_note(self) -> str:
         query = key("tab.query", "6")
-        return (
-            f"No snapshots: nothing was ever committed to this branch. {query} opens the query pane, for an"
-            " INSERT."
-        )
+        return f"No snapshots. {query} opens the query pane: an INSERT makes one."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)

@@ -8,7 +8,6 @@ from typing import ClassVar
 import msgspec
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
 from textual.timer import Timer
 
 from paimark.core.errors import PaimarkError, Unavailable
@@ -19,6 +18,7 @@ from paimark.tui.messages import LogLineAdded
 from paimark.tui.panes.pane import Desk
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.session import Session, Target
+from paimark.tui.widgets.frame import Frame
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
 from paimark.tui.work.background import Slot
 
@@ -41,13 +41,13 @@ class TreeLine(msgspec.Struct, frozen=True):
         return (self.label,)
 
 
-class TablesPane(Vertical):
+class TablesPane(Frame):
     """Moving the cursor to a table shows it; Enter moves the focus to it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open", "open", id="tables.open")]
 
     def __init__(self, session: Session, desk: Desk) -> None:
-        super().__init__(id="tables")
+        super().__init__("Tables", "tables")
         self.session = session
         self.desk = desk
         self.grid = RecordGrid([GridColumn("", most=200, middle=True)], head=False, at_edge=self._at_edge)

@@ -49,7 +49,7 @@ class TagsPane(RecordPane[TagRows]):
     )
 
     def empty_note(self) -> str:
-        return f"No tags: press {key('act.tag', 't')} on a snapshot to name it."
+        return f"No tags. {key('act.tag', 't')} on a snapshot makes one."
 
     def read(self, target: Target, report: ThreadReport[PaneRows[TagRows]]) -> None:
         opened = self.session.open(target)

@@ -8,7 +8,7 @@ import msgspec
 
 from paimark.core.table.definition.retention import retention_off
 from paimark.core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
-from paimark.tui.named_keys import key
+from paimark.tui.named_keys import key, tab_key
 from paimark.tui.session import RowVersion, Target
 from paimark.tui.tabs import Tab
 
@@ -40,12 +40,13 @@ _WITH_SNAPSHOTS = tuple(tab for tab in _WITH_ROWS_OF_VERSIONS if tab is not Tab.
 # Actions on the table, independent of the row under the cursor. An expiry is not among them: who marked
 # snapshots, or is on one, may mean those.
 OF_THE_TABLE = ("undo", "redo", "restore", "recover", "auto-savepoint", "rescue-commits")
+_DELETE_TAG, _RENAME_TAG = "delete-tag", "rename-tag"
 _OF_A_BRANCH = ("delete-branch", "merge-branch", "replace-main-branch")
 # The argument that names the object of an action, and a sentence for a row without such an object.
 _OBJECTS = {
     "delete-savepoint": ("id", "Go to a savepoint: there is none here to delete"),
-    "delete-tag": ("name", "Go to a tag: there is none here to delete"),
-    "rename-tag": ("name", "Go to a tag: there is none here to rename"),
+    _DELETE_TAG: ("name", "Go to a tag: there is none here to delete"),
+    _RENAME_TAG: ("name", "Go to a tag: there is none here to rename"),
     "delete-branch": ("name", "Go to a branch: main can't be deleted"),
     "merge-branch": ("name", "Go to a branch: main is what a branch is merged into"),
     "replace-main-branch": ("name", "Go to a branch: main is main already"),
@@ -90,7 +91,7 @@ class RowActions(msgspec.Struct, frozen=True):
 def on_tag(action: str, name: str, branch: str | None) -> RowAction:
     """Delete or rename a tag of a branch (None for main). For a savepoint's tag: delete the savepoint."""
     number = name.removeprefix(SAVEPOINT_TAG_PREFIX)
-    if action == DELETE and name.startswith(SAVEPOINT_TAG_PREFIX):
+    if action == DELETE and is_savepoints(name):
         return RowAction("delete-savepoint", {"id": number}, f"savepoint {number}")
     where = {} if branch is None else {"branch": branch}
     what = "delete-tag" if action == DELETE else action
@@ -114,12 +115,10 @@ def arguments_from(
     if name in ("create-savepoint", "create-tag"):
         number = None if newest else row.snapshot_id
         return of_branch if number is None else {"snapshot": number, **of_branch}
-    if name in ("delete-tag", "rename-tag"):
-        # Deleting a savepoint deletes its tag, and nothing else does.
-        is_savepoints = name == "delete-tag" and (row.tag or "").startswith(SAVEPOINT_TAG_PREFIX)
-        return of_branch if row.tag is None or is_savepoints else {"name": row.tag, **of_branch}
-    if name == "delete-savepoint" and (row.tag or "").startswith(SAVEPOINT_TAG_PREFIX):
-        return {"id": (row.tag or "").removeprefix(SAVEPOINT_TAG_PREFIX)}
+    if name in (_DELETE_TAG, _RENAME_TAG):
+        return of_branch if row.tag is None or is_savepoints(row.tag) else {"name": row.tag, **of_branch}
+    if name == "delete-savepoint" and row.tag is not None and is_savepoints(row.tag):
+        return {"id": row.tag.removeprefix(SAVEPOINT_TAG_PREFIX)}
     if name in _OF_A_BRANCH and branch is not None:
         return {"name": branch}
     # Both actions accept only versions of main: the same name on another branch may be another commit.
@@ -147,13 +146,28 @@ def untagged_hint(name: str, target: Target, version: RowVersion | None) -> str:
     return f"For snapshot {row.snapshot_id}: close this, give it a tag with {tag}, then {branch} again."
 
 
-def why_no_object(name: str, arguments: Mapping[str, object]) -> str:
+def why_no_object(name: str, arguments: Mapping[str, object], version: RowVersion | None) -> str:
     """Why the key of an action does nothing on a row without an object for it; empty if it has one.
 
     A dialog with an empty name would take the next key, meant for the row, for the name.
     """
     argument, reason = _OBJECTS.get(name, ("", ""))
-    return "" if argument in arguments else reason
+    if argument in arguments:
+        return ""
+    tag = "" if version is None else version.tag or ""
+    return why_savepoints(name, tag) if name in (_DELETE_TAG, _RENAME_TAG) and is_savepoints(tag) else reason
+
+
+def is_savepoints(tag: str) -> bool:
+    """Whether a tag belongs to a savepoint: it goes when that is deleted, and keeps its name."""
+    return tag.startswith(SAVEPOINT_TAG_PREFIX)
+
+
+def why_savepoints(action: str, tag: str) -> str:
+    """Whose the tag of a savepoint is, and where that is deleted; it can't be renamed."""
+    whose = f"This tag belongs to savepoint {tag.removeprefix(SAVEPOINT_TAG_PREFIX)}"
+    where = f"{tab_key('savepoints', '2')} {Tab.SAVEPOINTS.title}"
+    return f"{whose} and keeps its name." if action == _RENAME_TAG else f"{whose}: delete that on {where}."
 
 
 def protection_of(branch: str | None) -> dict[str, object]:

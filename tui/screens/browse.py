@@ -41,8 +41,9 @@ from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.widgets.breadcrumb import Breadcrumb, Location
 from paimark.tui.widgets.detail_strip import DetailStrip
+from paimark.tui.widgets.frame import Frame
 from paimark.tui.widgets.key_bar import KeyBar
-from paimark.tui.widgets.painted import Backdrop, Column, Row
+from paimark.tui.widgets.painted import Backdrop, Row
 from paimark.tui.widgets.size_classes import follow_size
 from paimark.tui.widgets.tab_bar import TabBar
 from paimark.tui.work.background import post
@@ -74,18 +75,18 @@ class BrowseScreen(Backdrop):
         self.detail = DetailStrip()
         self.breadcrumb = Breadcrumb(Location(session.name, read_only=session.read_only))
         self.key_bar = KeyBar(self._first_keys, lambda: self.rows.keys_without_effect)
-        self._tab_bar = TabBar([(tab.title, tab.short_title) for tab in Tab])
-        self._right = Column(id="right")
+        self._tab_bar = TabBar([tab.title for tab in Tab])
+        self._right = Frame(self.snapshots.TITLE, "right")
         self.tabs = OpenTabs(session, self, self.snapshots, self._tab_bar, self._right)
         self.rows = SelectedRows(self.tabs, self.say)
         self._sidebar = Sidebar(self.tables, session.memory, self.say)
 
     def compose(self) -> ComposeResult:
         yield self.breadcrumb
+        yield self._tab_bar
         with Row(id="body"):
             yield self.tables
             with self._right:
-                yield self._tab_bar
                 yield self.snapshots
         yield self.detail
         yield self.key_bar
@@ -97,7 +98,8 @@ class BrowseScreen(Backdrop):
         self._difference_lookup = DifferenceLookup(
             self.app, self.session, self.rows, self.say, self.prepare_statement
         )
-        self.set_focus(self.tables.grid)
+        # Who names a table wants its rows.
+        self.set_focus((self.snapshots if self.session.settings.start else self.tables).grid)
         # The reading thread may still run when this screen no longer has an app.
         begin, app = Beginning(self).take, self.app
         for stage in self._opening.listen(lambda stage: post(app, lambda: begin(stage))):
@@ -197,6 +199,7 @@ class BrowseScreen(Backdrop):
     def _show_detail(self) -> None:
         detail = self.pane.current_detail
         self.detail.look_at(detail)
+        self._right.point(detail.title, detail.position)
         self.dialogs.update_record(detail)
 
     def follow(self) -> None:
@@ -213,8 +216,8 @@ class BrowseScreen(Backdrop):
         pane = event.pane
         if pane.loaded is not None and pane.is_of(self.target):
             self._summary.show_opened(pane.loaded.opened)
-        self.tabs.show_count_of(pane)
         if pane is self.pane:
+            self.tabs.show_name()
             self._show_detail()
 
     def on_query_pane_row_highlighted(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from textual.actions import parse
@@ -10,7 +10,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from paimark.tui.keymap import hidden
-from paimark.tui.named_keys import key, tab_key
+from paimark.tui.named_keys import how_to_quit, key, tab_key
 from paimark.tui.records.row_actions import tabs_of
 from paimark.tui.tabs import Tab
 from paimark.tui.terminal.key_order import bindings_of
@@ -47,6 +47,35 @@ FIRST_ON: Mapping[Tab, Sequence[str]] = {
 COMPARING = ("browse.diff", "browse.diff_before")
 # The most tabs that the message for a key without effect on this tab names.
 _MOST_NAMED = 5
+
+# What keys do, by the ids of their bindings, for the message on a tab where they can't.
+_DOES = {
+    "act.merge": "merges a branch",
+    "act.replace": "makes a branch main",
+    "act.rename": "renames a tag",
+    "act.delete": "deletes a savepoint, branch or tag",
+    "act.protect": "protects a branch",
+    "browse.diff": "compares two versions",
+    "browse.diff_before": "shows what a snapshot changed",
+    "browse.mark": "marks a row",
+    "browse.mark_range": "marks a range of rows",
+    "browse.chart": "draws a chart",
+    "branches.view": "shows a branch",
+    "schema.older": "shows the schema before",
+    "schema.newer": "shows the next schema",
+    "timeline.jump": "goes to a time",
+    "timeline.fold": "folds commits",
+    "query.run": "runs the statement",
+    "query.history": "shows earlier statements",
+    "query.export": "writes the rows into a file",
+    "query.edit": "opens the statement in $EDITOR",
+    "sheet.new": "opens another query",
+    "sheet.back": "goes to the query before",
+    "sheet.next": "goes to the next query",
+    "sheet.close": "closes the query",
+    "sheet.open": "opens a .sql file",
+    "sheet.save": "saves the query to a .sql file",
+}
 
 # The keys that open the dialogs of actions.
 ACTION_KEYS = {
@@ -161,14 +190,34 @@ async def heard_elsewhere(screen: Screen[Any], pressed: str, tab: Tab) -> str:
 def why_not_here(screen: Screen[Any], pressed: str, tab: Tab) -> str:
     """A sentence with the tabs on which a key works; empty if it works on this one, or has no binding."""
     binding = next(bindings_of(screen, pressed), None)
-    _, action, parameters = parse("" if binding is None else binding.action)
+    if binding is None:
+        return how_to_quit() if pressed == "q" else _why_on_another(screen, pressed, tab)
+    _, action, parameters = parse(binding.action)
     tabs = tabs_of(action, parameters)
-    if binding is None or tab in tabs:
+    if tab in tabs:
         return ""
     if (action, tab) == ("delete", Tab.SNAPSHOTS):
         return f"Snapshots go by expiry: `{key('app.palette', ':')}` expire-snapshots deletes the oldest"
-    name = f"{written(pressed)} ({binding.description})"
+    return _where(binding, pressed, tabs, tab)
+
+
+def _why_on_another(screen: Screen[Any], pressed: str, tab: Tab) -> str:
+    """The same for a key that only the pane of another tab has."""
+    # These import every pane, which takes a moment.
+    from paimark.tui.keys.rebinding import keys_of
+    from paimark.tui.panes.tab_keys import KEYS_OF_TABS
+
+    for other, bindings in KEYS_OF_TABS.items():
+        for binding in (each for each in bindings if isinstance(each, Binding) and other is not tab):
+            if pressed in keys_of(binding, screen.app._keymap):
+                return _where(binding, pressed, [other], tab)
+    return ""
+
+
+def _where(binding: Binding, pressed: str, tabs: Collection[Tab], here: Tab) -> str:
+    """`m merges a branch: on 3 Branches, 7 Timeline and 8 Space`."""
+    does = _DOES.get(binding.id or "", f"is for: {binding.tooltip or binding.description}")
     if len(tabs) > _MOST_NAMED:
-        return f"{name} does not work on {tab.title}"
+        return f"{written(pressed)} {does}: not on {tab_key(here.name.lower(), here.key)} {here.title}"
     *titles, last = (f"{tab_key(each.name.lower(), each.key)} {each.title}" for each in sorted(tabs))
-    return f"{name} works on {', '.join(titles)} and {last}"
+    return f"{written(pressed)} {does}: on {', '.join(titles)}{' and ' if titles else ''}{last}"

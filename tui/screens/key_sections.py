@@ -11,25 +11,12 @@ from textual.screen import Screen
 
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.help import KeySection
-from paimark.tui.panes.branches import BranchesPane
-from paimark.tui.panes.query import QueryPane
 from paimark.tui.panes.record_pane import RecordPane
-from paimark.tui.panes.schema import SchemaPane
-from paimark.tui.panes.sheets.sheet import QuerySheet
+from paimark.tui.panes.tab_keys import KEYS_OF_TABS
 from paimark.tui.panes.tables import TablesPane
-from paimark.tui.panes.timeline.timeline_pane import TimelinePane
 from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.tabs import Tab
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.sql_editor import SqlEditor
-
-# The section with the keys of one tab only.
-_OF_TABS = {
-    Tab.BRANCHES: "Branches",
-    Tab.SCHEMA: "Schema",
-    Tab.QUERY: "Query",
-    Tab.TIMELINE: "Timeline",
-}
 
 
 def dialog_sections(screen: Screen[Any]) -> list[KeySection]:
@@ -53,11 +40,7 @@ def key_sections(everywhere: Sequence[BindingType], here: Tab | None = None) -> 
         ("Everywhere: each change shows its plan first", [*BrowseScreen.BINDINGS, *everywhere]),
         ("In rows", RecordGrid.BINDINGS),
         ("On a snapshot, savepoint, branch or tag", RecordPane.BINDINGS),
-        ("Branches", BranchesPane.BINDINGS),
-        ("Schema", SchemaPane.BINDINGS),
-        ("Timeline", TimelinePane.BINDINGS),
         ("Tables", TablesPane.BINDINGS),
-        ("Query", [*QueryPane.BINDINGS, *QuerySheet.BINDINGS, *SqlEditor.BINDINGS]),
+        *((tab.title, keys) for tab, keys in KEYS_OF_TABS.items()),
     ]
-    first = None if here is None else _OF_TABS.get(here)
-    return sorted(sections, key=lambda section: section[0] != first)
+    return sorted(sections, key=lambda section: here is None or section[0] != here.title)

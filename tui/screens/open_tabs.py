@@ -6,25 +6,32 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from paimark.core.figures import counted
 from paimark.tui.panes.pane import PANE_CLASSES, Desk, Pane
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.session import Session, Target
 from paimark.tui.tabs import Tab
-from paimark.tui.widgets.painted import Column
+from paimark.tui.widgets.frame import Frame
 from paimark.tui.widgets.tab_bar import TabBar
+
+_COUNTED: Mapping[Tab, tuple[str, ...]] = {
+    Tab.SAVEPOINTS: ("savepoint",),
+    Tab.BRANCHES: ("branch", "branches"),
+    Tab.TAGS: ("tag",),
+}
 
 
 class OpenTabs:
-    """It makes the pane of a tab when the tab is first opened, and mounts it in `column`."""
+    """It makes the pane of a tab when the tab is first opened, and mounts it in `frame`."""
 
-    def __init__(self, session: Session, desk: Desk, first: Pane, bar: TabBar, column: Column) -> None:
+    def __init__(self, session: Session, desk: Desk, first: Pane, bar: TabBar, frame: Frame) -> None:
         self.target: Target | None = None
         self.current = Tab.SNAPSHOTS
         self.panes: dict[Tab, Pane] = {Tab.SNAPSHOTS: first}
         self._session = session
         self._desk = desk
         self._bar = bar
-        self._column = column
+        self._frame = frame
 
     @property
     def pane(self) -> Pane:
@@ -53,11 +60,12 @@ class OpenTabs:
             pane = self.panes[tab] = made = getattr(import_module(module), name)(self._session, self._desk)
             if self.target is not None:
                 made.aim(self.target)
-            await self._column.mount(made)
+            await self._frame.mount(made)
         else:
             pane.display = True
             pane.load_if_stale()
             pane.follow()
+        self.show_name()
         return pane
 
     @property
@@ -76,18 +84,15 @@ class OpenTabs:
         for pane in self.panes.values():
             pane.reload()
 
+    def show_name(self) -> None:
+        """Put the visible pane's name on the frame, with the number of its rows if that is known."""
+        count = getattr(self.pane, "count_text", "") if self.pane.is_of(self.target) else ""
+        self._frame.call(f"{self.current.title} {count}".rstrip())
+
     def show_counts(self, counts: Mapping[Tab, int]) -> None:
-        """Put counts beside the titles. The visible pane counts its own rows."""
-        for tab, count in counts.items():
-            if tab != self.current or not self.pane.is_of(self.target):
-                self._bar.count(tab, f"{count:,}")
+        """Put the numbers of the table's savepoints, branches and tags beside it."""
+        self._frame.note(", ".join(counted(count, *_COUNTED[tab]) for tab, count in counts.items() if count))
 
     def forget_counts(self) -> None:
-        for tab in Tab:
-            self._bar.count(tab, "")
-
-    def show_count_of(self, changed: RecordPane[Any]) -> None:
-        """Put the number of a pane's rows beside its title."""
-        for tab, pane in self.panes.items():
-            if pane is changed and changed.count_text and changed.is_of(self.target):
-                self._bar.count(tab, changed.count_text)
+        self._frame.note("")
+        self._frame.call(self.current.title)

@@ -64,7 +64,7 @@ class RowDialogs:
         pane = self._tabs.pane
         newest = pane.acts_on_newest(name) if isinstance(pane, RecordPane) else name == "create-savepoint"
         arguments = arguments_from(name, target, self._version, newest=newest)
-        if not by_name and (reason := why_no_object(name, arguments)):
+        if not by_name and (reason := why_no_object(name, arguments, self._version)):
             self._say(reason, "warn")
         else:
             await self._plan(name, target, arguments)

@@ -51,8 +51,8 @@ class SelectedRows:
     def name(self) -> str:
         """The text to copy of the row; if the cursor is on no row: empty, with a message."""
         text = self._tabs.pane.copy_text()
-        if not text:
-            self.says_no_row()
+        if not text and not self.says_no_row():
+            self._say("There is no row to copy: go to one first", "warn")
         return text or ""
 
     def record(self) -> str:
@@ -60,8 +60,8 @@ class SelectedRows:
         from paimark.tui.dialogs.record import as_json
 
         detail = self._tabs.pane.current_detail
-        if not detail.facts:
-            self.says_no_row()
+        if not detail.facts and not self.says_no_row():
+            self._say("There is no record to copy: go to a row first", "warn")
         return as_json(detail) if detail.facts else ""
 
     def toggle_mark(self) -> None:

@@ -1,16 +1,18 @@
 """The time between quitting the console and the end of its process: Spark ends, and a store may be slow.
 
-Keys typed meanwhile are dropped, and never echoed into the shell. ctrl+c ends the process sooner; it does not
-raise `KeyboardInterrupt`, because the person has left already.
+A line says so at once, and again for each key. The keys are dropped, and never echoed into the shell. ctrl+c
+ends the process sooner; it does not raise `KeyboardInterrupt`, because the person has left already.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import signal
 import sys
 import termios
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -19,9 +21,10 @@ from typing import Any
 Attributes = list[Any]
 
 _LOCAL, _CHARACTERS = 3, 6
-# In seconds: a shorter wait shows no message.
-_SHOWN_AFTER = 0.3
-_WAITING = "is ending; ctrl+c ends it at once"
+# In seconds.
+_TICK, _LOOK = 1.0, 0.05
+# In bytes: more keys than anybody types at once.
+_KEYS = 4096
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -34,11 +37,13 @@ def attributes() -> Attributes | None:
 
 
 def without_echo(settings: Attributes, *, interrupts: bool) -> Attributes:
-    """The same settings without echo, and without signals by keys, except ctrl+c if `interrupts` is set."""
+    """The same settings without echo, and without signals by keys, except ctrl+c if `interrupts` is set: then
+    each key can be read at once."""
     quiet = [*settings[:_CHARACTERS], [*settings[_CHARACTERS]]]
     quiet[_LOCAL] &= ~(termios.ECHO | termios.ECHONL | termios.ISIG)
     if interrupts:
         quiet[_LOCAL] |= termios.ISIG
+        quiet[_LOCAL] &= ~termios.ICANON
         for each in (termios.VQUIT, termios.VSUSP):
             quiet[_CHARACTERS][each] = b"\0"
     return quiet
@@ -55,7 +60,7 @@ def keep_quiet(driver: object) -> None:
 def leaving(
     settings: Attributes | None, at_once: Callable[[], None], *, for_good: bool, what: str = "Spark"
 ) -> Iterator[None]:
-    """While its block ends `what`: show a message if that takes long, and call `at_once` for ctrl+c.
+    """While its block ends `what`: say so, and call `at_once` for ctrl+c.
 
     `settings` are those of the terminal before the console began; they are restored. `for_good` says that the
     process ends soon as well: ctrl+c is ignored from then on.
@@ -69,15 +74,18 @@ def leaving(
     if settings is not None:
         _set(without_echo(settings, interrupts=True))
     ended = threading.Event()
-    words = threading.Thread(
-        target=_say_unless, args=(ended, f"{what} {_WAITING}"), name="paimark-leaving", daemon=True
+    saying = threading.Thread(
+        target=_say_until,
+        args=(ended, f"{'Quitting' if for_good else 'Switching'}: {what} ends", settings is not None),
+        name="paimark-leaving",
+        daemon=True,
     )
-    words.start()
+    saying.start()
     try:
         yield
     finally:
         ended.set()
-        words.join()
+        saying.join()
         if for_good:
             # Python drops a handler that is a function before the process has ended, but not this one.
             before[signal.SIGINT] = signal.SIG_IGN
@@ -96,11 +104,30 @@ def end_here(code: int) -> None:
         os._exit(code)
 
 
-def _say_unless(ended: threading.Event, words: str) -> None:
-    if not ended.wait(_SHOWN_AFTER):
-        _write(f"\r{words}")
-        ended.wait()
-        _write("\r\x1b[2K")
+def _say_until(ended: threading.Event, words: str, has_keys: bool) -> None:
+    """Say the words with the seconds that passed: at once, each second, and for each key."""
+    began = time.monotonic()
+    while not ended.is_set():
+        passed = int(time.monotonic() - began)
+        _write(f"\r\x1b[2K{words}, {passed} s. ctrl+c ends it now.")
+        _wait_for_key(ended, began + passed + _TICK, has_keys=has_keys)
+    _write("\r\x1b[2K")
+
+
+def _wait_for_key(ended: threading.Event, until: float, *, has_keys: bool) -> None:
+    """Wait until a key is typed, and drop it; or until that time, or the end."""
+    while not ended.wait(_LOOK) and time.monotonic() < until:
+        if has_keys and _drop_keys():
+            return
+
+
+def _drop_keys() -> bool:
+    """Drop the keys that were typed; return whether there were any."""
+    with suppress(OSError, ValueError):
+        descriptor = sys.__stdin__.fileno() if sys.__stdin__ is not None else -1
+        if select.select([descriptor], [], [], 0)[0]:
+            return bool(os.read(descriptor, _KEYS))
+    return False
 
 
 def _set(to: Attributes) -> None:

@@ -25,7 +25,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from paimark.tui.terminal.capabilities import can_erase, can_link
-from paimark.tui.terminal.cells import Ink, Line, ScreenCell
+from paimark.tui.terminal.cells import Ink, Line, ScreenCell, by_ink
 from paimark.tui.terminal.links import link_code
 from paimark.tui.terminal.scrolling import find_scroll
 
@@ -99,12 +99,10 @@ class SentCells:
             (odd.update if is_odd else odd.difference_update)(range(x, x + len(cells)))
         scrolled = self._scrolled(before, unsure)
         pen = _Pen(self._erases)
-        for x, y, old, cells in changed:
-            for start, end in _changes(old, cells):
-                pen.write(x + start, y, cells[start:end])
-            if scrolled is not None and len(pen.text) > len(scrolled):
-                return scrolled
-        return pen.text
+        spans = ((x + a, y, cells[a:b]) for x, y, old, cells in changed for a, b in _changes(old, cells))
+        for x, y, run in by_ink(spans):
+            pen.write(x, y, run)
+        return scrolled if scrolled is not None and len(pen.text) > len(scrolled) else pen.text
 
     @property
     def _unsure(self) -> set[int]:

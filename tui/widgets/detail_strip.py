@@ -6,12 +6,12 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
-from paimark.core.cells import cut, width_of
+from paimark.core.cells import width_of
 from paimark.core.figures import counted
 from paimark.core.text import clean_text
 from paimark.tui.named_keys import key
 from paimark.tui.theme import Line, Piece
-from paimark.tui.widgets.lines import Lines, line_width
+from paimark.tui.widgets.lines import Lines
 
 Facts = Sequence[tuple[str, str]]
 # In cells, enough for a short name and its value. Narrower columns are hard to read.
@@ -40,7 +40,7 @@ def with_values(facts: Facts, values: Mapping[str, object]) -> tuple[object, ...
 
 
 class DetailStrip(Lines):
-    """A ruled title line, then the facts."""
+    """The facts. The title and the position are on the frame of the pane above."""
 
     detail = Detail()
 
@@ -50,16 +50,7 @@ class DetailStrip(Lines):
             self.update_lines()
 
     def lines(self, width: int) -> Sequence[Line]:
-        height = max(1, self.size.height)
-        return [self._rule(width), *flow(self.detail.facts, width - 1, height - 1)]
-
-    def _rule(self, width: int) -> Line:
-        title, position = clean_text(self.detail.title), clean_text(self.detail.position)
-        # The parts that change with each row are at the left, so the rest of the line need not be sent again.
-        pieces: list[Piece] = [("── ", "line"), (cut(title, width // 2), "title"), (" ", "")] if title else []
-        if position:
-            pieces += [("── ", "line"), (cut(position, width - line_width(pieces) - 5), "quiet"), (" ", "")]
-        return [*pieces, ("─" * max(0, width - line_width(pieces)), "line")]
+        return flow(self.detail.facts, width - 1, self.size.height)
 
 
 def flow(facts: Facts, width: int, height: int) -> list[Line]:

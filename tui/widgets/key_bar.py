@@ -1,4 +1,4 @@
-"""The bottom line: the keys of the focused widget, or for some seconds a message."""
+"""The bottom line: the keys of the focused widget, then those for help and to quit; or a message."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from textual import events
+from textual.keys import key_to_character
 from textual.message import Message
 from textual.screen import Screen
 from textual.timer import Timer
@@ -19,6 +20,8 @@ from paimark.tui.widgets.lines import Lines, line_width
 _SIGNS = {"good": "✓ ", "warn": "! ", "bad": "✗ ", "": ""}
 _SHOWN_FOR = 6.0
 _READ_IN = 0.7
+_HELP = ("help", "app.help")
+_GAP = "  "
 # A message takes at most one line in so many of the screen.
 _SHARE = 8
 # Short names for keys whose names in Textual are long.
@@ -67,7 +70,7 @@ _BEFORE_THE_REST = _FIRST.index("browse.diff")
 
 
 class KeyBar(Lines):
-    """Shows keys in the order of their bindings, most specific first; `?` always fits."""
+    """Shows keys in the order of their bindings, most specific first; it always ends with the same two."""
 
     class HeightChanged(Message):
         """It is higher now, because of a message, or as low as before."""
@@ -160,25 +163,45 @@ class KeyBar(Lines):
         shown: dict[str, tuple[int, int, str, str, str]] = {}
         first, without = self._first(), self._without()
         for _, binding, enabled, _ in self.screen.active_bindings.values():
-            if binding.show and enabled and binding.action not in shown and binding.id not in without:
+            is_first = binding.action not in (*shown, *_HELP)
+            if binding.show and enabled and is_first and binding.id not in without:
                 pressed = binding.key_display or written(binding.key)
                 rank, place = _rank(binding.id), len(shown)
                 if binding.id in first:
                     rank, place = _BEFORE_THE_REST, first.index(binding.id) - len(first)
                 shown[binding.action] = (rank, place, pressed, binding.description, binding.key)
-        helping = shown.pop("help", None)
-        help_: list[Piece] = [] if helping is None else [(helping[2], "title"), (" keys", "quiet")]
-        line: list[Piece] = [(" ", "")]
+        last = self._last_keys()
+        end = sum(line_width(_key(name, description)) for name, description, _ in last)
+        line: list[Piece] = []
         self._shown = []
-        for _, _, name, description, pressed in sorted(shown.values()):
+        keys = [each[2:] for each in sorted(shown.values())]
+        for name, description, pressed in [*keys, *last]:
             piece, start = _key(name, description), line_width(line)
-            if start + line_width(piece) + line_width(help_) > width:
+            piece[0] = piece[0] if line else (" ", "")
+            if (name, description, pressed) not in last and start + line_width(piece) + end > width:
                 continue
             line += piece
             self._shown.append((range(start, line_width(line)), pressed))
-        if helping is not None:
-            self._shown.append((range(line_width(line), width), helping[4]))
-        return [[*line, *help_]]
+        return [line]
+
+    def _last_keys(self) -> list[tuple[str, str, str]]:
+        """Name, description and key of the keys for help, as it works while typing, and to quit."""
+        focused = self.screen.focused
+        helping = [
+            pressed
+            for pressed, each in self.screen.active_bindings.items()
+            if each.binding.action in _HELP
+            and not (focused is not None and focused.check_consume_key(pressed, key_to_character(pressed)))
+        ]
+        # A dialog hides the application's bindings, but not those with priority.
+        quitting = [
+            pressed
+            for _, bindings in self.screen._binding_chain
+            for pressed, binding in bindings
+            if binding.action == "quit"
+        ]
+        last = [(written(each), "keys", each) for each in helping[:1]]
+        return last + [(_in_short(each), "quit", each) for each in quitting[:1]]
 
 
 def written(key: str) -> str:
@@ -187,8 +210,13 @@ def written(key: str) -> str:
     return f"{modifiers}{plus}{_WRITTEN.get(last, last)}"
 
 
+def _in_short(key: str) -> str:
+    """`^q` for `ctrl+q`."""
+    return written(key).replace("ctrl+", "^")
+
+
 def _key(name: str, description: str) -> list[Piece]:
-    return [(name, "title"), (f" {description}  ", "quiet")]
+    return [(_GAP, ""), (name, "title"), (f" {description}", "quiet")]
 
 
 def _rank(id_: str | None) -> int:

@@ -6,17 +6,20 @@ is covered by its children. That took half of a repaint.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 
 from textual.containers import Horizontal, Vertical
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.geometry import Region
+from textual.message_pump import _MessagePumpMeta
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from paimark.tui.widgets.abstract import AbstractWidget
+
+class AbstractWidget(_MessagePumpMeta, ABCMeta):
+    """The metaclass of a widget with abstract methods: Textual's own, and the standard library's."""
 
 
 class Painted(Widget, metaclass=AbstractWidget):

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Offset
 from textual.message import Message
 from textual.widgets import TextArea
-from textual.widgets.text_area import TextAreaTheme
+from textual.widgets.text_area import Selection, TextAreaTheme
 
 from paimark.core.text import clean_text
 from paimark.core.travel.parse.sql import Piece, piece_of
@@ -106,8 +106,27 @@ class SqlEditor(TextArea):
         Binding(
             "tab", "complete", "complete", tooltip="complete the name; again: the next one", id="editor.tab"
         ),
-        # Textual's own, with an id, so that `?` lists it.
+        # Textual's own, as in a shell, with ids, so that `?` lists them.
         hidden("editor.undo", "ctrl+z", "undo", "undo in the statement"),
+        hidden("editor.redo", "ctrl+y", "redo", "redo in the statement"),
+        hidden("editor.start", "home,ctrl+a", "cursor_line_start", "to the start of the line"),
+        hidden("editor.end", "end", "cursor_line_end", "to the end of the line"),
+        hidden(
+            "editor.cut_start",
+            "ctrl+u",
+            "delete_to_start_of_line",
+            "delete the line up to here, or what is selected",
+        ),
+        hidden(
+            "editor.cut_end",
+            "ctrl+k",
+            "delete_to_end_of_line_or_delete_line",
+            "delete the rest of the line, or what is selected",
+        ),
+        hidden(
+            "editor.cut_word", "ctrl+w", "delete_word_left", "delete the word before, or what is selected"
+        ),
+        hidden("editor.select", "f7", "select_all", "select all"),
     ]
 
     class Completing(Message):
@@ -118,6 +137,7 @@ class SqlEditor(TextArea):
             theme="css", soft_wrap=True, show_line_numbers=False, compact=True, max_checkpoints=200
         )
         self._spans_of: tuple[str, dict[int, list[Highlight]]] = ("\x00", {})
+        self._proposal = ""
 
     def on_mount(self) -> None:
         self.register_theme(TextAreaTheme(name="paimark", cursor_line_style=Style.null()))
@@ -159,6 +179,36 @@ class SqlEditor(TextArea):
         """Replace all text; ctrl+z can undo that."""
         self.replace(text, (0, 0), self.document.end)
         self.move_cursor(self.document.end)
+
+    def propose(self, text: str) -> None:
+        """Replace all text by one that is selected: typed or pasted text replaces it."""
+        self.set_statement(text)
+        self._proposal = self.text
+        self.selection = Selection((0, 0), self.document.end)
+
+    @property
+    def is_proposal(self) -> bool:
+        """Whether the text is a proposal that nobody has touched."""
+        return bool(self._proposal) and self.text == self.selected_text == self._proposal
+
+    def accept(self) -> None:
+        """Keep the proposal, if there is one: what is typed next is added to it."""
+        if self.is_proposal:
+            self.move_cursor(self.document.end)
+
+    def action_delete_to_start_of_line(self) -> None:
+        if not self._delete_selected():
+            super().action_delete_to_start_of_line()
+
+    async def action_delete_to_end_of_line_or_delete_line(self) -> None:
+        if not self._delete_selected():
+            await super().action_delete_to_end_of_line_or_delete_line()
+
+    def _delete_selected(self) -> bool:
+        if self.selection.is_empty:
+            return False
+        self.action_delete_left()
+        return True
 
     @property
     def to_run(self) -> Piece:

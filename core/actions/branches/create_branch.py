@@ -40,6 +40,7 @@ from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.read_tags import is_permanent
 from paimark.core.table.records import Tag, is_same_commit
 from paimark.core.table.tag_times import kept_until_ms
+from paimark.core.text import capitalised
 
 ACTION = "create-branch"
 
@@ -92,6 +93,8 @@ class CreateBranch(Change[CreateBranchState]):
 
     def __init__(self, work: Work, state: CreateBranchState) -> None:
         super().__init__(work, state)
+        # Why the branch can't be made whole.
+        self._lacks = ""
         # Paths that this process may have created: files of others with the same names are not taken back.
         self._written: list[str] = []
 
@@ -158,18 +161,12 @@ class CreateBranch(Change[CreateBranchState]):
 
     def finish(self, hold: Hold) -> None:
         work = self.work
-        if self._is_anothers():
-            work.progress(Remark(f"branch {self.state.name} is another one, which another engine made since"))
-            return
-        if self._is_whole():
+        if self._is_anothers() or self._is_whole():
             return
         try:
             source = _source_as_planned(work.context, work.table, work.plan)
         except (Refused, Corrupt) as error:
-            others = ", ".join(self._others_files())
-            work.progress(
-                Remark(f"{error.message}: branch {self.state.name} stays, for others wrote {others}")
-            )
+            self._lacks = error.message
             return
         for sentence in write_branch(work.files, source, self._branch, None):
             work.progress(sentence)
@@ -205,9 +202,15 @@ class CreateBranch(Change[CreateBranchState]):
 
     def done(self) -> Done:
         name, source = self.state.name, self.state
+        branch = f"branch {name} of {self.work.plan.table}"
+        message = f"Created {branch} from {_origin(source.tag)} (snapshot {source.snapshot})"
+        if self._is_anothers():
+            message = f"{capitalised(branch)} is another one, which another engine made since"
+        elif self._lacks:
+            others = ", ".join(self._others_files())
+            message = f"{capitalised(branch)} stays unfinished, for others wrote {others}: {self._lacks}"
         return Done(
-            message=f"Created branch {name} of {self.work.plan.table} from {_origin(source.tag)} "
-            f"(snapshot {source.snapshot})",
+            message=message,
             result={"branch_name": name, "tag_name": source.tag, "snapshot_id": source.snapshot},
             before="no such branch",
             after=f"branch {name} from tag {source.tag}",

@@ -54,6 +54,8 @@ from paimark.core.actions.said import (
     commits_between,
     final,
     name_lost,
+    nothing_lost,
+    otherwise,
     stock_writer,
     unit_in,
     version_of,
@@ -65,7 +67,14 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import MAIN, SNAPSHOT_PREFIX, Root, TablePath
 from paimark.core.table.lineage.forks import Side, find_fork
-from paimark.core.table.lineage.main_branch import all_roots, branch_root, has_schema, main_root, root_exists
+from paimark.core.table.lineage.main_branch import (
+    all_roots,
+    branch_root,
+    has_schema,
+    main_branch_name,
+    main_root,
+    root_exists,
+)
 from paimark.core.table.manifests.files import missing_of
 from paimark.core.table.names import checked_name
 from paimark.core.table.records import Snapshot
@@ -156,7 +165,7 @@ class DeleteBranch(Change[DeleteBranchState]):
 
     def finish(self, hold: Hold) -> None:
         context, progress = self.work.context, self.work.progress
-        if not still_goes(hold, self._root, progress):
+        if not still_goes(hold, self._root):
             self._stays = "it is another of this name, made since"
             return
         if _DELETES not in hold.steps and root_exists(context.files, self._root):
@@ -229,6 +238,13 @@ class DeleteBranch(Change[DeleteBranchState]):
             after=f"branch {name}" if self._stays else f"no branch {name}",
         )
 
+    def prospect(self, hold: Hold) -> Item:
+        late = self._late(hold.journaled)
+        if not late:
+            return nothing_lost("no commit or tag came to the branch since the plan")
+        how = "in part" if _DELETES in hold.steps else "whole"
+        return otherwise(f"branch {self.state.name} stays, {how}: {late} came after its deletion was planned")
+
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         branch = f"branch {self.state.name}"
         if not interrupted.is_committed:
@@ -297,7 +313,9 @@ def _savepoint_refusals(files: Files, root: Root) -> list[Refusal]:
 
 def _reader_refusals(files: Files, root: Root) -> list[Refusal]:
     """Refusals for roots that are read with the branch's rows, and would lose them."""
-    others = [each for each in all_roots(files, root.table) if each != root]
+    # While a branch is main, the table directory is read by nobody, even if a stale writer committed there.
+    stray = root.table.root() if main_branch_name(files, root.table) else None
+    others = [each for each in all_roots(files, root.table) if each not in (root, stray)]
     options = each_of(partial(read_along, files), others)
     return [
         Refusal(

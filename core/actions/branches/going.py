@@ -12,7 +12,6 @@ from typing import NamedTuple
 import msgspec
 
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.roots.barrier import is_marked, put_before_removal, unmark
 from paimark.core.actions.roots.root_files import snapshot_ids
 from paimark.core.actions.temp_files import delete_temporaries
@@ -32,13 +31,10 @@ def mark(hold: Hold, root: Root, becomes: str) -> None:
     put_before_removal(hold.context.files, root, becomes)
 
 
-def still_goes(hold: Hold, root: Root, progress: Progress) -> bool:
+def still_goes(hold: Hold, root: Root) -> bool:
     """Whether the root is still the marked branch, or is gone. Another branch of its name stays."""
     files = hold.context.files
-    if _MARKS not in hold.steps or is_marked(files, root) or not root_exists(files, root):
-        return True
-    progress(Remark(f"branch {root.label} stays: it is another of this name, made since"))
-    return False
+    return _MARKS not in hold.steps or is_marked(files, root) or not root_exists(files, root)
 
 
 def unmarked(hold: Hold, root: Root) -> None:

@@ -9,12 +9,11 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from paimark.core.actions.branches.going import mark, still_goes, unmarked
-from paimark.core.actions.change.change import Change
+from paimark.core.actions.change.change import Change, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Undoable
-from paimark.core.actions.context import Remark
 from paimark.core.actions.merge import history as merge_history
-from paimark.core.actions.plan import Step
+from paimark.core.actions.plan import Item, Step
 from paimark.core.actions.replace.pointer import drop_expired
 from paimark.core.actions.replace.takeover import moved
 from paimark.core.actions.roots.lost_tags import drop_lost_tags, is_lost
@@ -34,9 +33,11 @@ from paimark.core.actions.roots.root_files import (
     take_back_copy,
 )
 from paimark.core.actions.roots.root_state import state
+from paimark.core.actions.said import otherwise
 from paimark.core.errors import Refused
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import BARRIER, SNAPSHOT_PREFIX, TAG_PREFIX, Root
+from paimark.core.text import lowered
 
 # After this many rounds a job that commits faster than the copies is reported; nothing stops it.
 _ROUNDS = 20
@@ -48,6 +49,11 @@ class RootMove(Change[Undoable]):
     """A root gets another name. The journal entry that the copy is complete is the point of no return."""
 
     State = Undoable
+
+    def __init__(self, work: Work, state: Undoable) -> None:
+        super().__init__(work, state)
+        # Why nothing was moved after all.
+        self.stays = ""
 
     @property
     @abstractmethod
@@ -84,11 +90,10 @@ class RootMove(Change[Undoable]):
 
     def finish(self, hold: Hold) -> None:
         files, source, target, progress = self.work.files, self.source, self.target, self.work.progress
-        if not still_goes(hold, source, progress):
-            return
-        if not self._is_copied():
-            unmarked(hold, source)
-            progress(Remark(f"branch {source.label} stays: {target.label} is another branch, made since"))
+        self.stays = self._why_it_stays(hold)
+        if self.stays:
+            if still_goes(hold, source):
+                unmarked(hold, source)
             return
         merge_history.rename(files, source, target)
         if ids := snapshot_ids(files, source):
@@ -102,6 +107,16 @@ class RootMove(Change[Undoable]):
         _drop_lost_snapshots(files, source, target)
         move_rest(files, source, target, self.swap())
         progress(f"{source.label} is {target.label} now")
+
+    def _why_it_stays(self, hold: Hold) -> str:
+        branch = f"Branch {self.source.label} of {self.work.plan.table}"
+        if not still_goes(hold, self.source):
+            return f"{branch} is another one, made since"
+        return "" if self._is_copied() else f"{branch} stays: {self.target.label} is another one, made since"
+
+    def prospect(self, hold: Hold) -> Item:
+        stays = self._why_it_stays(hold)
+        return otherwise(lowered(stays)) if stays else super().prospect(hold)
 
     def _is_copied(self) -> bool:
         """Whether the new name still has the copy: the remaining snapshots are the same there."""

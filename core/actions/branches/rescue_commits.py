@@ -14,6 +14,7 @@ import msgspec
 from paimark.core.actions.change import operations
 from paimark.core.actions.change.change import Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
+from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint, require_unmoved, required_text
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.names import name_refusal
@@ -33,9 +34,9 @@ from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.shell import shell_line
-from paimark.core.storage.files import Files
+from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath
+from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, merge_tag
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
 from paimark.core.table.reading import numbered
@@ -95,6 +96,9 @@ class RescueCommits(Change[RescueState]):
 
     def prepare(self, hold: Hold) -> None:
         own = self.work.table.root()
+        # When the previous main is main again, its expiry would take what the rescued commits are built on.
+        for path, data in self._pins().items():
+            self.work.files.create(path, data)
         commits = {number: self.work.files.read(own.snapshot(number)) for number in self.state.ids}
         for path, data in _copies(self.work.context, self._target, commits).items():
             if not self.work.files.create(path, data) and self.work.files.read(path) != data:
@@ -114,6 +118,19 @@ class RescueCommits(Change[RescueState]):
             work.progress(Remark(f"branch {self.state.name} stays, for it alone holds snapshot {ids}"))
         elif others := _remove_copies(work.context, target, self.state.ids):
             work.progress(Remark(f"branch {self.state.name} stays, for others wrote {', '.join(others)}"))
+        else:
+            for path, data in self._pins().items():
+                if read_if_there(work.files, path) == data:
+                    work.files.delete(path)
+
+    def _pins(self) -> dict[str, bytes]:
+        """The tag of the previous main's snapshot before the first of the commits, if it has that."""
+        base = min(self.state.ids) - 1
+        archive = _archive(self.work.context, self.work.table)
+        data = None if archive is None else read_if_there(self.work.files, archive.snapshot(base))
+        if archive is None or data is None:
+            return {}
+        return {archive.tag(merge_tag(self.state.name, base)): data}
 
     def _held_alone(self) -> list[int]:
         """The ids of commits that are gone from the table directory, and copied to the branch before."""
@@ -161,19 +178,28 @@ def _refusals(context: Context, target: Root, strays: list[Snapshot]) -> list[Re
     return []
 
 
+def _replacement(context: Context, table: TablePath) -> Undoable | None:
+    """The replacement of the main that was in the table directory."""
+    known = reversed(operations.undoable(context, table))
+    return next((each for each in known if each.is_replacement and each.previous is None), None)
+
+
+def _archive(context: Context, table: TablePath) -> Root | None:
+    """The branch that keeps that main; None if it is gone."""
+    entry = _replacement(context, table)
+    archive = table.root(entry.kept_as) if entry is not None and entry.kept_as else None
+    return archive if archive is not None and root_exists(context.files, archive) else None
+
+
 def _schemas(context: Context, table: TablePath) -> dict[int, bytes]:
     """The schemas that the table directory had: those of the archived main, else those in the log."""
-    files = context.files
-    for entry in reversed(operations.undoable(context, table)):
-        if entry.schema is None or entry.schema_id is None or entry.previous is not None:
-            continue
-        schemas = {entry.schema_id: entry.schema.encode()}
-        archive = table.root(entry.kept_as) if entry.kept_as else None
-        if archive is not None and root_exists(files, archive):
-            ids = Lineage(files, archive).schema_ids()
-            schemas |= {each: files.read(archive.schema(each)) for each in ids}
-        return schemas
-    return {}
+    files, entry, archive = context.files, _replacement(context, table), _archive(context, table)
+    if entry is None or entry.schema_id is None:
+        return {}
+    schemas = {entry.schema_id: (entry.schema or "").encode()}
+    if archive is not None:
+        schemas |= {each: files.read(archive.schema(each)) for each in Lineage(files, archive).schema_ids()}
+    return schemas
 
 
 def _held(files: Files, root: Root, ids: tuple[int, ...]) -> dict[int, bytes]:

@@ -63,13 +63,13 @@ class RetireBranch(RootMove):
                 f"{self.work.plan.table} has a branch {self.target.label} already", "Make a new plan."
             )
 
-    def way_back(self) -> Undoable:
-        return self.state
+    def way_back(self) -> Undoable | None:
+        return None if self.stays else self.state
 
     def done(self) -> Done:
         name, retired = self.source.label, self.target.label
         return Done(
-            message=f"Branch {name} of {self.work.plan.table} is retired as {retired}",
+            message=self.stays or f"Branch {name} of {self.work.plan.table} is retired as {retired}",
             result={"branch_name": name, "retired_as": retired, "freed_files": 0, "freed_bytes": 0},
             before=f"branch {name}",
             after=f"branch {retired}",

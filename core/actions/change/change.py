@@ -17,6 +17,7 @@ from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.said import nothing_lost
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.table.landed import Landed
@@ -162,6 +163,10 @@ class Change(ABC, Generic[S]):
     def now(self) -> Point | None:
         """For an undo by a commit: main's snapshot after it."""
         return None
+
+    def prospect(self, hold: Hold) -> Item:
+        """For the plan of a recovery that will finish it: what that comes to. Reads only."""
+        return nothing_lost("it is done already, and only tidying is left")
 
     @abstractmethod
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:

@@ -26,7 +26,7 @@ from paimark.core.actions.change.registry import change_named
 from paimark.core.actions.checks import not_undone, require_allowed
 from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.moved_files import read_again_if_moved
-from paimark.core.actions.plan import Outcome, Plan, Step
+from paimark.core.actions.plan import Item, Outcome, Plan, Step
 from paimark.core.actions.temp_files import delete_temporaries, meant_for
 from paimark.core.cancelling import pass_no_return, to_the_end
 from paimark.core.errors import PaimarkError, Refused, Unavailable
@@ -79,16 +79,28 @@ def recovery_steps(context: Context, table: TablePath, interrupted: journal.Jour
     return _resumed(context, interrupted, table, lambda line: None).recovery_steps(interrupted)
 
 
-def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) -> None:
+def prospect(
+    context: Context, table: TablePath, interrupted: journal.JournaledChange
+) -> tuple[Landed, Item | None]:
+    """Whether an interrupted change was committed, and what finishing it comes to by now. Reads only."""
+    if not interrupted.is_checked:
+        return Landed.NO, None
+    change = _resumed(context, interrupted, table, lambda line: None)
+    hold = Hold(context, table, interrupted, "")
+    landed = _landed(change, hold)
+    return landed, change.prospect(hold) if landed is Landed.YES else None
+
+
+def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) -> Done:
     """Finish an interrupted change if it was committed, else take it back; then end it.
 
     `assumed` is a person's answer, for the case that no file tells whether it was committed. Without it that
     case raises `Refused` and leaves the journal.
     """
+    action = hold.journal.action
     if not hold.journaled.is_checked:
         end_unbegun(hold, progress)
-        progress(Remark(f"{hold.journal.action} had not begun: nothing is to be undone"))
-        return
+        return _nothing_done(f"{action} had not begun: nothing is to be undone")
     wait_for_change(hold, progress)
     change = _resumed(hold.context, hold.journaled, hold.table, progress)
     _clean(hold)
@@ -101,11 +113,14 @@ def recover(hold: Hold, progress: Progress, assumed: Landed = Landed.UNKNOWN) ->
     if landed is Landed.YES:
         if not hold.journaled.is_committed:
             hold.note(COMMITTED)
-        _finish(change, hold)
-        progress(Remark(f"{hold.journal.action} was committed, and is finished"))
-        return
+        done, _ = _finish(change, hold)
+        return done
     _take_back(change, hold)
-    progress(Remark(f"{hold.journal.action} was not committed, and is taken back"))
+    return _nothing_done(f"{action} was not committed, and is taken back")
+
+
+def _nothing_done(message: str) -> Done:
+    return Done(message, {}, before="", after="")
 
 
 def end_unbegun(hold: Hold, progress: Progress) -> None:

@@ -17,7 +17,7 @@ from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.later_files import others_since, written_later
 from paimark.core.actions.checks import fingerprint, require_unmoved
-from paimark.core.actions.context import Context, Progress, Remark
+from paimark.core.actions.context import Context, Progress
 from paimark.core.actions.features import feature_refusals
 from paimark.core.actions.garbage.dependents import dependents
 from paimark.core.actions.garbage.references import ToDelete
@@ -296,6 +296,8 @@ class DeleteReference(Change[TargetState]):
         super().__init__(work, state)
         self._removed = Removed()
         self._count: FileCount | None = None
+        # Paths of tags that others made since.
+        self._stays: list[str] = []
 
     @classmethod
     @abstractmethod
@@ -336,7 +338,7 @@ class DeleteReference(Change[TargetState]):
             later = others_since(hold, paths.values())
             for root, path in paths.items():
                 if path in later:
-                    self.work.progress(Remark(f"{path} stays: somebody made it since"))
+                    self._stays.append(path)
                 elif _is_still(files, root, target):
                     files.delete(path)
             hold.note(_TAGS_GONE)
@@ -352,8 +354,9 @@ class DeleteReference(Change[TargetState]):
 
     def done(self) -> Done:
         removed, what = self._removed, self._what
+        stays = f". {', '.join(self._stays)} stays: somebody made it since" if self._stays else ""
         return Done(
-            message=f"Deleted {what} of {self.work.plan.table}{removed.said(self.work.plan)}",
+            message=f"Deleted {what} of {self.work.plan.table}{removed.said(self.work.plan)}{stays}",
             result={
                 **self.work.plan.arguments,
                 "freed_files": removed.files,

@@ -20,7 +20,7 @@ from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.later_files import others_since
 from paimark.core.actions.checks import fingerprint, integer_argument, require_unmoved, text_argument
-from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.context import Context
 from paimark.core.actions.features import changelog_refusals, feature_refusals, newest_options
 from paimark.core.actions.garbage.deletion import counted_before, freed_items, freed_steps, what_goes
 from paimark.core.actions.garbage.references import ToDelete
@@ -28,7 +28,7 @@ from paimark.core.actions.garbage.sweep import LISTS_GONE, Removed, remove
 from paimark.core.actions.garbage.unreferenced import FileCount
 from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.roots import guard_tags
-from paimark.core.actions.said import final, nothing_lost, tags_said
+from paimark.core.actions.said import final, nothing_lost, otherwise, tags_said
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, Refused, UsageError
 from paimark.core.figures import MOST_NAMES, counted, minute, moment
@@ -37,7 +37,7 @@ from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.records import Consumer, Point, Snapshot, commit_key, point_of
-from paimark.core.text import whole_number
+from paimark.core.text import lowered, whole_number
 
 _FOREVER = 2**31 - 1
 # Snapshots read at once to find their times.
@@ -133,6 +133,8 @@ class ExpireSnapshots(Change[ExpireState]):
         super().__init__(work, state)
         self._removed = Removed()
         self._count: FileCount | None = None
+        # Whether the branch is gone, or another one by now.
+        self._is_over = False
 
     @classmethod
     def begin(cls, work: Work) -> Self:
@@ -171,9 +173,7 @@ class ExpireSnapshots(Change[ExpireState]):
     def finish(self, hold: Hold) -> None:
         files, root, progress = self.work.files, self._root, self.work.progress
         if self._is_another():
-            progress(
-                Remark(f"nothing more of branch {root.label} expires: it is gone, or another one by now")
-            )
+            self._is_over = True
             return
         ids = self._going(hold)
         if LISTS_GONE not in hold.steps:
@@ -206,13 +206,23 @@ class ExpireSnapshots(Change[ExpireState]):
 
     def done(self) -> Done:
         plan, removed, state = self.work.plan, self._removed, self.state
+        message = f"Expired {counted(state.count, 'snapshot')} of {self._root.label} of {plan.table}"
+        message += removed.said(plan)
+        if self._is_over:
+            message = self._nothing_more()
         return Done(
-            message=f"Expired {counted(state.count, 'snapshot')} of {self._root.label} of {plan.table}"
-            + removed.said(plan),
+            message=message,
             result=_result(plan, state.count, removed),
             before=f"snapshots of {self._root.label} from {plan.arguments['first']}",
             after=f"from {state.end}",
         )
+
+    def _nothing_more(self) -> str:
+        branch = f"branch {self._root.label} of {self.work.plan.table}"
+        return f"Nothing more of {branch} expires: it is gone, or another one by now"
+
+    def prospect(self, hold: Hold) -> Item:
+        return otherwise(lowered(self._nothing_more())) if self._is_another() else super().prospect(hold)
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         if not interrupted.is_committed:

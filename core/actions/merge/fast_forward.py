@@ -61,12 +61,6 @@ def remove_schemas(files: Files, root: Root, new: list[tuple[int, bytes]], head:
         files.delete(path)
 
 
-def kept_schemas(files: Files, root: Root, new: Sequence[tuple[int, bytes]]) -> list[int]:
-    """The ids of the new schemas that main has by now."""
-    there = files.read_many([root.schema(number) for number, _ in new])
-    return [number for (number, data), now in zip(new, there, strict=True) if now == data]
-
-
 def append_snapshots(
     context: Context, survey: Survey, points: Sequence[Point], progress: Progress
 ) -> Snapshot:
@@ -204,6 +198,18 @@ def append_between(
         if not is_there:
             break
         last = ChosenSnapshot(target, Snapshot.from_json(data, target.snapshot(number)), data)
+    return last
+
+
+def will_reach(files: Files, source: Root, target: Root, points: Sequence[Point]) -> int:
+    """The id of the last of these snapshots that `append_between` would give the target; 0 for none."""
+    last, paths = 0, [root.snapshot(each.id) for each in points for root in (source, target)]
+    contents = [*files.read_many(paths)]
+    for point, copy, there in zip(points, contents[::2], contents[1::2], strict=True):
+        data = copy if there is None else there
+        if data is None or not _is_at(point, data, target.snapshot(point.id)):
+            break
+        last = point.id
     return last
 
 

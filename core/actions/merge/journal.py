@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from paimark.core.actions.change.journal import Hold
-from paimark.core.actions.context import Remark
-from paimark.core.actions.merge.fast_forward import kept_schemas, points_of, remove_schemas, write_schemas
+from paimark.core.actions.change.operations import Undoable
+from paimark.core.actions.merge.fast_forward import points_of, remove_schemas, write_schemas
 from paimark.core.actions.merge.survey import Kind, Survey
 from paimark.core.actions.rewrite.column_compatibility import holds_all
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
@@ -125,15 +125,13 @@ class RewriteByBranch(RewriteMain[MergeState]):
             *(TableSchema.from_json(each, "a schema") for each in (new[-1][1], earlier))
         ):
             remove_schemas(files, self.root, new, self.first_head.id)
-        if kept := kept_schemas(files, self.root, new):
-            name, them = self.work.table.full_name, ", ".join(map(str, kept))
-            noun, stay, use = ("schema", "stays", "it") if len(kept) == 1 else ("schemas", "stay", "them")
-            self.work.progress(Remark(f"{noun} {them} of {name} {stay}: a job may use {use} already"))
+        self.tell_kept(new)
 
-
-def _hides(now: bytes, earlier: bytes) -> bool:
-    """Whether a definition lacks a column of an earlier one, or holds fewer of its values."""
-    return not holds_all(TableSchema.from_json(now, "a schema"), TableSchema.from_json(earlier, "a schema"))
+    def moved_back(self, *, branch: str = "", to: str | None = None) -> Undoable | None:
+        """With main's newest definition from before: its undo brings columns back that the branch dropped."""
+        entry = super().moved_back(branch=branch, to=to)
+        before = TableSchema.from_json(self.state.schema.encode(), "a schema")
+        return entry and msgspec.structs.replace(entry, schema_id=before.id)
 
 
 def _as_stored(files: Files, path: str, snapshot: Snapshot) -> bytes:

@@ -28,6 +28,7 @@ from paimark.core.actions.merge.fast_forward import (
     take_back_pin,
     take_back_tags,
     unmark_tags,
+    will_reach,
 )
 from paimark.core.actions.merge.journal import MergeState, RewriteByBranch, state_of
 from paimark.core.actions.merge.record import record_merge
@@ -35,11 +36,11 @@ from paimark.core.actions.merge.resolution import Resolution, moved, resolved
 from paimark.core.actions.merge.rows import merged_rows, rewriting
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.columns_again import columns_change, columns_lost, lost_columns
 from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.said import final, streams_skip
+from paimark.core.actions.said import nothing_lost, otherwise, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
@@ -55,7 +56,6 @@ _CHOICES = ("fail", "branch", "main")
 # The arguments with which a merge by choices is redone.
 _REQUEST = ("name", "resolve", "resolve_digest")
 _DECIDE = 'Choose with `v` in the console, or set "choose" in their lines to "main", "branch" or "base".'
-_LOST = final("The branch dropped a column of main's, or made it narrower")
 
 
 class _Try(msgspec.Struct, frozen=True):
@@ -66,7 +66,8 @@ class _Try(msgspec.Struct, frozen=True):
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
     """Arguments: `name` of the branch; `on_conflict`, `fail` unless `branch` or `main` wins; `resolve`, a
-    file of choices, whose digest a redo gives as `resolve_digest`.
+    file of choices, whose digest a redo gives as `resolve_digest`; `drop_columns`, to let main lose columns
+    too that the branch dropped, or made narrower.
     """
     name = required_text(arguments, "name")
     choice = text_argument(arguments, "on_conflict") or "fail"
@@ -94,7 +95,10 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         survey, resolution = resolved(survey, path, digest)
         given |= {"resolve": path, "resolve_digest": resolution.digest, "resolved": _resolved(resolution)}
     safety = savepoint_claim.next_id(context.files, table)
-    lost = column_refusals(survey.start.schema, "main", survey.target)
+    lost = lost_columns(survey.start.schema, survey.target.schema)
+    drops = arguments.get("drop_columns") is True
+    if drops and not lost:
+        raise UsageError(f"Branch {name} of {table.full_name} dropped no column", "Leave --drop-columns out.")
     steps = [Step("create", table.savepoint(safety), f"keeps snapshot {main.id} of main, as it is now")]
     steps += [
         Step("copy", survey.start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas
@@ -111,17 +115,22 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(*steps, *further, *([] if resolution is None else [_resolving(resolution)])),
         items=(
             *_lost(survey, choice, resolution),
-            *([_LOST] if lost else []),
+            *columns_lost(survey.start, survey.target.schema),
             *_unknown(survey, choice),
             *_affected(context, survey),
             Item("keeps", f"main of now as savepoint {safety}; branch {name}"),
         ),
         phrase=name,
         cost=_cost(context, survey),
-        refusals=(*survey.schema_refusals, *more, *_not_chosen(context, survey, resolution)),
-        undo="" if lost else f"paimark undo {table.word}",
-        until="" if lost else "main has a new commit",
-        request={name: each for name, each in given.items() if name in _REQUEST} if resolution else {},
+        refusals=(
+            *survey.schema_refusals,
+            *([] if drops else _would_lose(survey, lost)),
+            *more,
+            *_not_chosen(context, survey, resolution),
+        ),
+        undo=f"paimark undo {table.word}",
+        until="main has a new commit",
+        request=_request(given, drops=drops) if resolution else {},
     )
 
 
@@ -263,6 +272,15 @@ class MergeBranch(RewriteByBranch):
             return "another engine deleted the branch, and its later snapshots with it"
         return "then somebody committed to main, so merge again"
 
+    def prospect(self, hold: Hold) -> Item:
+        if not self._is_append or not self._points:
+            return super().prospect(hold)
+        name, last = self.state.branch, self._points[-1].id
+        reached = will_reach(self.work.files, self.work.table.root(name), self.root, self._points)
+        if reached == last:
+            return nothing_lost(f"main goes on along branch {name} to snapshot {last}")
+        return otherwise(f"main has branch {name} up to snapshot {reached} only: {self._why_it_ends()}")
+
     def _changed(self) -> bool:
         before, made = self.moved
         return before != made
@@ -291,6 +309,26 @@ class MergeBranch(RewriteByBranch):
             after=f"snapshot {made.id}",
             items=(Item("keeps", f"main until now, as savepoint {self.safety}"),) if self._changed() else (),
         )
+
+
+def _request(given: Mapping[str, str | int | bool | None], *, drops: bool) -> dict[str, Any]:
+    """The arguments with which a merge by choices is redone."""
+    return {name: each for name, each in given.items() if name in _REQUEST} | (
+        {"drop_columns": True} if drops else {}
+    )
+
+
+def _would_lose(survey: Survey, lost: Sequence[str]) -> list[Refusal]:
+    if not lost:
+        return []
+    name, table = survey.branch.root.label, survey.start.root.table.full_name
+    return [
+        Refusal(
+            f"main of {table} would lose {' and '.join(lost)}, as branch {name} did",
+            "With --drop-columns main loses that too, and undo brings it back.",
+            "columns-would-go",
+        )
+    ]
 
 
 def _as_planned(work: Work) -> Survey:
@@ -419,7 +457,9 @@ def _affected(context: Context, survey: Survey) -> Iterator[Item]:
         )
         yield Item("affects", text, "shared-commits")
     if survey.new_schemas:
-        yield Item("affects", f"readers of main's columns: main follows {name} to its definition", "columns")
+        changes = columns_change(survey.start, survey.target.schema)
+        definition = Item("affects", f"main's definition: it follows that of {name}", "columns")
+        yield from changes or [definition]
 
 
 def _cost(context: Context, survey: Survey) -> str:

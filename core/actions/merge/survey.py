@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
+
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.merge.history import Merged, merged
 from paimark.core.actions.merge.unrelated import no_common_past
@@ -31,7 +33,8 @@ Kind = Literal["nothing", "fast-forward", "append", "keyed"]
 class Survey:
     """`base` is the branch's state that main already has; `main_base` is main's state that has it.
 
-    `new_schemas` are the branch's schemas that main lacks and follows to, by id, with the bytes for main.
+    `new_schemas` are the schemas that main follows to, by id, with the bytes for main: the branch's that it
+    lacks, or one of its own without columns that the branch dropped.
     `choices` is the digest of a person's choices for conflicts, if there are any. `warnings` say what makes
     either side look shorter than it may have been.
     """
@@ -195,7 +198,7 @@ def _schemas(
             return (), (_differing(table, root, number),)
     new = [number for number in mine.schema_ids() if number > ids[-1]]
     if not new:
-        return (), ()
+        return _changed_again(start, mine.schema(base.schema_id), newest), ()
     if newest.options.get("bucket") != start.schema.options.get("bucket"):
         reason = f"Branch {root.label} of {table.full_name} has another number of buckets than main"
         return (), (Refusal(reason, "Replace main with the branch, or make them equal first."),)
@@ -207,6 +210,27 @@ def _schemas(
         ),
         (),
     )
+
+
+def _changed_again(
+    start: RewriteBase, base: TableSchema, newest: TableSchema
+) -> tuple[tuple[int, bytes], ...]:
+    """A definition for main where the branch dropped or renamed columns that main has as in the base.
+
+    So it is when an undo or a rollback brought columns back that an earlier merge had taken.
+    """
+    then, now = ({field.id: field for field in each.fields} for each in (base, newest))
+    fields = []
+    for field in start.schema.fields:
+        here = now.get(field.id)
+        if here is None and field.id in then:
+            continue
+        is_renamed = here is not None and field.id in then and then[field.id].name == field.name
+        fields.append(msgspec.structs.replace(field, name=here.name) if is_renamed and here else field)
+    if fields == start.schema.fields:
+        return ()
+    new = msgspec.structs.replace(start.schema, id=start.schema.id + 1, fields=fields)
+    return ((new.id, new.to_json()),)
 
 
 def _used(files: Files, table: TablePath, head: Snapshot) -> set[int]:

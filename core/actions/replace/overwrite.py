@@ -18,6 +18,7 @@ from paimark.core.actions.merge.record import record_merge
 from paimark.core.actions.merge.survey import Survey, survey_merge
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.columns_again import columns_change, columns_lost
 from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
@@ -72,8 +73,10 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         ),
         items=(
             *_lost(context, survey),
+            *columns_lost(start, survey.target.schema),
             *(Item("unknown", lowered(each)) for each in survey.warnings),
             streams_skip(files, start.root),
+            *columns_change(start, survey.target.schema),
             Item("affects", f"jobs on branch {name} go on writing there, and not to main"),
             Item("keeps", f"main of now as savepoint {safety}; branch {name} with its own tags"),
         ),

@@ -23,6 +23,7 @@ from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import Item, Plan, Step
 from paimark.core.actions.replace import overwrite as replace_overwrite
 from paimark.core.actions.replace.checks import as_planned, late_in, require_free, require_still
+from paimark.core.actions.replace.parting import part
 from paimark.core.actions.replace.plan import describe
 from paimark.core.actions.replace.pointer import (
     Replacement,
@@ -175,6 +176,9 @@ class ReplaceMain(Change[Replacement]):
     def take_back(self, hold: Hold) -> None:
         work = self.work
         take_back(work.files, work.table, self.state, work.progress, partial(self._goes, hold))
+        between = self._sides
+        if between.archive is not None:
+            part(work.files, between.main, between.archive, work.progress)
         self._release()
 
     def _goes(self, hold: Hold, is_less: bool) -> bool:

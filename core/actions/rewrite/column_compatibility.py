@@ -30,10 +30,11 @@ def column_refusals(then: TableSchema, what: str, start: RewriteBase) -> list[Re
                 f"Column {field.name} of {name} was {type_text(field.type)} and is {type_text(kept.type)} now"
             )
             refusals.append(Refusal(f"{reason}, which may not hold what it held", hint))
-    return refusals + _key_refusals(then, start)
+    return refusals + key_refusals(then, start)
 
 
-def _key_refusals(then: TableSchema, start: RewriteBase) -> list[Refusal]:
+def key_refusals(then: TableSchema, start: RewriteBase) -> list[Refusal]:
+    """A refusal if the keys of an earlier definition are not main's."""
     now, name = start.schema, start.root.table.full_name
     if (then.primary_keys, then.partition_keys) == (now.primary_keys, now.partition_keys):
         return []

@@ -7,7 +7,7 @@ keeps that state, like the first one before.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -26,7 +26,7 @@ from paimark.core.errors import NotFound, Refused, Unavailable
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.commits import Overwritten, overwritten
 from paimark.core.table.lineage.forks import Side
-from paimark.core.table.records import Point, Snapshot, point_of
+from paimark.core.table.records import Point, Snapshot, TableSchema, point_of
 
 # How often rows are written again while a job keeps committing to main.
 _TRIES = 20
@@ -113,13 +113,23 @@ class RewriteMain(Change[S]):
         """The present state of the root that gets the rows."""
         return start_of(self.work.files, self.work.table)
 
+    def definition(self) -> TableSchema | None:
+        """The definition that main gets before the rows; None for a change that keeps main's."""
+        return None
+
     def target(self, start: RewriteBase) -> RewriteBase:
         """Main with the schema in which the rows are written."""
-        return start
+        new = self.definition()
+        return start if new is None else RewriteBase(start.head, new, start.is_main)
 
     def prepare(self, hold: Hold) -> None:
         self._start = self.base()
         self._keep_safe(hold, self._start)
+        if (new := self.definition()) is not None:
+            files, path = self.work.files, self.root.schema(new.id)
+            if not files.create(path, new.to_json()) and files.read(path) != new.to_json():
+                raise Refused(f"Somebody else has just written {path}", "Make a new plan.")
+            self.work.progress(f"wrote schema {new.id}")
 
     def commit(self, hold: Hold) -> Mapping[str, Any]:
         work = self.work
@@ -206,6 +216,17 @@ class RewriteMain(Change[S]):
         release_expiry(self.work.files, self.root, self.work.token)
         for each in hold.journaled.all_noted(_SAFE, _Safe):
             self._forget(each.savepoint, each.is_new)
+        if (new := self.definition()) is not None:
+            self.tell_kept([(new.id, new.to_json())])
+
+    def tell_kept(self, new: Sequence[tuple[int, bytes]]) -> None:
+        """Say which of the new schemas main has by now, and keeps: a job may have opened it with one."""
+        there = self.work.files.read_many([self.root.schema(number) for number, _ in new])
+        kept = [str(number) for (number, data), now in zip(new, there, strict=True) if now == data]
+        if kept:
+            noun, stay, use = ("schema", "stays", "it") if len(kept) == 1 else ("schemas", "stay", "them")
+            text = f"{noun} {', '.join(kept)} of {self.work.table.full_name} {stay}"
+            self.work.progress(Remark(f"{text}: a job may use {use} already"))
 
     def head(self, hold: Hold) -> Snapshot:
         """Main's newest snapshot, on which the rows were last written."""

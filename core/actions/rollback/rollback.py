@@ -14,7 +14,7 @@ from paimark.core.actions.checks import required_text
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge.history import MergeEvent, record
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
-from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.columns_again import columns_change, definition_of, stamped
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
@@ -38,9 +38,8 @@ from paimark.core.figures import size as file_size
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import Root, TablePath
-from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.manifests.files import size_of
-from paimark.core.table.records import Snapshot, is_same_commit, point_of
+from paimark.core.table.records import Snapshot, TableSchema, is_same_commit, point_of
 from paimark.core.text import lowered
 
 
@@ -62,7 +61,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             fingerprint=target.fingerprint,
             empty=True,
         )
-    refusals = [*rewriting_refusals(start), *_column_refusals(files, target)]
+    refusals = [*rewriting_refusals(target.target), *target.misfits]
     rows = size = 0
     try:
         rows, size = size_of(files, table, snapshot)
@@ -77,6 +76,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         main_at=point_of(head),
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
+            *_new_definition(target),
             copied_rows(what, rows, size),
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
         ),
@@ -104,6 +104,8 @@ class RollbackState(msgspec.Struct, frozen=True):
     version_root: str | None
     name: str
     schema: str
+    # The definition that main gets, if it gets one.
+    new_schema: str | None = None
 
 
 class Rollback(RewriteMain[RollbackState]):
@@ -114,6 +116,7 @@ class Rollback(RewriteMain[RollbackState]):
     @classmethod
     def begin(cls, work: Work) -> Self:
         target = target_as_planned(work)
+        new = target.definition
         state = RollbackState(
             root=target.start.root.branch,
             head=target.start.head.snapshot.as_written(),
@@ -121,6 +124,7 @@ class Rollback(RewriteMain[RollbackState]):
             version_root=target.version.root.branch,
             name=target.version.name,
             schema=target.start.schema_text,
+            new_schema=None if new is None else stamped(new, work.context.clock()),
         )
         return cls(work, state)
 
@@ -135,6 +139,9 @@ class Rollback(RewriteMain[RollbackState]):
     def check(self, hold: Hold) -> None:
         target_as_planned(self.work)
 
+    def definition(self) -> TableSchema | None:
+        return definition_of(self.state.new_schema)
+
     def rows(self, start: RewriteBase) -> QueryRows:
         return rows_of(self.work.table.root(self.state.version_root), snapshot_of(self.state.version))
 
@@ -142,7 +149,8 @@ class Rollback(RewriteMain[RollbackState]):
         return f"before rollback to {self.work.plan.arguments['to']}"
 
     def follow(self, start: RewriteBase) -> None:
-        if start.schema_text != self.state.schema:
+        new = self.definition()
+        if start.schema_text not in (self.state.schema, new and new.to_json().decode()):
             super().follow(start)
 
     def record(self, hold: Hold) -> None:
@@ -174,12 +182,14 @@ def _affected(files: Files, target: RollbackTarget) -> list[Item]:
     items = [streams_skip(files, target.start.root)]
     if target.version.note:
         items.append(Item("affects", lowered(target.version.note)))
+    if target.definition is not None:
+        items += columns_change(target.start, target.definition)
     if target.version.snapshot.schema_id != target.start.schema.id:
         text = "readers of columns that came after that version: they are null then"
         items.append(Item("affects", text, "columns-null"))
     return items
 
 
-def _column_refusals(files: Files, target: RollbackTarget) -> list[Refusal]:
-    then = Lineage(files, target.version.root).schema(target.version.snapshot.schema_id)
-    return column_refusals(then, target.version.name, target.start)
+def _new_definition(target: RollbackTarget) -> list[Step]:
+    new = target.definition
+    return [] if new is None else [Step("create", target.start.root.schema(new.id), "with columns of then")]

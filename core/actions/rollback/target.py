@@ -9,7 +9,8 @@ from datetime import datetime
 from paimark.core.actions.change.change import Work
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
-from paimark.core.actions.plan import Item
+from paimark.core.actions.plan import Item, Refusal
+from paimark.core.actions.rewrite.columns_again import with_columns_of
 from paimark.core.actions.rewrite.rewrite_main import as_planned_or_gone_on
 from paimark.core.actions.rewrite.spark_rewrite import RewriteBase, start_of
 from paimark.core.actions.said import commits_between
@@ -20,6 +21,7 @@ from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.names import is_safe_name
+from paimark.core.table.records import TableSchema
 from paimark.core.travel.version import Resolved, resolve_time, resolve_version
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
@@ -27,10 +29,21 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d.*", re.DOTALL)
 
 @dataclass(frozen=True)
 class RollbackTarget:
-    """The present main and the version."""
+    """The present main and the version.
+
+    `definition` has the columns again that main dropped, or made narrower, since; None if there are none.
+    `misfits` are the reasons why some can't come back.
+    """
 
     start: RewriteBase
     version: Resolved
+    definition: TableSchema | None = None
+    misfits: tuple[Refusal, ...] = ()
+
+    @property
+    def target(self) -> RewriteBase:
+        """Main with the definition in which the rows are written."""
+        return self.start if self.definition is None else RewriteBase(self.start.head, self.definition)
 
     @property
     def fingerprint(self) -> str:
@@ -72,7 +85,10 @@ def lost_since(context: Context, target: RollbackTarget, whence: str) -> Item:
 def rollback_target(files: Files, table: TablePath, version: str) -> RollbackTarget:
     """`version` is a version of main, or a local date and time. Raises `NotFound` and `UsageError`."""
     start = start_of(files, table)
-    return RollbackTarget(start, _resolved(files, start.root, version.strip()))
+    resolved = _resolved(files, start.root, version.strip())
+    then = Lineage(files, resolved.root).schema(resolved.snapshot.schema_id)
+    definition, misfits = with_columns_of(start, then)
+    return RollbackTarget(start, resolved, definition, tuple(misfits))
 
 
 def _resolved(files: Files, root: Root, version: str) -> Resolved:

@@ -14,13 +14,14 @@ from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.parting import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.target import RollbackTarget, lost_since, target_as_planned
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_files import snapshot_ids
-from paimark.core.actions.said import stock_writer, tags_said
+from paimark.core.actions.said import nothing_lost, otherwise, stock_writer, tags_said
 from paimark.core.errors import Corrupt
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
@@ -163,10 +164,14 @@ class Truncate(Change[Undoable]):
             self.work.progress(f"main ends at snapshot {self._reached}")
         else:
             self._reached = truncation.stay_without_archive(files, cut)
+        if self._reached > cut.keep or hold.is_recovery:
+            # Main may have kept some of what the branch has.
+            part(files, cut.main, cut.archive, self.work.progress)
         release_expiry(files, cut.main, self.work.token)
 
     def take_back(self, hold: Hold) -> None:
         self._forget_archive(hold)
+        part(self.work.files, self._cut.main, self._cut.archive, self.work.progress)
         # Last: an expiry that still saw the pin would spare the files of a snapshot that it deletes.
         release_expiry(self.work.files, self._cut.main, self.work.token)
 
@@ -212,10 +217,24 @@ class Truncate(Change[Undoable]):
             after=f"snapshot {reached}",
         )
 
+    def prospect(self, hold: Hold) -> Item:
+        files, cut = self.work.files, self._cut
+        if not root_exists(files, cut.archive):
+            return otherwise(f"main keeps what it has: another engine deleted branch {cut.archive.label}")
+        reached = truncation.will_reach(files, cut)
+        if reached == cut.keep:
+            return nothing_lost(f"branch {cut.archive.label} has what came after snapshot {reached}")
+        if reached == cut.head:
+            return otherwise("main stays as it is: somebody committed to it since")
+        since = f"somebody committed after snapshot {reached} since"
+        return otherwise(f"main goes on from snapshot {reached} instead of {cut.keep}: {since}")
+
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         cut = self._cut
         if interrupted.is_committed:
-            return [Step("delete", cut.main.snapshots, f"what branch {cut.archive.label} has")]
+            files, has = self.work.files, f"branch {cut.archive.label} has it"
+            going = truncation.will_go(files, cut) if root_exists(files, cut.archive) else []
+            return [Step("delete", cut.main.snapshot(each), has) for each in reversed(going)]
         return [Step("delete", f"branch {cut.archive.label}", "main is as it was")]
 
 

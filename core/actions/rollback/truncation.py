@@ -170,6 +170,28 @@ def cut_off(files: Files, cut: Cut) -> int:
     return reached
 
 
+def will_reach(files: Files, cut: Cut) -> int:
+    """The snapshot at which `cut_off` would let main end, as main is now."""
+    ids = snapshot_ids(files, cut.main)
+    if has_gone_on(files, cut) or (ids and ids[0] > cut.keep):
+        return cut.head
+    ours = _later_of_ours(files, cut)
+    return next((each - 1 for each in ids if each > cut.keep and each not in ours), cut.keep)
+
+
+def will_go(files: Files, cut: Cut) -> list[int]:
+    """The ids of main's snapshots that `cut_off` would delete, as main is now."""
+    reached = will_reach(files, cut)
+    return sorted(each for each in _later_of_ours(files, cut) if each > reached)
+
+
+def _later_of_ours(files: Files, cut: Cut) -> set[int]:
+    """The ids of main's later snapshots that the branch has, too."""
+    names = {f"{SNAPSHOTS}/{SNAPSHOT_PREFIX}{each}": each for each in snapshot_ids(files, cut.main)}
+    later = [name for name, each in names.items() if each > cut.keep]
+    return {names[each] for each in same_files(files, cut.main, cut.archive, later)}
+
+
 def stay_without_archive(files: Files, cut: Cut) -> int:
     """Leave main as it is, because another engine deleted the branch; return main's newest snapshot.
 

@@ -15,7 +15,7 @@ from paimark.core.actions.checks import fingerprint, require_unmoved, text_argum
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.roots.root_state import schema_state
-from paimark.core.actions.said import NEVER, stock_writer
+from paimark.core.actions.said import NEVER, final, stock_writer
 from paimark.core.actions.schema.changes import Changed, changed
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Refused, StatementFailed, UsageError
@@ -243,9 +243,9 @@ def _items(
         else:
             text += "it. A column of that name added later is empty"
         yield Item("loses", text, "column-hidden", is_grave=True, names=tuple(dropped))
-        main = f"main can't be rolled back to a version that has {listed(dropped, 'of these columns')}"
         is_main = root == main_root(files, root.table)
-        yield Item("final", f"{NEVER}, and {main}" if is_main else NEVER, "final", is_grave=True)
+        back = "A rollback to such a version brings columns back, with the rows of then"
+        yield final(back if is_main else "")
     elif is_final:
         # Nobody loses anything by it, so nobody is asked.
         yield Item("final", NEVER, "final")

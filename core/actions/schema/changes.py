@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 import msgspec
 
 from paimark.core.actions.names import unseen_reason
-from paimark.core.actions.schema.types import nullable, paimon_type, widened
+from paimark.core.actions.schema.types import paimon_type, widened
 from paimark.core.durations import parse_interval
 from paimark.core.errors import UsageError
 from paimark.core.redaction import shown_value
+from paimark.core.table.definition.column_types import nullable
 from paimark.core.table.definition.option_types import require_value
 from paimark.core.table.definition.retention import RETENTION_OFF, require_consistent
 from paimark.core.table.names import near_names
@@ -165,7 +166,7 @@ def _make_nullable(draft: _Draft, change: SchemaChange) -> None:
     if change.name in draft.primary_keys:
         raise UsageError(f"Column {change.name} is of the primary key of {draft.name}, which is never null")
     old = draft.fields[index]
-    if (new := nullable(old)) == old.type:
+    if (new := nullable(old.type)) == old.type:
         return
     draft.fields[index] = msgspec.structs.replace(old, type=new)
     draft.clauses.append(f"let column {change.name} be null")

@@ -73,10 +73,3 @@ def widened(field: SchemaField, wanted: str) -> str:
     if not kept or (target.startswith("CHAR") and not old.startswith("CHAR")):
         raise UsageError(f"Column {field.name} is {old}, which can't become {target} without loss", _WIDER)
     return target + required
-
-
-def nullable(field: SchemaField) -> object:
-    """The column's type without NOT NULL."""
-    if isinstance(field.type, str):
-        return field.type.removesuffix(_NOT_NULL)
-    return {**field.type, "type": str(field.type["type"]).removesuffix(_NOT_NULL)}

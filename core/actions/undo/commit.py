@@ -7,7 +7,7 @@ redo of a write works alike, with the rows from after it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import msgspec
@@ -20,6 +20,12 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.rewrite.column_compatibility import column_refusals
+from paimark.core.actions.rewrite.columns_again import (
+    columns_change,
+    definition_of,
+    stamped,
+    with_columns_of,
+)
 from paimark.core.actions.rewrite.rewrite_main import RewriteMain, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import (
     QueryRows,
@@ -40,25 +46,35 @@ from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root, root_exists
 from paimark.core.table.manifests.files import size_of
-from paimark.core.table.records import Point, Snapshot
+from paimark.core.table.records import Point, Snapshot, TableSchema
 
 
 @dataclass(frozen=True)
 class GoingBack:
     """`start` is the root as the change left it. It gets the rows of `then`, None for no rows.
 
-    `is_redo`: the change was undone, and `then` is the snapshot from after it.
+    `is_redo`: the change was undone, and `then` is the snapshot from after it. `definition` has the columns
+    again that a merge or an overwrite took from main; `misfits` are the reasons why it has not.
     """
 
     entry: Undoable
     start: RewriteBase
     then: Snapshot | None
     is_redo: bool = False
+    definition: TableSchema | None = None
+    misfits: tuple[Refusal, ...] = ()
 
     @property
     def fingerprint(self) -> str:
         then = b"" if self.then is None else self.then.to_json()
         return fingerprint(self.entry.token, self.start.fingerprint, then)
+
+    @property
+    def target(self) -> RewriteBase:
+        """The root with the definition in which the rows are written."""
+        if self.definition is None:
+            return self.start
+        return RewriteBase(self.start.head, self.definition, self.start.is_main)
 
     @property
     def description(self) -> str:
@@ -76,7 +92,7 @@ def plan_again(context: Context, table: TablePath, undone: Operation) -> Plan:
 
 
 def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
-    start, then = going_back.start, going_back.then
+    start, then, new = going_back.start, going_back.then, going_back.definition
     what, place = going_back.entry.description, f"{start.place} of {table.full_name}"
     rows = "no rows" if then is None else f"the rows of snapshot {then.id}"
     head = start.head.snapshot.id
@@ -95,7 +111,8 @@ def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
                 is_grave=True,
             ),
             streams_skip(context.files, start.root),
-            Item("keeps", _kept(going_back.description)),
+            *([] if new is None else columns_change(start, new)),
+            Item("keeps", _kept(going_back.description, has_columns=new is not None)),
         ),
         refusals=tuple(_refusals(context.files, going_back)),
     )
@@ -104,12 +121,13 @@ def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
 class UndoCommitState(msgspec.Struct, frozen=True):
     """The operation to undo; main's snapshots before the undo and from before the change, as JSON.
 
-    `then` is None if there was no snapshot before the change.
+    `then` is None if there was no snapshot before the change. `schema` is the definition that main gets.
     """
 
     entry: Undoable
     head: dict[str, Any]
     then: dict[str, Any] | None = None
+    schema: str | None = None
 
 
 class UndoCommit(RewriteMain[UndoCommitState]):
@@ -122,7 +140,8 @@ class UndoCommit(RewriteMain[UndoCommitState]):
         going_back = as_planned(work, _found_again(work))
         head, then = going_back.start.head.snapshot, going_back.then
         written = None if then is None else then.as_written()
-        return cls(work, UndoCommitState(going_back.entry, head.as_written(), written))
+        new = None if going_back.definition is None else stamped(going_back.definition, work.context.clock())
+        return cls(work, UndoCommitState(going_back.entry, head.as_written(), written, new))
 
     @property
     def root(self) -> Root:
@@ -135,6 +154,9 @@ class UndoCommit(RewriteMain[UndoCommitState]):
     def check(self, hold: Hold) -> None:
         going_back = as_planned(self.work, _found_again(self.work))
         raise_first(_refusals(self.work.files, going_back))
+
+    def definition(self) -> TableSchema | None:
+        return definition_of(self.state.schema)
 
     def base(self) -> RewriteBase:
         return _base(self.work.files, self.work.table, self.state.entry)
@@ -173,7 +195,9 @@ class UndoCommit(RewriteMain[UndoCommitState]):
 
     def done(self) -> Done:
         state_kept = f"{self.root.label} at snapshot {self.first_head.id}"
-        said = undone(self.work, self.state.entry, _kept(state_kept))
+        said = undone(
+            self.work, self.state.entry, _kept(state_kept, has_columns=self.state.schema is not None)
+        )
         if not self.work.plan.redoes:
             return said
         entry, (before, after) = self.state.entry, self.moved
@@ -203,9 +227,19 @@ def _find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
             f"then at snapshot {entry.after.id}, now at {start.head.snapshot.id}",
             by_hand(files, table, entry, is_main=start.is_main),
         )
-    return GoingBack(
-        entry, start, _snapshot_at(files, start, entry.before, f"from before {entry.description}")
-    )
+    then = _snapshot_at(files, start, entry.before, f"from before {entry.description}")
+    return _with_definition(files, GoingBack(entry, start, then))
+
+
+def _with_definition(files: Files, going_back: GoingBack) -> GoingBack:
+    """With the columns that a merge or an overwrite took from main, or renamed."""
+    entry, start = going_back.entry, going_back.start
+    if entry.schema_id is None:
+        return going_back
+    lineage = Lineage(files, start.root)
+    before, after = map(lineage.schema, (entry.schema_id, start.head.snapshot.schema_id))
+    definition, misfits = with_columns_of(start, before, after)
+    return replace(going_back, definition=definition, misfits=tuple(misfits))
 
 
 def _find_undone(files: Files, table: TablePath, undone: Operation) -> GoingBack:
@@ -252,15 +286,17 @@ def _snapshot_at(files: Files, start: RewriteBase, point: Point | None, which: s
 
 def _refusals(files: Files, going_back: GoingBack) -> list[Refusal]:
     root, then = going_back.start.root, going_back.then
-    refusals = rewriting_refusals(going_back.start)
+    refusals = rewriting_refusals(going_back.target)
     if then is not None and going_back.entry.is_write and going_back.start.is_main:
         truncation = f"paimark rollback {root.table.word} --to snapshot.{then.id} --truncate"
         ends = f"`{truncation}` ends main there instead."
         refusals = [Refusal(each.reason, ends) for each in refusals]
     if then is None:
         return refusals
-    schema = Lineage(files, root).schema(then.schema_id)
-    refusals += column_refusals(schema, f"snapshot {then.id}", going_back.start)
+    refusals += going_back.misfits
+    if not going_back.misfits:
+        schema = Lineage(files, root).schema(then.schema_id)
+        refusals += column_refusals(schema, f"snapshot {then.id}", going_back.target)
     try:
         size_of(files, root.table, then)
     except FileMissing as error:
@@ -272,6 +308,8 @@ def _steps(files: Files, going_back: GoingBack) -> list[Step]:
     root, then = going_back.start.root, going_back.then
     next_snapshot = root.snapshot(going_back.start.head.snapshot.id + 1)
     steps = [Step("create", next_snapshot, "one OVERWRITE of the whole table")]
+    if (new := going_back.definition) is not None:
+        steps.insert(0, Step("create", root.schema(new.id), "the columns as they were"))
     if then is not None:
         try:
             rows, size = size_of(files, root.table, then)
@@ -283,5 +321,5 @@ def _steps(files: Files, going_back: GoingBack) -> list[Step]:
     return steps
 
 
-def _kept(said: str) -> str:
-    return f"{said}, every tag and savepoint; the columns as they are now"
+def _kept(said: str, *, has_columns: bool) -> str:
+    return f"{said}, every tag and savepoint" + ("" if has_columns else "; the columns as they are now")

@@ -19,6 +19,7 @@ from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.parting import part
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import (
     clean_table_directory,
@@ -144,6 +145,9 @@ class UndoReplacement(Change[UndoState]):
             return
         merge_history.hand_on(files, archive, table.root())
         has_late = self._has_late(hold, archive)
+        if has_late:
+            # Until the barrier goes, no engine expires main.
+            part(files, table.root(), archive, self.work.progress)
         if _RESTORED not in hold.steps:
             drop_guards(files, table, archive)
             hold.note(_RESTORED)

@@ -88,7 +88,8 @@ class UndoRetirement(RootMove):
         raise_first(_refusals(self.work.context, self.work.table, self.state, now))
 
     def done(self) -> Done:
-        return undone(self.work, self.state, _kept(self.state))
+        done = undone(self.work, self.state, _kept(self.state))
+        return done._replace(message=self.stays) if self.stays else done
 
 
 def _now(files: Files, table: TablePath, entry: Undoable) -> RootState:

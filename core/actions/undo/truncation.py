@@ -17,13 +17,15 @@ from paimark.core.actions.change.landing import hold_expiry, release_expiry
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
+from paimark.core.actions.merge.fast_forward import will_reach
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
 from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.parting import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.root_files import has_more
 from paimark.core.actions.roots.root_state import RootState, state
-from paimark.core.actions.said import nothing_lost
+from paimark.core.actions.said import nothing_lost, otherwise
 from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused
 from paimark.core.figures import counted
@@ -134,15 +136,14 @@ class UndoTruncation(Change[Undoable]):
             last = truncation.put_back(files, cut, self._later(hold))
             self._report(last)
             hold.note(_PUT_BACK, {"last": last})
-        # From here on it may expire: a recovery must not put it back again.
-        release_expiry(files, cut.main, self.work.token)
         self._last = int((hold.journaled.data_of(_PUT_BACK) or {}).get("last", cut.keep))
-        if self._last != cut.head:
-            return
-        if has_more(files, cut.archive, cut.head, cut.main):
-            progress(Remark(f"branch {cut.archive.label} stays, for somebody wrote to it just then"))
-        else:
-            truncation.forget_archive(files, cut, self.work.progress)
+        if self._last == cut.head:
+            if has_more(files, cut.archive, cut.head, cut.main):
+                progress(Remark(f"branch {cut.archive.label} stays, for somebody wrote to it just then"))
+            else:
+                truncation.forget_archive(files, cut, self.work.progress)
+        part(files, cut.main, cut.archive, progress)
+        release_expiry(files, cut.main, self.work.token)
 
     def _later(self, hold: Hold) -> Sequence[Point]:
         """The later snapshots: from the journal, because another engine may have deleted the branch."""
@@ -166,14 +167,32 @@ class UndoTruncation(Change[Undoable]):
         progress(Remark(why))
 
     def take_back(self, hold: Hold) -> None:
-        release_expiry(self.work.files, self._cut.main, self.work.token)
-        truncation.take_tags_back(self.work.files, self._cut)
-        self.work.progress(Remark(f"main stays as it is, and branch {self._cut.archive.label} too"))
+        files, cut, progress = self.work.files, self._cut, self.work.progress
+        truncation.take_tags_back(files, cut)
+        part(files, cut.main, cut.archive, progress)
+        release_expiry(files, cut.main, self.work.token)
+        progress(Remark(f"main stays as it is, and branch {cut.archive.label} too"))
 
     def done(self) -> Done:
-        is_whole = self._last == self._cut.head
-        kept = _kept(self._cut) if is_whole else f"Main up to snapshot {self._last} of it"
-        return undone(self.work, self.state, kept)
+        cut, done = self._cut, undone(self.work, self.state, _kept(self._cut))
+        if self._last == cut.head:
+            return done
+        why = f"only in part: {self._in_part(self._last)}"
+        stays = (Item("keeps", f"the rest, as branch {cut.archive.label}"),)
+        has_rest = root_exists(self.work.files, cut.archive)
+        return done._replace(message=f"{done.message} {why}", items=stays if has_rest else ())
+
+    def _in_part(self, last: int) -> str:
+        if last == self._cut.keep:
+            return "main has gone on since, and what came back has expired there"
+        return f"main has its later snapshots up to {last}, and then somebody's own commit"
+
+    def prospect(self, hold: Hold) -> Item:
+        files, cut = self.work.files, self._cut
+        last = will_reach(files, cut.archive, cut.main, self._later(hold))
+        if last == cut.head:
+            return nothing_lost(f"main goes on to snapshot {last} again")
+        return otherwise(self._in_part(last or cut.keep))
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
         return [Step("replace", self.state.description, "taken back, or not, but not half")]

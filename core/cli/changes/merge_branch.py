@@ -56,6 +56,7 @@ def _run(
         "--dry-run": options.dry_run and not conflicts,
         "--on-conflict": arguments["on_conflict"] != "fail",
         "--conflicts-out": conflicts and conflicts_out is not None,
+        "--drop-columns": arguments["drop_columns"] is True,
         "--resolve": conflicts and arguments["resolve"] is not None,
     }
     if other := next((name for name, is_given in others.items() if is_given), None):

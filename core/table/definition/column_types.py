@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -60,6 +60,13 @@ def type_text(kind: object) -> str:
         return _nested(kind)
     except (KeyError, TypeError, RecursionError):
         return msgspec.json.encode(kind).decode()
+
+
+def nullable(kind: Any) -> Any:
+    """A column's type, as a schema has it, without NOT NULL."""
+    if isinstance(kind, str):
+        return kind.removesuffix(_NOT_NULL)
+    return {**kind, "type": str(kind["type"]).removesuffix(_NOT_NULL)}
 
 
 def _nested(kind: object) -> str:

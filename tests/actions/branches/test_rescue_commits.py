@@ -10,8 +10,10 @@ import pytest
 from paimark.core.actions.context import Context
 from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.errors import Refused
-from paimark.core.table.layout import BARRIER
+from paimark.core.table.layout import BARRIER, Root, merge_tag
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.verify.verify import verify
 from tests.actions.acting import ORDERS, applied, contents, done, planned
 from tests.actions.taking_over import add, branched, left_stray, main_rows, rows_of
 from tests.actions.test_late_recovery import died, expired
@@ -67,6 +69,49 @@ def test_a_merge_of_commits_on_the_previous_main_says_what_they_changed(strayed:
         f"It goes on from snapshot 5 of {archive}: `paimark diff shop.orders {archive} saved` shows "
         "what it changed. Write those rows yourself."
     )
+
+
+def remembering(context: Context) -> Root:
+    """A session that remembers the previous main has committed snapshot 6 there; return its archive."""
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    [archive] = [each for each in branch_names(context.files, ORDERS) if each.startswith("main-")]
+    own, files, kept = ORDERS.root(), context.files, ORDERS.root(archive)
+    add(context, f"shop.orders$branch_{archive}", 901)
+    files.create(own.snapshot(6), files.read(kept.snapshot(6)))
+    files.delete(kept.snapshot(6))
+    files.replace(kept.latest_hint, b"5")
+    return kept
+
+
+def test_what_the_commits_are_built_on_is_pinned_for_the_main_that_may_come_back(context: Context) -> None:
+    kept = remembering(context)
+    done(context, "rescue-commits", name="saved")
+    pin = merge_tag("saved", 5)
+    assert context.files.read(kept.tag(pin)) == context.files.read(kept.snapshot(5))
+    done(context, "undo")
+    assert context.files.exists(ORDERS.root().tag(pin))
+    done(context, "delete-branch", name="saved")
+    assert not context.files.exists(ORDERS.root().tag(pin))
+    assert verify(context, ORDERS).problems == ()
+
+
+def test_no_pin_stays_of_a_rescue_that_is_taken_back(context: Context, warehouse: Path) -> None:
+    kept = remembering(context)
+    died(warehouse, "branch-saved/snapshot/snapshot-6", "rescue-commits", name="saved")
+    done(context, "recover")
+    assert "saved" not in branch_names(context.files, ORDERS)
+    assert not context.files.exists(kept.tag(merge_tag("saved", 5)))
+
+
+def test_a_branch_that_was_retired_since_is_not_taken_for_the_previous_main(context: Context) -> None:
+    branched(context, "other", order_id=77)
+    done(context, "alter-branch-schema", branch="other", add="note STRING")
+    remembering(context)
+    done(context, "delete-branch", name="other", keep=True)
+    done(context, "rescue-commits", name="saved")
+    assert Lineage(context.files, ORDERS.root("saved")).schema_ids() == [0]
+    assert 901 in {row["order_id"] for row in rows_of(context, ORDERS.root("saved"))}
 
 
 def test_without_stray_commits_there_is_nothing_to_do(context: Context, orders: Path) -> None:

@@ -179,7 +179,8 @@ def test_recover_says_what_was_done_of_many(context: Context, warehouse: Path, t
     told = "the log has 1 of the 3 parts of a delete-tag: tag v3. Not in it: tag v4, tag again"
     assert texts(planned(context, "recover"), "affects") == [told]
     told += ". Run delete-tag for these to go on"
-    assert done(context, "recover").message == f"shop.orders is whole again. {capitalised(told)}"
+    became = "Deleted tag v3 of shop.orders. It can't be taken back"
+    assert done(context, "recover").message == f"shop.orders is whole again. {became}. {capitalised(told)}"
     # Nothing is interrupted any more, and it is known still what was not begun, whatever others do.
     assert texts(planned(context, "recover"), "affects") == [told]
     assert names(context) == {"v2", "v4", "again"}

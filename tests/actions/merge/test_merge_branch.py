@@ -30,7 +30,6 @@ from tests.actions.acting import (
     done,
     item,
     planned,
-    texts,
 )
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import EVENTS as EVENTS_SCHEMA
@@ -262,26 +261,6 @@ def test_the_partitions_a_branch_changed_are_told_by_their_files(context: Contex
     nothing = pa.table({"day": [None], "kind": ["x"]}, schema=EVENTS_SCHEMA)
     commit(warehouse, "shop.events$branch_fix", nothing)
     assert where_changed(context.files, survey_merge(context.files, EVENTS, "fix")) == ""
-
-
-def test_a_merge_that_loses_a_column_says_that_it_stays(
-    context: Context, orders: Path, fix: TablePath
-) -> None:
-    root = orders / "branch/branch-fix"
-    changed_schema(root, 1)
-    newest = msgspec.json.decode((root / "schema/schema-1").read_bytes())
-    newest["fields"] = [each for each in newest["fields"] if each["name"] != "price"]
-    (root / "schema/schema-1").write_bytes(msgspec.json.encode(newest))
-    row = pa.table({"order_id": [9], "customer": ["x"], "note": ["n"]})
-    commit(orders.parents[1], "shop.orders$branch_fix", row)
-    plan = action("merge-branch").plan(context, ORDERS, {"name": "fix"})
-    assert texts(plan, "final") == [
-        "this can't be taken back. The branch dropped a column of main's, or made it narrower"
-    ]
-    assert (plan.undo, plan.take_back.how, plan.ask.kind, plan.refusals) == ("", "never", "type", ())
-    merged(context, fix)
-    [refusal] = action("undo").plan(context, ORDERS, {}).refusals
-    assert "has a column price, which main dropped" in refusal.reason
 
 
 def test_a_branch_that_expired_what_main_went_on_along_is_merged_again(

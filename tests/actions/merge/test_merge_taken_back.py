@@ -113,7 +113,7 @@ def test_a_schema_without_a_column_goes_with_its_merge(ahead: Context, warehouse
     definition["fields"] = [each for each in definition["fields"] if each["name"] != "price"]
     path.write_bytes(msgspec.json.encode(definition))
     before = main_rows(ahead)
-    died(warehouse, r"orders/schema/schema-1$", "merge-branch", name="fix")
+    died(warehouse, r"orders/schema/schema-1$", "merge-branch", name="fix", drop_columns=True)
     assert STAYS not in recovered(ahead)
     assert not (orders / "schema/schema-1").exists() and main_rows(ahead) == before
 
@@ -173,7 +173,7 @@ def test_a_merge_that_main_was_rolled_back_past_is_not_finished(
     committed_and_dead(context, warehouse)
     open_table(warehouse, "shop.orders").rollback_to(to)
     rows = main_rows(context)
-    assert "merge-branch was not committed, and is taken back" in recovered(context)
+    assert "Merge-branch was not committed, and is taken back" in done(context, "recover").message
     lineage = Lineage(context.files, MAIN)
     assert lineage.snapshot_ids()[-1] == to and main_rows(context) == rows
     # A tag of a snapshot that main does not have would prove a common past that is none.
@@ -195,7 +195,7 @@ def test_a_merge_whose_first_snapshots_expired_is_finished(
     add(context, "shop.orders", 300)
     shutil.rmtree(orders / "consumer")
     expired(orders, *range(1, 8))
-    assert "merge-branch was committed, and is finished" in recovered(context)
+    assert "Merged branch fix into main of shop.orders" in done(context, "recover").message
     assert Lineage(context.files, MAIN).snapshot_ids() == [8]
     [event] = history.events(context.files, ORDERS)
     assert (event.main.id, planned(context, "recover").empty) == (7, True)

@@ -97,19 +97,35 @@ def altered(orders: Path, change: Callable[[dict[str, Any]], None]) -> None:
     (orders / "schema/schema-1").write_bytes(msgspec.json.encode({**schema, "id": 1}))
 
 
-def test_a_version_with_a_column_that_main_dropped_is_refused(context: Context, orders: Path) -> None:
-    altered(orders, lambda schema: schema["fields"].pop())
-    assert "has a column price, which main dropped" in refusals(context, "v2")
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda schema: schema["fields"].pop(), "column price is new"),
+        (lambda schema: schema["fields"][2].update(type="FLOAT"), "column price becomes DOUBLE"),
+    ],
+)
+def test_a_column_that_main_lost_comes_back(
+    context: Context, orders: Path, change: Callable[[dict[str, Any]], None], words: str
+) -> None:
+    altered(orders, change)
+    plan = planned(context, "v2")
+    assert plan.refusals == () and item(plan, "columns").text == f"readers of main's columns: {words}"
+    assert any(step.target == "shop.db/orders/schema/schema-2" for step in plan.steps)
 
 
 @pytest.mark.parametrize(
-    ("now", "is_refused"), [("FLOAT", True), ("DOUBLE", False), ("STRING", True), ("DOUBLE NOT NULL", False)]
+    ("now", "is_refused"), [("STRING", True), ("DOUBLE NOT NULL", False), ("DOUBLE", False)]
 )
 def test_a_column_that_can_not_hold_its_old_values_is_refused(
     context: Context, orders: Path, now: str, is_refused: bool
 ) -> None:
     altered(orders, lambda schema: schema["fields"][2].update(type=now))
-    assert ("may not hold what it held" in refusals(context, "v2")) == is_refused
+    assert ("neither can hold the other's values" in refusals(context, "v2")) == is_refused
+
+
+def test_a_column_whose_name_another_has_now_is_refused(context: Context, orders: Path) -> None:
+    altered(orders, lambda schema: schema["fields"][2].update(id=7) or schema.update(highestFieldId=7))
+    assert "dropped column price, and has another of that name now" in refusals(context, "v2")
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ def test_an_engine_that_can_not_start_is_exit_code_3(tmp_path: Path) -> None:
 
 def below(parent: int) -> dict[int, str]:
     """The processes that descend from one, and their command lines."""
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
+    listed = subprocess.run(["ps", "-wweo", "pid=,ppid=,args="], capture_output=True, text=True, check=True)
     lines = (line.split(None, 2) for line in listed.stdout.splitlines())
     rows = [(int(pid), int(ppid), words) for pid, ppid, words in lines]
     processes: dict[int, str] = {}

@@ -155,3 +155,20 @@ def test_rows_without_keys_are_added(context: Context, engine_warehouse: Path, j
     assert merged(context, table).result["kind"] == "append"
     cleaned(judge, engine_warehouse, name, fix)
     assert judge.read(engine_warehouse, name) == wanted
+
+
+def test_a_column_that_a_merge_dropped_is_back_with_its_values(
+    context: Context, engine_warehouse: Path, judge: Judge
+) -> None:
+    table = branched(context, engine_warehouse, "dropped")
+    name, fix = table.full_name, f"{table.full_name}$branch_fix"
+    done(context, "alter-branch-schema", table=table, branch="fix", drop="price")
+    commit(engine_warehouse, fix, pa.table({"order_id": [1], "customer": ["fixed"]}))
+    upsert(engine_warehouse, name, order(60, "main"))
+    before = judge.read(engine_warehouse, name)
+    done(context, "merge-branch", table=table, name="fix", drop_columns=True)
+    assert judge.read(engine_warehouse, name) != before
+    done(context, "undo", table=table)
+    assert judge.read(engine_warehouse, name) == before
+    cleaned(judge, engine_warehouse, name, fix)
+    assert judge.read(engine_warehouse, name) == before

@@ -90,6 +90,12 @@ def _stray(bench: Bench) -> None:
 
 _BRANCH = (_act("create-branch", name="b", tag="fork"), _commits("b", 2))
 _ALTERED = (_act("create-branch", name="b", tag="fork"), _commits("b", alters=True), _commits("b"))
+# The branch drops a column that main has.
+_DROPPED = (
+    *(_act("alter-branch-schema", add="c INT"), _commits(), _act("create-tag", name="wide")),
+    *(_act("create-branch", name="b", tag="wide"), _act("alter-branch-schema", drop="c", branch="b")),
+    *(_commits("b"), _commits()),
+)
 _MERGED = (*_BRANCH, _act("merge-branch", name="b", on_conflict="branch"))
 _POINTED = (*_BRANCH, _act("replace-main-branch", name="b"))
 _SAVED = (_act("create-savepoint"), _commits())
@@ -122,12 +128,14 @@ CASES = (
     ),
     Case("merge", "merge-branch", {"name": "b"}, _BRANCH),
     Case("merge with a column", "merge-branch", {"name": "b"}, _ALTERED),
+    Case("merge that drops a column", "merge-branch", {"name": "b", "drop_columns": True}, _DROPPED),
     Case("second merge", "merge-branch", {"name": "b"}, (*_MERGED, _commits("b"), _commits())),
     Case("merge by key", "merge-branch", {"name": "b", "on_conflict": "branch"}, _BRANCH, keyed=True),
     Case("rollback", "rollback", {"to": "fork"}, _SAVED),
     Case("rollback on a main that moves", "rollback", {"to": "fork"}, (*_SAVED, _others_are_faster)),
     Case("rollback of a merge", "rollback", {"to": "snapshot.4"}, _MERGED),
     Case("truncation", "rollback", {"to": "fork", "truncate": True}, _SAVED),
+    Case("truncation of commits", "rollback", {"to": "snapshot.1", "truncate": True}, (_commits(),)),
     Case("overwrite", "replace-main-branch", {"name": "b", "layout": "overwrite"}, _ALTERED),
     Case("pointer", "replace-main-branch", {"name": "b"}, (*_BRANCH, *_SAVED)),
     Case(
@@ -140,6 +148,12 @@ CASES = (
         (_act("create-branch", name="c", tag="fork"), _commits("c"), *_POINTED),
     ),
     Case("undo of a merge", "undo", {}, _MERGED),
+    Case(
+        "undo of a merge that dropped a column",
+        "undo",
+        {},
+        (*_DROPPED, _act("merge-branch", name="b", drop_columns=True)),
+    ),
     Case("undo of a fast-forward", "undo", {}, (_new_branch, _act("merge-branch", name="b"))),
     Case("undo of a rollback", "undo", {}, (_act("rollback", to="fork"),)),
     Case("undo of a truncation", "undo", {}, (_act("rollback", to="fork", truncate=True),)),

@@ -29,7 +29,7 @@ from paimark.tui.panes.query import QueryPane
 from paimark.tui.query.query_result import QueryResult
 from tests.actions.acting import replace_rows
 from tests.paimon import open_table
-from tests.tui.driving import at_orders
+from tests.tui.driving import at_events, at_orders
 from tests.tui.test_hostile_text import MARKUP, assert_harmless
 
 ORDERS = TablePath("shop", "orders")
@@ -145,7 +145,7 @@ def test_a_caption_names_the_days_that_the_axis_has_no_room_for() -> None:
 
 
 async def test_what_a_chart_says_instead_is_not_cut_on_a_small_terminal(warehouse: Path) -> None:
-    async with at_orders(warehouse, (40, 12)) as console:
+    async with at_events(warehouse, (40, 12)) as console:
         sentence = "A chart over time needs two snapshots, and this branch has one."
         await console.app.push_screen(
             ChartScreen("t", lambda: [Chart("rows", "c" * 60, instead=sentence)] * 2)

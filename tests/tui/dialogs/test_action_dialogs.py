@@ -75,7 +75,7 @@ async def test_a_long_message_is_shown_whole_in_a_dialog_and_a_cut_one_says_wher
         await console.pilot.resize_terminal(40, 10)
         await console.sees("… L: all of it")
         await console.press("6")
-        await console.sees("[6 SQL]")
+        await console.sees("[6 Query]")
         console.app.say(words)
         await console.sees("… in the log")
 
@@ -354,7 +354,7 @@ async def test_the_palette_does_anything_by_name(warehouse: Path) -> None:
         await console.press("ctrl+p")
         await console.type("sche")
         await console.press("enter")
-        await console.sees("[5 Schema 1]", "BIGINT NOT NULL")
+        await console.sees("Schema 1 version", "BIGINT NOT NULL")
         await console.press("colon")
         await console.type("create-tag")
         await console.press("enter")
@@ -399,7 +399,7 @@ async def test_the_palette_finds_what_is_listed_while_it_is_open(warehouse: Path
 async def test_help_lists_the_keys_of_the_bindings(warehouse: Path) -> None:
     async with at_events(warehouse, (120, 120)) as console:
         await console.press("question_mark")
-        await console.sees("Everywhere", "make a savepoint", "ctrl+q", "leave Paimark")
+        await console.sees("Everywhere", "make a savepoint", "ctrl+q", "quit, as :q does")
         await console.press("G")
         await console.sees("history", "Nothing is changed without a plan")
         await console.press("escape")

@@ -9,14 +9,14 @@ from tests.tui.driving import at_orders
 
 
 async def test_a_column_whose_name_begins_with_the_text_comes_first(warehouse: Path) -> None:
-    """`rows` has an s, too, and is before `schema`."""
+    """`records` has an s, too, and is before `schema`."""
     async with at_orders(warehouse) as console:
         await console.press("c")
         await console.sees("columns")
         await console.type("s")
-        await console.sees("rows", "▏ schema")
-        await console.press("backspace", "w")
-        await console.sees("▏ rows")
+        await console.sees("records", "▏ schema")
+        await console.press("backspace", "d", "e")
+        await console.sees("▏ added")
 
 
 async def test_the_very_name_comes_before_a_longer_one(warehouse: Path) -> None:

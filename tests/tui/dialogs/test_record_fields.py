@@ -116,8 +116,9 @@ async def test_copied_records_of_metadata_have_numbers_and_plain_times(warehouse
                 await console.until(lambda: bool(browse.pane.current_detail.facts), tab.title)
                 copied[tab] = json.loads(as_json(browse.pane.current_detail))
         snapshot = copied[Tab.SNAPSHOTS]
-        assert (snapshot["rows"], snapshot["schema"], snapshot["version"]) == (20, 0, 3)
+        assert (snapshot["records"], snapshot["schema"], snapshot["version"]) == (20, 0, 3)
         assert datetime.fromisoformat(snapshot["committed"]).microsecond >= 0
-        assert [copied[tab]["rows"] for tab in (Tab.SAVEPOINTS, Tab.BRANCHES, Tab.TIMELINE)] == [16, 20, 20]
+        records = [copied[tab]["records"] for tab in (Tab.SAVEPOINTS, Tab.BRANCHES, Tab.TIMELINE)]
+        assert records == [16, 20, 20]
         assert (copied[Tab.TAGS]["snapshot"], copied[Tab.SAVEPOINTS]["of snapshot"]) == (4, 4)
         assert copied[Tab.SCHEMA]["columns"] == 3

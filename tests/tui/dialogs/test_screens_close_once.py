@@ -180,7 +180,7 @@ async def test_a_second_enter_cancels_nothing_and_opens_nothing(warehouse: Path)
         await console.burst("enter", "enter")
         await console.loses("Go to, or do")
         await console.pilot.pause(0.2)
-        assert "[1 Snap" in console.text
+        assert "[1 Snapshots]" in console.text
 
 
 async def test_a_key_that_a_dialog_does_not_know_is_not_for_the_screen_below_it(warehouse: Path) -> None:
@@ -191,4 +191,4 @@ async def test_a_key_that_a_dialog_does_not_know_is_not_for_the_screen_below_it(
             await console.sees("(snapshot 2")
             await console.burst("3", close)
             await console.loses("create-savepoint")
-            assert "[1 Snap]" in console.text
+            assert "[1 Snapshots]" in console.text

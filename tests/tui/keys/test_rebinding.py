@@ -29,10 +29,9 @@ from tests.tui.driving import at_orders
 _KEY = r"[A-Zb-z0-9]|[Ee]nter|[Ee]sc(?:ape)?|tab|space|ctrl\+\w|[Ff]\d+"
 _TOLD = re.compile(rf"(?:^|[:;] |  )(?:{_KEY}) (?:or {_KEY} )?(?:[a-z]{{3,}}s\b|choose)")
 _FIXED = {
-    # They are no bindings: a line of text is sent, a shell's own key, keys that wait.
+    # They are no bindings: a line of text is sent, keys that wait.
     "enter takes the line under the cursor; type for fewer",
     ": enter goes back",
-    "is ending; ctrl+c ends it at once",
     ": esc forgets",
 }
 

@@ -39,7 +39,7 @@ async def test_a_range_is_tagged_deleted_and_brought_back_at_once(warehouse: Pat
         await console.sees("Marking from here", "2 of 5, 1 marked")
         await console.press("j", "j", "j", "k")
         assert labels(console) == ["snapshot.4", "snapshot.3", "snapshot.2"]
-        await console.sees("▌* 2", "│ * 4", "4 of 5, 3 marked")
+        await console.sees("▌* 2", " * 4", "4 of 5, 3 marked")
         await console.press("V", "k", "k", "k")
         assert labels(console) == ["snapshot.4", "snapshot.3", "snapshot.2"]
         await console.press("t")

@@ -83,4 +83,4 @@ async def test_a_row_that_is_still_being_counted_is_not_gone(
         await console.press("8")
         await console.sees("fix is still being read")
         may_count.set()
-        await console.sees("── fix ── ")
+        await console.sees("═ fix ═ ")

@@ -51,7 +51,7 @@ async def go_to(console: Sitting, pane: SpacePane, kind: str, name: str) -> None
     lines = pane.rows.records
     at = [(getattr(line, "kind", "bucket"), line.name) for line in lines]
     pane.grid.move_to(at.index((kind, name)))
-    await console.sees(f"── {name} ── {at.index((kind, name)) + 1} of")
+    await console.sees(f"═ {name} ═ {at.index((kind, name)) + 1} of")
 
 
 async def test_rows_say_what_x_frees_and_x_opens_that_plan(forked: Path) -> None:

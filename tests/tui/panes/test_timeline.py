@@ -161,7 +161,7 @@ async def test_a_table_without_commits_says_what_to_do(tmp_path: Path) -> None:
     create_table(tmp_path, "shop.empty", ORDERS)
     async with sitting(tmp_path) as console:
         await open_timeline(console, "empty")
-        await console.sees("No commits yet: 6 opens the query pane")
+        await console.sees("No commits. 6 opens the query pane: an INSERT makes")
         # Of all keys of rows, the one that no action has the name of; twice, as people do.
         await console.press("x", "x")
         await console.sees("There is no row here")
@@ -361,7 +361,7 @@ async def test_keys_that_need_branches_that_could_not_be_read_say_so(
     monkeypatch.setattr(timeline_pane, "read_scene", fail)
     async with at_orders(warehouse, (100, 24)) as console:
         await console.press("7")
-        await console.sees("[7 Timeline]", "The store denies access to the branches")
+        await console.sees("[7 Timeline]", "not refreshed: The store denies access to")
         await console.press("j", "R")
         await console.sees("The branches could not be read: r tries again")
         monkeypatch.setattr(timeline_pane, "read_scene", read_scene)

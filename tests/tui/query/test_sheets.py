@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from textual.events import Paste
 
 from paimark.core.spark.protocol import Finished
@@ -77,7 +78,7 @@ async def test_a_statement_that_is_made_ready_takes_no_typed_text_away(warehouse
         await pane.prepare("SELECT 5")
         assert [sheet.editor.text for sheet in pane.sheets] == ["SELECT 2 + 1", "SELECT 3 * 4", "SELECT 5"]
         await console.press("ctrl+q")
-        await console.sees("2 queries with text not saved or run: ctrl+q again leaves")
+        await console.sees("2 queries with text not saved or run: ctrl+q again quits")
         # What was run whole is in the history; one statement of several is not all.
         sheet = pane.sheet
         await console.type("; SELECT 6")
@@ -126,3 +127,50 @@ async def test_many_lines_are_pasted_taken_back_and_deleted(warehouse: Path) -> 
         assert pane.editor.text == ""
         await console.press("ctrl+z")
         assert pane.editor.text == pasted
+
+
+async def test_a_fresh_query_is_replaced_by_what_is_typed_or_pasted(warehouse: Path) -> None:
+    async with querying(warehouse) as (console, pane):
+        assert pane.editor.is_proposal and pane.unsaved == 0
+        await console.type("SHOW TABLES")
+        assert pane.editor.text == "SHOW TABLES"
+    async with querying(warehouse) as (console, pane):
+        console.app.post_message(Paste("SHOW\nTABLES"))
+        await console.until(lambda: pane.editor.text == "SHOW\nTABLES", "the pasted text is all")
+
+
+@pytest.mark.parametrize("key", ["end", "right", "ctrl+a", "home"])
+async def test_a_touched_proposal_stays(warehouse: Path, key: str) -> None:
+    async with querying(warehouse) as (console, pane):
+        proposed = pane.editor.text
+        await console.press(key)
+        await console.type("x")
+        assert len(pane.editor.text) == len(proposed) + 1
+        await console.press("ctrl+z")
+        assert pane.editor.text == proposed
+
+
+async def test_a_proposal_that_was_run_stays_and_a_prepared_statement_is_no_proposal(warehouse: Path) -> None:
+    async with querying(warehouse) as (console, pane):
+        proposed = pane.editor.text
+        await console.press("ctrl+r")
+        assert not pane.editor.is_proposal
+        await console.type(" LIMIT 1")
+        assert pane.editor.text == f"{proposed} LIMIT 1"
+        await pane.prepare("SELECT 1")
+        await console.type("0")
+        assert pane.editor.text.endswith(("SELECT 10",))
+
+
+async def test_keys_delete_as_in_a_shell_or_what_is_selected(warehouse: Path) -> None:
+    async with querying(warehouse) as (console, pane):
+        await console.press("ctrl+u")
+        assert pane.editor.text == ""
+        await console.type("SELECT one two")
+        for key, left in (("ctrl+w", "SELECT one "), ("ctrl+a", "SELECT one "), ("ctrl+k", "")):
+            await console.press(key)
+            assert pane.editor.text == left
+        for key in ("ctrl+u", "ctrl+k", "ctrl+w"):
+            await console.type("SELECT 1")
+            await console.press("f7", key)
+            assert pane.editor.text == ""

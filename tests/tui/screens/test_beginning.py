@@ -25,9 +25,9 @@ async def test_the_table_asked_for_is_open_and_its_snapshots_are_read_once(wareh
 @pytest.mark.parametrize(
     ("version", "tab", "title"),
     [
-        ("3", "[1 Snap", "snapshot 3"),
+        ("3", "[1 Snapshots]", "snapshot 3"),
         ("v2", "[4 Tags]", "tag v2"),
-        ("savepoint.1", "[2 Sav", "savepoint 1"),
+        ("savepoint.1", "[2 Savepoints]", "savepoint 1"),
     ],
 )
 async def test_the_cursor_is_on_the_row_of_the_version_asked_for(
@@ -37,6 +37,22 @@ async def test_the_cursor_is_on_the_row_of_the_version_asked_for(
     async with sitting(warehouse, session=at(warehouse, f"shop.orders@{version}")) as console:
         await console.sees("● orders" if version in "3 v2" else "orders", tab, title)
         await console.until(lambda: console.app.browse.pane.grid.has_focus, "focus on the row")
+
+
+@pytest.mark.parametrize("early", [True, False])
+async def test_the_keys_are_in_the_rows_of_the_table_asked_for(warehouse: Path, early: bool) -> None:
+    async with sitting(warehouse, session=at(warehouse, "shop.orders")) as console:
+        if not early:
+            await console.sees("1 of 5")
+        await console.press("j")
+        await console.sees("● orders", "▌  4", "2 of 5")
+
+
+async def test_the_keys_are_in_the_tables_if_that_table_is_gone(warehouse: Path) -> None:
+    async with sitting(warehouse, session=at(warehouse, "shop.ordrs")) as console:
+        await console.sees("There is no table shop.ordrs", "1 of 2")
+        await console.press("j", "enter")
+        await console.sees("● orders", "1 of 5")
 
 
 async def test_the_row_may_be_far_behind_the_first_page(many: Path) -> None:

@@ -110,7 +110,7 @@ async def click(console: Sitting, words: str, *, times: int = 1) -> None:
 
 async def test_a_click_goes_to_a_row_a_tab_a_key_and_a_button(warehouse: Path) -> None:
     async with at_orders(warehouse, (120, 30)) as console:
-        await click(console, "APPEND    16")
+        await click(console, "APPEND       16")
         await console.sees("2 of 5")
         await click(console, "4 Tags")
         await console.sees("[4 Tags")

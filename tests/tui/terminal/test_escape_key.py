@@ -36,7 +36,7 @@ def test_what_a_terminal_sends(sent: str, keys: list[str], monkeypatch: pytest.M
 
 
 async def test_both_keys_count_and_none_is_text(warehouse: Path) -> None:
-    async with at_events(warehouse) as console:
+    async with at_events(warehouse, (120, 40)) as console:
         await console.press("slash", "z")
         await console.sees("No row matches")
         console.app.post_message(Key("alt+4", "4"))
@@ -44,7 +44,7 @@ async def test_both_keys_count_and_none_is_text(warehouse: Path) -> None:
         await console.press("slash", "v")
         console.app.post_message(Key("alt+escape", "\x1b"))
         console.app.post_message(Key("alt+1", "1"))
-        await console.sees("[1 Snap")
+        await console.sees("[1 Snapshots]")
 
 
 async def test_alt_is_alt_where_a_terminal_tells_it_apart(warehouse: Path) -> None:
@@ -53,7 +53,7 @@ async def test_alt_is_alt_where_a_terminal_tells_it_apart(warehouse: Path) -> No
         # It sends no character with it.
         console.app.post_message(Key("alt+4", None))
         await console.press("j")
-        await console.sees("● orders", "[1 Snap")
+        await console.sees("● orders", "[1 Snapshots]")
 
 
 async def test_alt_is_alt_where_a_key_with_it_is_bound(warehouse: Path) -> None:

@@ -92,7 +92,7 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     saved = json.loads((warehouse / "shop.db/orders/savepoint/savepoint-1").read_bytes())
     assert saved["savedSnapshotId"] == 5
     terminal.keys("Escape")
-    terminal.sees("[1 Snap", "◆")
+    terminal.sees("[1 Snapshots]", "◆")
     # The terminal is lent to an editor and comes back.
     terminal.keys("6")
     terminal.sees("[6 ", "SELECT *")
@@ -104,10 +104,10 @@ def test_browse_save_and_leave_in_a_real_terminal(warehouse: Path, terminal: Tmu
     terminal.keys("?", "Escape", "/", "v", "1", "Escape", "Escape", "1", "j", "Escape", "?")
     terminal.sees("─ Keys ─", "Everywhere")
     terminal.keys("Escape", "6", "Escape", "[")
-    terminal.sees("[1 Snap")
+    terminal.sees("[1 Snapshots]")
     # The edited statement was not run.
     terminal.keys("C-q")
-    terminal.sees("ctrl+q again leaves")
+    terminal.sees("ctrl+q again quits")
     terminal.keys("C-q")
     terminal.sees("left with 0")
 

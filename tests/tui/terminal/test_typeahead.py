@@ -243,16 +243,16 @@ async def test_leaving_from_the_palette_tells_of_text_that_would_be_lost(warehou
         await console.press("ctrl+p")
         await console.sees("Go to, or do")
         await console.press("ctrl+q")
-        await console.sees("1 query with text not saved or run", "ctrl+q again leaves")
+        await console.sees("1 query with text not saved or run", "ctrl+q again quits")
 
 
 async def test_who_was_asked_whether_to_leave_and_stayed_is_asked_again(warehouse: Path) -> None:
     async with at_events(warehouse) as console:
         await type_unsaved(console)
         await console.press("ctrl+q")
-        await console.sees("ctrl+q again leaves")
+        await console.sees("ctrl+q again quits")
         await console.press("2", "ctrl+q")
-        await console.sees("ctrl+q again leaves")
+        await console.sees("ctrl+q again quits")
         assert console.app.is_running
         await console.press("ctrl+q")
         await console.until(lambda: not console.app.is_running, "leave")

@@ -167,6 +167,11 @@ class QuerySheet(Column):
         self.draft = replace(self.draft, kept=sql, file=None)
         self.editor.set_statement(sql)
 
+    def propose(self, sql: str) -> None:
+        """Set such a text, for somebody who may want another: typing replaces it."""
+        self.draft = replace(self.draft, kept=sql, file=None)
+        self.editor.propose(sql)
+
     def _tell_name(self) -> None:
         name = self.short_name
         if name != self._shown_name:
@@ -210,6 +215,7 @@ class QuerySheet(Column):
     async def action_run(self) -> None:
         if await self._runs.look() or self._says_running():
             return
+        self.editor.accept()
         text, base = self.editor.to_run
         if not text.strip():
             self.post_message(StatusShown("There is no statement to run", "warn"))
@@ -278,7 +284,9 @@ class QuerySheet(Column):
         elif self.result is not None:
             self.status.say(*self.result.status(time.monotonic(), self.room.state))
         else:
-            self.status.say(engine_line(self.room))
+            self.status.say(
+                self._with_hint(engine_line(self.room), "typing replaces it", self.editor.is_proposal)
+            )
 
     def _free_lines(self) -> int:
         """The lines under the editor that the header and a few rows do not need."""
@@ -289,11 +297,14 @@ class QuerySheet(Column):
         if self.result is None:
             return line
         line = [*line, *narrowed(self.grid, self.result)]
-        if not self.grid.count or not self.editor.has_focus or self.result.running:
-            return line
-        hinted = [*line, (f"   {key('query.leave', 'esc')} goes to the rows", "quiet")]
-        # Only if all of it fits on the line.
-        return hinted if line_width(hinted) < self.status.size.width else line
+        is_there = bool(self.grid.count) and not self.result.running
+        return self._with_hint(line, f"{key('query.leave', 'esc')} goes to the rows", is_there)
+
+    def _with_hint(self, line: Line, hint: str, is_true: bool) -> Line:
+        """The line with a hint for who types, if all of it fits."""
+        hinted = [*line, (f"   {hint}", "quiet")]
+        fits = line_width(hinted) < self.status.size.width
+        return hinted if is_true and fits and self.editor.has_focus else line
 
     def on_descendant_focus(self) -> None:
         """Update the status: the keys that it names depend on the focus."""

@@ -46,7 +46,7 @@ class SpacePane(RecordPane[SpaceRows]):
     COLUMNS: ClassVar[tuple[GridColumn, ...]] = COLUMNS
 
     def empty_note(self) -> str:
-        return f"Nothing yet: {key('tab.query', '6')} opens the query pane, for an INSERT."
+        return f"No files. {key('tab.query', '6')} opens the query pane: an INSERT makes some."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)

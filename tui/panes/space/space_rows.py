@@ -10,7 +10,15 @@ from paimark.core.space.report import BucketRow, SpaceReport, SpaceRow
 from paimark.core.table.layout import MAIN, Root, TablePath
 from paimark.tui.named_keys import delete_key, key
 from paimark.tui.records.record_key import RecordKey
-from paimark.tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
+from paimark.tui.records.row_actions import (
+    DELETE,
+    PROTECTING,
+    RowAction,
+    RowActions,
+    on_branch,
+    on_tag,
+    why_savepoints,
+)
 from paimark.tui.records.sources import GridColumn, Records
 from paimark.tui.session import RowVersion
 from paimark.tui.widgets.detail_strip import Detail
@@ -44,6 +52,10 @@ _MEANING = {
     "young": "no version needs them yet: a writer may be about to commit them",
     "leftover": "of a change that runs, or that `{palette}` recover finishes",
 }
+
+
+# Elsewhere records are what metadata counts.
+_WHAT = {"records": "metadata"}
 
 
 class SpaceRows(Records[SpaceLine]):
@@ -89,7 +101,7 @@ class SpaceRows(Records[SpaceLine]):
         is_known = self.report is not None
         return (
             f"  {line.name}" if line.is_part else line.name,
-            f"{line.kind}, part" if line.is_part else line.kind,
+            f"{line.kind}, part" if line.is_part else _WHAT.get(line.kind, line.kind),
             line.bytes or None if not is_known else line.bytes,
             line.alone_bytes if is_known else None,
             _bar(line.alone_bytes, line.bytes, self._largest) if is_known else None,
@@ -148,6 +160,8 @@ def actions_of(action: str, line: SpaceLine, main: str) -> RowActions | None:
     if isinstance(line, BucketRow):
         return _nothing(action)
     branch = None if line.branch in (None, main) else line.branch
+    if line.kind == "savepoint" and action == "rename-tag":
+        return RowActions((), why_savepoints(action, line.name))
     if line.kind in ("tag", "savepoint") and action in (DELETE, "rename-tag"):
         return RowActions([on_tag(action, line.name, branch)])
     if line.kind in ("branch", "past") and action in (DELETE, *_OF_BRANCHES):

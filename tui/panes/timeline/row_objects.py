@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX
 from paimark.core.table.timeline.scene import Scene, newborn_branches
 from paimark.core.table.timeline.weaving import Row
 from paimark.tui.named_keys import delete_key
-from paimark.tui.records.row_actions import DELETE, PROTECTING, RowAction, RowActions, on_branch, on_tag
+from paimark.tui.records.row_actions import (
+    DELETE,
+    PROTECTING,
+    RowAction,
+    RowActions,
+    is_savepoints,
+    on_branch,
+    on_tag,
+    why_savepoints,
+)
 
 _OF_A_BRANCH = ("merge-branch", "replace-main-branch", PROTECTING)
 _NO_BRANCH = "Go to a row of a branch: main is expired by its own options"
@@ -20,7 +28,8 @@ def actions_of(action: str, row: Row, scene: Scene) -> RowActions | None:
         none = f"No tag or savepoint is here, and no branch ends here: {delete_key()} deletes those"
         return RowActions([*_tags(action, row), *_branches(action, row, scene, ends=True)], none)
     if action == "rename-tag":
-        return RowActions(list(_tags(action, row)))
+        tags = [*_tags(action, row)]
+        return RowActions(tags, why_savepoints(action, row.tags[0]) if row.tags else "")
     if action in _OF_A_BRANCH:
         return RowActions(list(_branches(action, row, scene)), _NO_BRANCH if action == PROTECTING else "")
     return None
@@ -29,7 +38,7 @@ def actions_of(action: str, row: Row, scene: Scene) -> RowActions | None:
 def _tags(action: str, row: Row) -> Iterator[RowAction]:
     branch = None if row.is_main else row.lane.root.label
     for name in row.tags:
-        if action == DELETE or not name.startswith(SAVEPOINT_TAG_PREFIX):
+        if action == DELETE or not is_savepoints(name):
             yield on_tag(action, name, branch)
 
 

@@ -85,7 +85,7 @@ class TimelinePane(RecordPane[TimelineRows]):
 
     def empty_note(self) -> str:
         query = key("tab.query", "6")
-        return f"No commits yet: {query} opens the query pane, for an INSERT; each commit is a row here."
+        return f"No commits. {query} opens the query pane: an INSERT makes one."
 
     def __init__(self, session: Session, desk: Desk) -> None:
         super().__init__(session, desk)
@@ -232,7 +232,8 @@ class TimelinePane(RecordPane[TimelineRows]):
         index = self.grid.index
         row = None if index is None else self.rows.records[index]
         if row is None:
-            self.says_no_row()
+            if not self.says_no_row():
+                self.says_nothing_here()
             return
         left = tuple(each for each in self._view.unfolded if each.root != row.lane.root)
         if left == self._view.unfolded:

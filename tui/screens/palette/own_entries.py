@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -30,5 +31,5 @@ def own_entries(app: App[Any], themes: Sequence[str]) -> list[PaletteEntry]:
         *colours,
         offered("tour", "ten minutes with the demo, step by step", "", "tour"),
         offered("mouse", "on or off", "M", "mouse"),
-        offered("quit", "leave Paimark", "ctrl+q", "quit"),
+        replace(offered("quit", "Paimark, also as :q and :exit", "ctrl+q", "quit"), aliases=("q", "exit")),
     ]
