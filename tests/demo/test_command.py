@@ -77,7 +77,7 @@ def test_fresh_asks_before_it_builds_anew(paimark: Paimark, tmp_path: Path) -> N
     assert "since it was built: savepoint 2" in str(plan["warnings"])
     assert [row["savepoint_id"] for row in savepoints(paimark, place)] == [1, 2]
     done = paimark("demo", place, "--no-open", "--fresh", "--yes")
-    assert (done.code, done.out.splitlines()[0]) == (0, f"Built the demo in {place} anew.")
+    assert (done.code, done.out.splitlines()[0]) == (0, f"Built the demo in {place} anew")
     assert [row["savepoint_id"] for row in savepoints(paimark, place)] == [1]
 
 

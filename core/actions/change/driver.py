@@ -55,10 +55,12 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
             with to_the_end():
                 _settle(change, hold, error)
         done, operation = _finish(change, hold)
-    # What takes back an undo is a redo, whatever action the undo consisted of. A change may also leave a way back
-    # that its plan did not know: it kept what others made meanwhile.
-    can_be_undone = plan.undoes or operation.way_back is not None
-    undo = (plan.undo or ("" if plan.undoes else f"paimark undo {table.word}")) if can_be_undone else ""
+    # What takes back an undo is a redo, whatever action the undo consisted of. A change may also leave a way
+    # back that its plan did not know: it kept what others made meanwhile.
+    entry = operation.way_back
+    undo = plan.undo
+    if not plan.undoes:
+        undo = "" if entry is None or entry.was_dropped else undo or f"paimark undo {table.word}"
     outcome = Outcome(
         action=plan.action,
         table=plan.table,

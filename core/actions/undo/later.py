@@ -101,5 +101,7 @@ def _named(context: Context, operation: Operation) -> str:
     entry = operation.way_back
     if entry is not None and entry.is_write:
         return f"{entry.description} ({age(operation.time, context.clock())})"
-    name = next((named(operation.request[key]) for key, named in _NAMING.items() if operation.request.get(key)), "")
+    name = next(
+        (named(operation.request[key]) for key, named in _NAMING.items() if operation.request.get(key)), ""
+    )
     return f"{operation.action}{name} ({age(operation.time, context.clock())})"

@@ -31,6 +31,7 @@ from paimark.core.actions.replace.takeover import unreadable_refusals
 from paimark.core.actions.roots.root_files import has_more, remove_root, root_files, snapshot_ids
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.roots.stray_commits import stray_commits
+from paimark.core.actions.said import nothing_lost
 from paimark.core.actions.savepoints.unprotected import protect_without
 from paimark.core.actions.undo.undone import as_planned, moved_since, undone, undone_by
 from paimark.core.errors import NotFound, Refused

@@ -162,7 +162,7 @@ def test_the_plan_tells_until_when_and_what_to_do(late: Context, orders: Path) -
     assert ("check", "requests that the store may still carry out") in [
         (step.verb, step.target) for step in plan.steps
     ]
-    until, leave, shorter = XX
+    until, leave, shorter, *_ = plan.warnings
     assert "recover waits until about 20" in until and "(15 min 5" in until
     assert "`paimark recover shop.orders` later waits for the rest only" in leave
     assert shorter.endswith("`paimark recover shop.orders --option 'paimark.recover-wait=0 s'`")

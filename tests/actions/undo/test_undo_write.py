@@ -18,7 +18,7 @@ from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.operations import read_operations
 from paimark.core.travel.parse.sql import read_statement
-from tests.actions.acting import applied, planned, undoable
+from tests.actions.acting import applied, item, planned, undoable
 from tests.conftest import EVENTS, ORDERS
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.engine_fixture import in_order
@@ -80,7 +80,9 @@ def test_an_insert_is_taken_back_and_made_again(with_engine: Context, name: str)
     assert len(overwritten) == 2 and len(after) == len(before) + 2
     plan = scene.planned("undo")
     assert plan.headline.startswith(f"Take back insert-overwrite (snapshot {first + 2}) (")
-    assert plan.headline.endswith(f"): give main of {scene.table.full_name} the rows of snapshot {first + 1} again.")
+    assert plan.headline.endswith(
+        f"): give main of {scene.table.full_name} the rows of snapshot {first + 1} again."
+    )
     assert f"(snapshot {first + 2})" in item(plan, "rows-replaced").text
     assert scene.done("undo").undo == f"paimark redo {scene.table.full_name}"
     assert scene.rows() == after

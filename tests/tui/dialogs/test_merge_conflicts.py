@@ -106,7 +106,9 @@ async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied
         await console.press("G", "C")
         await console.sees("Choose column price", "price undecided again")
         await console.press("escape", "escape")
-        await console.sees("what was chosen decides: 1 as in", "main, 1 column by column", "type fix to go on")
+        await console.sees(
+            "what was chosen decides: 1 as in", "main, 1 column by column", "type fix to go on"
+        )
         await console.press("c", *"fix", "enter")
         await console.sees("[ Apply ]")
         assert not (snapshots / "snapshot-7").exists()

@@ -70,7 +70,8 @@ async def test_rows_say_what_x_frees_and_x_opens_that_plan(forked: Path) -> None
             await go_to(console, pane, kind, name)
             await console.press("x")
             row = rows[kind, name]
-            freed = f"frees    {row.alone_files} file{'' if row.alone_files == 1 else 's'}, {size(row.alone_bytes)}"
+            files = f"{row.alone_files} file{'' if row.alone_files == 1 else 's'}"
+            freed = f"frees    {files}, {size(row.alone_bytes)}"
             await console.sees(f"{title}.", freed if row.alone_files else "no file of the table goes")
             await console.press("escape")
             await console.until(lambda: console.app.screen is console.app.browse, "it closes")

@@ -125,7 +125,7 @@ async def test_a_plan_is_shown_in_its_turn(place: Path, engine: Engine) -> None:
         overwrite = f"INSERT OVERWRITE {MINE} SELECT * FROM {MINE} WHERE customer = 'typed'"
         await run(console, pane, f"{INSERT % 901};\n{overwrite};\nSELECT count(*) AS n FROM {MINE}")
         await console.sees(f"insert-overwrite · {MINE}", f"type {MINE} to go on")
-        await console.press("e")
+        await console.press("c")
         await console.type(MINE)
         await console.press("enter", "a")
         await console.sees("✓ done")
