@@ -31,6 +31,16 @@ DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 # The list is deleted with its savepoint, so the name must not be that of another kind of file.
 ListName = Annotated[str, msgspec.Meta(pattern=r"^manifest-list-[\w.-]+\Z")]
 
+# How the commit users of all commits of Paimark begin, and of its streams: then comes the query's id.
+COMMIT_USER = "paimark-"
+STREAM_USER = f"{COMMIT_USER}stream-"
+
+
+def query_of(commit_user: str) -> str:
+    """The id of a stream's query. Earlier builds had it alone as the commit user."""
+    return commit_user.removeprefix(STREAM_USER)
+
+
 UNREADABLE_HINT = "It may be half-written: refresh in a moment, or run `paimark doctor`."
 
 

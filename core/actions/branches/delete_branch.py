@@ -53,10 +53,10 @@ from paimark.core.actions.roots.root_state import RootState, held_by, state
 from paimark.core.actions.said import (
     commits_between,
     final,
+    job_that_writes,
     name_lost,
     nothing_lost,
     otherwise,
-    stock_writer,
     unit_in,
     version_of,
 )
@@ -412,7 +412,7 @@ def _jobs(context: Context, root: Root) -> Item:
         made_from = find_fork(main, Side(context.files, root)).snapshot_id or 0
     except Corrupt:
         made_from = 0
-    writer = stock_writer(context.files, root, made_from)
+    writer = job_that_writes(context.files, root, made_from)
     if writer is None:
         return Item("affects", "jobs on it fail, if there are any: readers leave no trace", "stock-unseen")
     text = f"jobs on it fail: {writer.job or writer.engine} wrote {age(writer.time, context.clock())}"

@@ -16,11 +16,9 @@ from paimark.core.table import landed
 from paimark.core.table.landed import Landed
 from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from paimark.core.table.lineage.main_branch import all_roots
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import COMMIT_USER, Snapshot
 
 _READER = "paimark-"
-# How the commit user of every commit of Paimark's own begins.
-COMMIT_USER = "paimark-"
 
 
 def hold_expiry(files: Files, root: Root, token: str, snapshot_id: int) -> None:

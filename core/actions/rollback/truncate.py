@@ -21,7 +21,7 @@ from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_files import snapshot_ids
-from paimark.core.actions.said import nothing_lost, otherwise, stock_writer, tags_said
+from paimark.core.actions.said import job_that_writes, nothing_lost, otherwise, tags_said
 from paimark.core.errors import Corrupt
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
@@ -81,7 +81,7 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
 
 def _first(context: Context, root: Root, seconds: float) -> list[Item]:
     """Ids are given again, and sessions that are open remember snapshots by their ids."""
-    writer = stock_writer(context.files, root)
+    writer = job_that_writes(context.files, root)
     seen = "" if writer is None else f" ({writer.briefly(context.clock())})"
     unless = f", unless it ends within {seconds:g} s" if seconds else ""
     stop = (
