@@ -55,7 +55,7 @@ def test_the_first_failure_stops_and_says_what_was_run_and_what_was_not(sql: Pai
     assert ran.code == 1
     line, caret, error, hint = ran.err.splitlines()[-4:]
     assert line[caret.index("^") :].startswith("nothing FROM")
-    assert error.startswith("paimark: Statement 3 of 5: ")
+    assert error.startswith("Failed: Statement 3 of 5: ")
     assert hint.endswith("Statements 1 and 2 were run; statements 4 and 5 were not run.")
     assert count(sql) == 7
 
@@ -74,7 +74,7 @@ def test_the_exit_code_is_that_of_the_first_failure(sql: Paimark, monkeypatch: p
         check=False,
     )
     assert (ran.returncode, ran.stdout) == (3, "")
-    assert "paimark: Statement 1 of 2: " in ran.stderr and "Statement 2 was not run." in ran.stderr
+    assert "Failed: Statement 1 of 2: " in ran.stderr and "Statement 2 was not run." in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_exit_code_is_that_of_the_first_failure(sql: Paimark, monkeypatch: p
         (
             f"INSERT OVERWRITE {MINE} SELECT * FROM {MINE}",
             [],
-            "insert-overwrite by_script.events: this needs --yes",
+            "Statement 2 of 2: This needs --yes",
         ),
         ("SELECT 1; SELECT * FROM a.b FOR SYSTEM_TIME FROM 1 TO 2", [], "Statement 3 of 3: FOR SYSTEM_TIME"),
     ],
@@ -117,7 +117,7 @@ def test_a_destructive_statement_is_agreed_to_in_its_turn(sql: Paimark) -> None:
     ran = sql("sql", text, "--yes")
     assert ran.code == 0
     # It is planned after the INSERT.
-    assert "with 7 rows" in ran.err
+    assert "! loses  7 rows" in ran.err
     assert ran.out.splitlines()[-1] == "1"
 
 
@@ -125,9 +125,11 @@ def test_a_dry_run_plans_each_as_of_now(sql: Paimark) -> None:
     overwrite = f"INSERT OVERWRITE {MINE} SELECT * FROM {MINE}"
     ran = sql("sql", f"{INSERT % 'a'}; {overwrite}", "--dry-run", "--output", "json")
     assert ran.code == 0
-    assert [plan[0]["verb"] for plan in ran.rows] == ["create", "replace"]
+    assert [[plan["action"] for plan in each] for each in ran.rows] == [["insert-into"], ["insert-overwrite"]]
     assert ran.err.splitlines()[0].startswith("Each statement is planned on the tables as they are now")
-    assert "with 6 rows" in ran.err
+    assert len(ran.err.splitlines()) == 1
+    text = sql("sql", f"{INSERT % 'a'}; {overwrite}", "--dry-run").out.split("\n\n")
+    assert len(text) == 2 and text[1].startswith("Replace all rows of main of")
     assert count(sql) == 6
 
 
