@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from paimark.core.errors import NotFound, UsageError
@@ -17,6 +17,12 @@ BRANCH_PART = "branch_"
 _BEHIND = str.maketrans(":$", "@@")
 # The number of names in a hint.
 _FEW = 10
+# The names of system tables: `t$snapshots`.
+SYSTEM_NAMES = ("snapshots", "savepoints", "tags", "branches", "schemas", "operations", "options", "files")
+CHOOSE_DATABASE = (
+    "USE db; before it chooses one, and so does `paimark sql --database db`; "
+    "in the console, a table of it at the left."
+)
 
 
 class SystemName(NamedTuple):
@@ -108,6 +114,24 @@ def named_table(parts: tuple[str, ...], database: str | None) -> tuple[TablePath
     if name.system is not None:
         raise UsageError(f"{parts[1]} is a system table, which nobody writes", "Write the table's own name.")
     return TablePath(checked_name(parts[0], "database"), checked_name(name.table, "table")), name.branch
+
+
+def require_chosen(parts: Sequence[str], database: str | None) -> None:
+    """Raises `UsageError` for a table in a statement that is named without a database, if none is chosen."""
+    if len(parts) == 1 and database is None:
+        hint = f"Write it as database.table. {CHOOSE_DATABASE}"
+        raise UsageError(f"No database is chosen to have {parts[0]}", hint)
+
+
+def system_hint(name: str) -> str:
+    """A hint for a system table's name without its table, as Paimon's classes are called; else empty.
+
+    `SavepointsTable`, `savepoints`: ``The savepoints of a table t are rows of `t$savepoints`.``
+    """
+    kind = name.lower().removesuffix("table").rstrip("_$")
+    if kind not in SYSTEM_NAMES:
+        return ""
+    return f"The {kind} of a table t are rows of `t${kind}`."
 
 
 def alone(table: str) -> str:
