@@ -227,7 +227,7 @@ class Hold:
         self.require_table()
         return TakenOver(
             f"Another process took over this {self.journal.action} of {self.table.full_name}",
-            "Look at the table before you try again.",
+            f"Look at the table before you try again: `paimark doctor {self.table.word}`.",
         )
 
 
