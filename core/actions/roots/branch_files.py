@@ -89,11 +89,11 @@ def branch_source(
     """Read the files for a branch from this tag. Raises `FileMissing`, also for a missing schema."""
     tag_data = files.read(root.tag(tag_name))
     tag = Tag.from_json(tag_data, root.tag(tag_name))
-    paths = [root.schema(number) for number in range(highest_schema + 1)]
     schemas = []
-    for path, data in zip(paths, files.read_many(paths), strict=True):
+    # Read one after the other: the number may be a damaged one, of schemas that nobody could count.
+    for number, data in enumerate(files.read_many(map(root.schema, range(highest_schema + 1)))):
         if data is None:
-            raise FileMissing(path)
+            raise FileMissing(root.schema(number))
         schemas.append(data)
     return BranchSource(
         root, tag_name, tag_data, tag.id, _snapshot_data(files, root, tag.id, tag_data), tuple(schemas), pin
