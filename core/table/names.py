@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from paimark.core.errors import NotFound, UsageError
-from paimark.core.table.layout import MAIN, TablePath
-from paimark.core.text import has_halves
+from paimark.core.table.layout import HEARTBEAT_PREFIX, MAIN, STEP_PREFIX, TablePath
+from paimark.core.text import has_halves, spelled
 
 _HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\]")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 BRANCH_PART = "branch_"
+# The patterns of a change's token, and of the names of its files. A name that only begins so is not of one.
+TOKEN = "[0-9a-f]{32}"
+OF_A_CHANGE = rf"(?:{STEP_PREFIX}|{HEARTBEAT_PREFIX})(?P<token>{TOKEN})(?:-[0-9]+)?"
 # The characters between a table and its branch or version, in places and in SQL.
 _BEHIND = str.maketrans(":$", "@@")
 # The number of names in a hint.
@@ -48,7 +51,7 @@ def checked_name(name: str, kind: str) -> str:
     """The name of a `kind` (branch, tag, ...). Raises `UsageError` if it could leave its directory."""
     if not is_safe_name(name):
         raise UsageError(
-            f"{name!r} can't be the name of a {kind}",
+            f"{spelled(name)} can't be the name of a {kind}",
             "A name is not blank, is UTF-8 and holds no '/', '\\' or control characters.",
         )
     return name

@@ -36,7 +36,7 @@ from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.merge.survey import base_of
 from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.takeover import savepoints_held_alone
 from paimark.core.actions.roots.barrier import close_before_removal
 from paimark.core.actions.roots.pause import cleanings_to_stop, wait_for_writers
@@ -289,7 +289,7 @@ def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusa
     files, table = context.files, root.table
     if root == main_root(files, table):
         return [Refusal(f"{root.label} is main of {table.full_name}", "Make another branch main first.")]
-    refusals = claim_refusals(context, root)
+    refusals = moving_refusals(context, root)
     if keeps and not has_schema(files, root):
         reason = f"Branch {root.label} of {table.full_name} has no schema: there is no branch to keep"
         refusals.append(Refusal(reason, "Leave --keep out."))

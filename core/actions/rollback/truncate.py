@@ -13,7 +13,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.parting import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.target import RollbackTarget, lost_since, target_as_planned
@@ -250,7 +250,7 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
     if root.branch is not None:
         reason = f"Main of {name} is branch {root.branch}, whose snapshots are guarded in the table directory"
         return [Refusal(reason, "Roll back without --truncate, or take the replacement back first.")]
-    refusals = claim_refusals(context, root)
+    refusals = moving_refusals(context, root)
     if not files.exists(root.snapshot(keep.id)):
         refusals.append(
             Refusal(f"Snapshot {keep.id} of {name} has expired", "Roll back to it without --truncate.")

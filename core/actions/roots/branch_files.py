@@ -18,6 +18,7 @@ from paimark.core.actions.roots.root_files import paths_below
 from paimark.core.actions.temp_files import delete_temporaries, meant_for
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
+from paimark.core.storage.paths import is_inside
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from paimark.core.table.manifests.files import data_manifests
@@ -190,7 +191,7 @@ def remove_unfinished(files: Files, source_names: list[str], branch: Root, newes
     """
     if is_anothers(files, branch, newest_schema):
         return False
-    paths = list(paths_below(files, branch.directory))
+    paths = list(filter(is_inside, paths_below(files, branch.directory)))
     left = [path for path in paths if path not in set(source_names)]
     for path in [*left, *(path for path in reversed(source_names) if path in paths)]:
         files.delete(path)
