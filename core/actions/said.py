@@ -16,7 +16,9 @@ from paimark.core.storage.files import Files
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import CONSUMER_PREFIX, SAVEPOINT_TAG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.records import COMMIT_USER, STREAM_USER, Snapshot, query_of
+from paimark.core.text import lowered
 
 NEVER = "this can't be taken back"
 # How many of the newest commits are looked at for other engines.
@@ -48,6 +50,12 @@ def otherwise(what: str) -> Item:
 def name_lost(name: str, why: str) -> Item:
     """What has this name stays, but is not found by it."""
     return Item("loses", f"the name only: {why}", "name-gone", is_grave=True, names=(name,))
+
+
+def end_unknown(files: Files, root: Root) -> list[Item]:
+    """That a root has lost its newest snapshots: what is said of its newest one is of an earlier one."""
+    lost = lost_newest(files, root)
+    return [] if lost is None else [Item("unknown", lowered(lost.reason), "history-unclear")]
 
 
 class Commits(NamedTuple):

@@ -52,7 +52,10 @@ from paimark.core.actions.roots.root_files import (
 from paimark.core.actions.roots.root_state import RootState, held_by, state
 from paimark.core.actions.said import (
     commits_between,
+    end_unknown,
+    engine_of,
     final,
+    job_of,
     job_that_writes,
     name_lost,
     nothing_lost,
@@ -67,6 +70,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import MAIN, SNAPSHOT_PREFIX, Root, TablePath
 from paimark.core.table.lineage.forks import Side, find_fork
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import (
     all_roots,
     branch_root,
@@ -107,6 +111,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(moved,) if keeps else (*freed_steps(freed), gone, *released),
         items=(
             *(_retired(name, retired or "") if keeps else _lost(context, root, branch_state)),
+            *end_unknown(context.files, root),
             *_affected(context, root, branch_state),
             *(cleanings_to_stop(context.files, root) if keeps else freed_items(table, freed)),
         ),
@@ -378,7 +383,7 @@ def _lost(context: Context, root: Root, branch_state: RootState | None) -> list[
     no_way = final("--keep retires the branch: that can")
     if branch_state is None:
         what = "the branch has no schema: the data files that only it kept stay"
-        return [no_way, Item("keeps", what)]
+        return [*_unread(context, root), no_way, Item("keeps", what)]
     main = main_root(context.files, root.table)
     head = branch_state.head
     if head is None:
@@ -393,6 +398,20 @@ def _lost(context: Context, root: Root, branch_state: RootState | None) -> list[
         return [name_lost(root.label, "main has all its commits"), no_way]
     text = f"{commits.said('its', unit, context.clock())}: they were not merged into main"
     return [commits.item(text, "branch-commits-gone", unit), no_way]
+
+
+def _unread(context: Context, root: Root) -> list[Item]:
+    """Commits that no engine reads: left of the branch, or of a job that was open when the branch went."""
+    newest = Lineage(context.files, root).latest()
+    if newest is None:
+        return []
+    count = len(Lineage(context.files, root).snapshot_ids())
+    job = job_of(newest.commit_user) or engine_of(newest.writer_version)
+    text = (
+        f"{counted(count, 'commit')} that nobody reads (newest {age(newest.time_millis, context.clock())}, "
+        f"by {job}). If a job went on after the branch was gone, stop it, and have it write its rows again"
+    )
+    return [Item("loses", text, "unread-commits", is_grave=True, count=count, unit="commits")]
 
 
 def _in_main(files: Files, main: Root, root: Root) -> Snapshot | None:
@@ -415,8 +434,11 @@ def _jobs(context: Context, root: Root) -> Item:
     writer = job_that_writes(context.files, root, made_from)
     if writer is None:
         return Item("affects", "jobs on it fail, if there are any: readers leave no trace", "stock-unseen")
-    text = f"jobs on it fail: {writer.job or writer.engine} wrote {age(writer.time, context.clock())}"
-    return Item("affects", text, "branch-writer-seen", newest=writer.time)
+    text = (
+        f"stop the jobs on it ({writer.job or writer.engine} wrote {age(writer.time, context.clock())}): "
+        "what one commits that is open then is in no branch, and nobody reads it"
+    )
+    return Item("first", text, "branch-writer-seen", is_grave=True, newest=writer.time)
 
 
 def _affected(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:
