@@ -89,6 +89,11 @@ def has_halves(text: str) -> bool:
     return not text.isascii() and re.search(_HALF, text) is not None
 
 
+def spelled(name: str) -> str:
+    r"""The name in quotation marks, with escapes for hostile characters and for bytes not in UTF-8."""
+    return re.sub(r"\\udc([89a-f][0-9a-f])", r"\\x\1", repr(name))
+
+
 def whole_number(text: str | bytes) -> int | None:
     """The number in 1 to 18 digits, with or without blanks around them; None for all else."""
     digits = text.strip()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from paimark.core.config import Settings
 from paimark.core.text import clean_text
 from paimark.tui.opening import Opening
+from paimark.tui.remembered.memory import LAST_PATIENCE
 from paimark.tui.session import Session
 from paimark.tui.terminal.leaving import attributes, end_here, leaving
 
@@ -68,7 +69,8 @@ def _sit(settings: Settings) -> Console:
         with leaving(before, hurry, for_good=for_good, what="a change" if changes else "Spark"):
             # For every kind of end, also a dropped line: keep texts, and leave no change half done.
             console.browse.tabs.keep_texts()
-            session.memory.save()
+            console.browse.drafts.end()
+            session.memory.save(LAST_PATIENCE)
             for change in changes:
                 change.leave()
             exports = session.room.exports.paths

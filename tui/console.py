@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ from paimark.tui.mouse import TakesMouse
 from paimark.tui.named_keys import how_to_quit, key, quit_key
 from paimark.tui.opening import Opening
 from paimark.tui.panes.log import KEPT, Log, LogLine
+from paimark.tui.query.drafts import rescued
 from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.session import Session
 from paimark.tui.styled_app import StyledApp
@@ -135,8 +137,14 @@ class Console(TakesMouse, SparingApp, StyledApp):
                 lambda took: post(self, lambda: self.note(f"Spark is ready after {seconds(took)}", "good")),
                 lambda error: post(self, lambda: self.say(f"{error.message}. {error.hint}", "bad")),
             )
+        threading.Thread(target=self._rescue_texts, name="paimark-rescue", daemon=True).start()
         if self.session.settings.offers_tour:
             self.tour.offer()
+
+    def _rescue_texts(self) -> None:
+        """Tell of texts that a killed console left. Called in a thread."""
+        if words := rescued():
+            post(self, lambda: self.say(words, "warn"))
 
     def _fatal_error(self) -> None:
         # Textual's own method shows the local variables of every call.

@@ -64,7 +64,8 @@ def fingerprint(*parts: str | bytes) -> str:
     """A hash of everything that a plan read: a difference in any part changes it."""
     digest = hashlib.sha256()
     for part in parts:
-        data = part.encode() if isinstance(part, str) else part
+        # A name from a listing need not be UTF-8.
+        data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
         digest.update(len(data).to_bytes(8, "big") + data)
     return digest.hexdigest()
 

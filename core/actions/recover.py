@@ -21,6 +21,7 @@ from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.many.what_was_done import told_of
 from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.replace import restore_main
+from paimark.core.actions.replace.misdirected import Misdirected, misdirected, redirect
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.abandoned import abandoned, store_now
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
@@ -48,7 +49,8 @@ class Findings:
     `interrupted` is a journal whose holder is dead, `claims` are those with dead owners; `alive` describes
     changes that are left alone. `watched` are the tokens of holders on other machines, which may be dead.
     `stale` are files of changes without a journal; `reads` are stale read tags; `untagged` are savepoints
-    whose tag another engine deleted; `abandoned` are half-written files.
+    whose tag another engine deleted; `abandoned` are half-written files; `misdirected` is a main-branch file
+    that names another main than the table directory does.
     """
 
     interrupted: JournaledChange | None
@@ -60,10 +62,12 @@ class Findings:
     reads: tuple[tuple[Root, str], ...]
     untagged: tuple[Unprotected, ...]
     abandoned: tuple[str, ...]
+    misdirected: Misdirected | None
 
     @property
     def is_empty(self) -> bool:
-        return not (self.interrupted or self.claims or self.reads or self.untagged or self.is_littered)
+        found = self.interrupted or self.claims or self.reads or self.untagged or self.misdirected
+        return not (found or self.is_littered)
 
     @property
     def is_littered(self) -> bool:
@@ -77,7 +81,8 @@ class Findings:
         reads = [root.tag(name) for root, name in self.reads]
         untagged = [each.path for each in self.untagged]
         tokens = (claim.token for claim in self.claims)
-        return fingerprint(*journaled, *tokens, *self.stale, *self.abandoned, *reads, *untagged)
+        wrong = [] if self.misdirected is None else [str(self.misdirected)]
+        return fingerprint(*journaled, *tokens, *self.stale, *self.abandoned, *reads, *untagged, *wrong)
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
@@ -114,6 +119,8 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     steps += [Step("delete", path, "left by a change that has ended") for path in findings.stale]
     steps += [Step("delete", path, "half-written, for more than a day") for path in findings.abandoned]
     steps += [Step("delete", root.tag(name), "left by a read that died") for root, name in findings.reads]
+    if findings.misdirected:
+        steps.append(findings.misdirected.step(table))
     for each in findings.untagged:
         steps.append(Step("create", each.path, f"protects savepoint {each.savepoint.id} again"))
     of_many = "" if findings.is_held else told_of(context, table, findings.interrupted)
@@ -141,6 +148,8 @@ def _headline(context: Context, table: TablePath, findings: Findings, landed: La
     parts = [counted(count, "interrupted change") if count else "nothing interrupted"]
     if findings.reads:
         parts.append(f"{counted(len(findings.reads), 'tag')} left by reads that died")
+    if findings.misdirected:
+        parts.append(str(findings.misdirected))
     if findings.abandoned:
         parts.append(f"{counted(len(findings.abandoned), 'half-written file')} older than a day")
     if findings.untagged:
@@ -169,6 +178,8 @@ def _items(context: Context, findings: Findings, becomes: Item | None, said: Ite
     for each in findings.untagged:
         if (risk := warning(context.files, each)) is not None:
             yield Item("unknown", lowered(risk))
+    if findings.misdirected:
+        yield from findings.misdirected.items()
     if findings.is_empty:
         return
     if (now := findings.interrupted) is not None:
@@ -200,19 +211,22 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         if findings.interrupted:
             hold = journal.take_over(context, table, findings.interrupted, token)
             became = _recover_journal(hold, plan, progress)
-        if findings.claims or findings.untagged or findings.is_littered:
+        if findings.claims or findings.untagged or findings.misdirected or findings.is_littered:
             hold = journal.take(context, table, plan, token, ACTION, {})
             wait_for_claims(hold, [(each.id, each.token) for each in findings.claims], progress)
             for claim in findings.claims:
                 _recover_claim(context, table, claim, progress)
             for path in findings.stale:
                 context.files.delete(path)
+            if findings.misdirected:
+                redirect(context.files, table, findings.misdirected)
             protect_all(context.files, findings.untagged, progress, context.verify_wait)
             _sweep(context, table, findings.abandoned, progress)
             hold.release()
     for root, name in findings.reads:
         stale_read_tags.remove(context, root, name, progress)
     done = (findings.interrupted is not None) + len(findings.claims) + len(findings.untagged)
+    done += findings.misdirected is not None
     is_of_many = findings.interrupted and findings.interrupted.journal.planned().group
     of_many = told_of(context, table, None) if is_of_many else ""
     said = [f"{plan.table} is whole again", became.message if became else "", of_many]
@@ -221,6 +235,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     interrupted = [findings.interrupted.journal.action] if findings.interrupted else []
     interrupted += [f"savepoint {claim.id}" for claim in findings.claims]
     interrupted += [f"tag of savepoint {each.savepoint.id}" for each in findings.untagged]
+    interrupted += [str(findings.misdirected)] if findings.misdirected else []
     before = f"interrupted: {', '.join(interrupted)}" if interrupted else "leftovers"
     audit.record(context, plan, outcome, started, progress, before=before, after="nothing interrupted")
     return outcome
@@ -284,6 +299,7 @@ def look(context: Context, table: TablePath, dead: frozenset[str] | set[str] = f
         untagged=() if now is not None or gone else tuple(unprotected(context.files, table)),
         # While a change runs, only the change itself is examined.
         abandoned=() if is_held else tuple(each for each in half_written if each not in stale),
+        misdirected=misdirected(context.files, table) if now is None else None,
     )
 
 

@@ -6,7 +6,7 @@ A reader of a plan knows a table by its rows, names and times. So nothing here n
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from paimark.core.actions.plan import Item
@@ -16,13 +16,13 @@ from paimark.core.storage.files import Files
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import CONSUMER_PREFIX, SAVEPOINT_TAG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.records import Snapshot
+from paimark.core.table.lineage.lost_newest import lost_newest
+from paimark.core.table.records import COMMIT_USER, STREAM_USER, Snapshot, query_of
+from paimark.core.text import lowered
 
 NEVER = "this can't be taken back"
 # How many of the newest commits are looked at for other engines.
 _LOOKED_AT = 20
-# The commit users of Paimark's own commits begin with it.
-_OURS = "paimark"
 _UUID = re.compile(r"[-_]?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ENGINES = {"python": "pypaimon", "java": "Paimon for Java"}
 
@@ -50,6 +50,12 @@ def otherwise(what: str) -> Item:
 def name_lost(name: str, why: str) -> Item:
     """What has this name stays, but is not found by it."""
     return Item("loses", f"the name only: {why}", "name-gone", names=(name,))
+
+
+def end_unknown(files: Files, root: Root) -> list[Item]:
+    """That a root has lost its newest snapshots: what is said of its newest one is of an earlier one."""
+    lost = lost_newest(files, root)
+    return [] if lost is None else [Item("unknown", lowered(lost.reason), "history-unclear")]
 
 
 class Commits(NamedTuple):
@@ -98,7 +104,10 @@ def version_of(snapshot: Snapshot, unit: str) -> str:
 
 
 class Writer(NamedTuple):
-    """An engine other than Paimark that committed: `engine` with its version, the job's name, epoch ms."""
+    """An engine other than Paimark that committed, or a stream of Paimark.
+
+    `engine` with its version, the job's name, epoch ms.
+    """
 
     engine: str
     job: str
@@ -115,21 +124,38 @@ class Writer(NamedTuple):
         return f"{self.engine} did {age(self.time, now)}" + (f": {self.job}" if self.job else "")
 
 
-def stock_writer(files: Files, root: Root, after: int = 0) -> Writer | None:
-    """The newest commit by another engine, among the latest; None without one, or if they can't be read.
+def stock_writer(files: Files, root: Root) -> Writer | None:
+    """The newest commit by another engine, among the latest; None without one, or if they can't be read."""
+    return _newest_writer(files, root, lambda user: not user.startswith(COMMIT_USER))
 
-    Those up to the snapshot `after` do not count: a branch was made with them.
+
+def job_that_writes(files: Files, root: Root, after: int = 0) -> Writer | None:
+    """As `stock_writer`, also a stream of Paimark: what goes on writing while nobody looks.
+
+    Commits up to the snapshot `after` do not count: a branch was made with them.
     """
+    return _newest_writer(
+        files, root, lambda user: user.startswith(STREAM_USER) or not user.startswith(COMMIT_USER), after
+    )
+
+
+def _newest_writer(files: Files, root: Root, counts: Callable[[str], bool], after: int = 0) -> Writer | None:
     lineage = Lineage(files, root)
     try:
         for row in lineage.newest(_LOOKED_AT):
-            if row.snapshot_id > after and not row.commit_user.startswith(_OURS):
-                version = lineage.snapshot(row.snapshot_id).writer_version
-                return Writer(engine_of(version), job_of(row.commit_user), row.commit_time)
+            if row.snapshot_id > after and counts(row.commit_user):
+                return _writer_of(lineage.snapshot(row.snapshot_id))
     except (Corrupt, NotFound):
         # Whoever repairs a damaged table plans, too.
         return None
     return None
+
+
+def _writer_of(commit: Snapshot) -> Writer:
+    query = query_of(commit.commit_user)
+    is_stream = query != commit.commit_user
+    engine = "a Paimark stream" if is_stream else engine_of(commit.writer_version)
+    return Writer(engine, job_of(query), commit.time_millis)
 
 
 def engine_of(writer_version: str | None) -> str:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TextIO
 
-from paimark.core.actions.plan import Item, Outcome, Plan, Step
+import click
+
+from paimark.core.actions.plan import Item, Outcome, Plan, Step, raise_first
+from paimark.core.cli.options import GlobalOptions
+from paimark.core.cli.output import show
+from paimark.core.export.json_rows import json_text
 from paimark.core.figures import size
+from paimark.core.redaction import redacted
 
 _MANY = 40
 _LABEL = 9
@@ -33,6 +40,15 @@ def say_plan(
     if verbose:
         for line in _steps(plan):
             say(line)
+
+
+def show_dry_run(plan: Plan, options: GlobalOptions) -> None:
+    """Write a plan to stdout, and no more. Raises its first refusal; JSON has all of them."""
+    if options.as_json:
+        click.echo(redacted(json_text([plan.facts()], indent=2)))
+    raise_first(plan.refusals)
+    if not options.as_json:
+        say_plan(plan, show, terminal_width(sys.stdout), verbose=options.verbose)
 
 
 def say_outcome(outcome: Outcome, say: Say, width: int | None) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from paimark.core.actions.change.landing import COMMIT_USER, is_own_reader
+from paimark.core.actions.change.landing import is_own_reader
 from paimark.core.actions.context import Context
 from paimark.core.demo.directory import MadeTable
 from paimark.core.errors import Corrupt, PaimarkError
@@ -24,7 +24,7 @@ from paimark.core.table.layout import (
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, branch_names
 from paimark.core.table.operations import read_operations
-from paimark.core.table.records import Snapshot
+from paimark.core.table.records import COMMIT_USER, STREAM_USER, Snapshot
 from paimark.core.table.savepoints import SavepointManager
 
 
@@ -97,7 +97,11 @@ def _of_others(context: Context, table: TablePath, new: list[Snapshot], director
         name.startswith(CLAIM_PREFIX) for name in files.names(table.savepoints)
     ):
         yield "has a change that runs or was interrupted: `paimark recover` finishes it"
-    foreign = [commit for commit in new if not commit.commit_user.startswith(COMMIT_USER)]
+    foreign = [
+        commit
+        for commit in new
+        if not commit.commit_user.startswith(COMMIT_USER) or commit.commit_user.startswith(STREAM_USER)
+    ]
     if foreign:
         newest = max(foreign, key=lambda commit: commit.time_millis)
         yield (

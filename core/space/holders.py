@@ -13,6 +13,7 @@ from paimark.core.space.report import SpaceKind
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import CONSUMER_PREFIX, MAIN, TAG_PREFIX, Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.main_branch import main_root
+from paimark.core.table.names import is_safe_name
 from paimark.core.table.records import Consumer
 from paimark.core.table.timeline.scene import is_archive
 from paimark.core.verify.versions import StoredVersion, Versions, same_state
@@ -121,7 +122,8 @@ def _pins(files: Files, main: Root, root: Root, of_roots: dict[Root, list[Stored
 
 def _consumers(files: Files, root: Root, snapshots: Sequence[StoredVersion]) -> Iterator[Holder]:
     """The older snapshots that stock expiry keeps for a registered reader."""
-    names = sorted(each for each in files.names(root.consumers) if each.startswith(CONSUMER_PREFIX))
+    listed = filter(is_safe_name, files.names(root.consumers))
+    names = sorted(each for each in listed if each.startswith(CONSUMER_PREFIX))
     paths = [f"{root.consumers}/{name}" for name in names]
     for name, path, data in zip(names, paths, files.read_many(paths), strict=True):
         try:

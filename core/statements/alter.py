@@ -7,7 +7,7 @@ from paimark.core.actions.schema.alter_branch_schema import ACTION
 from paimark.core.actions.schema.types import paimon_type
 from paimark.core.errors import failing_at
 from paimark.core.statements.call import ActionCall
-from paimark.core.table.names import named_table
+from paimark.core.table.names import named_table, require_chosen
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.alters import changes_text, read_alter
 
@@ -16,6 +16,7 @@ def action_of_alter(statement: Statement, database: str | None = None) -> Action
     """The action of an ALTER TABLE; `database` is the current one. Raises `StatementFailed`."""
     alter = read_alter(statement)
     with failing_at(alter.table_position):
+        require_chosen(alter.parts, database)
         table, branch = named_table(alter.parts, database)
     for change in alter.changes:
         if change.kind in ("add", "widen"):

@@ -11,7 +11,7 @@ from paimark.core.figures import counted
 from paimark.core.quoting import quoted
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TablePath
-from paimark.core.table.names import near_names, split_name
+from paimark.core.table.names import near_names, require_chosen, split_name
 from paimark.core.text import whole_number
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.calls import SCHEMA, ArgumentValue, CallArgument, ProcedureCall, read_call
@@ -98,6 +98,7 @@ def _value(call: ProcedureCall, parameter: Argument, argument: CallArgument) -> 
 def _table(call: ProcedureCall, argument: CallArgument, database: str | None) -> TablePath:
     with failing_at(argument.value_position):
         parts = split_name(str(argument.value))
+        require_chosen(parts, database)
         if len(parts) == 1 and database is not None:
             return parse_table_name(".".join(map(quoted, (database, *parts))))
         return parse_table_name(str(argument.value))

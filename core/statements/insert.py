@@ -51,7 +51,7 @@ from paimark.core.table.links import linked_directories
 from paimark.core.table.manifests.files import data_manifests, live_entries
 from paimark.core.table.manifests.manifests import ManifestEntry
 from paimark.core.table.manifests.partitions import RowTexts
-from paimark.core.table.names import named_table
+from paimark.core.table.names import named_table, require_chosen
 from paimark.core.table.records import Snapshot, TableSchema
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.inserts import Insert, read_insert
@@ -205,6 +205,7 @@ def action_of_insert(statement: Statement, database: str | None = None) -> tuple
     """The action of an INSERT; `database` is the current one. Raises `StatementFailed`."""
     insert = read_insert(statement)
     with failing_at(insert.table_position):
+        require_chosen(insert.parts, database)
         table, branch = named_table(insert.parts, database)
     inserts = Inserts(insert, table, branch, database)
     return ActionCall(inserts.action(), table, {}, insert.table_position, insert.table_position), inserts

@@ -33,8 +33,6 @@ from paimark.core.travel.statements.unsupported import require_supported
 if TYPE_CHECKING:
     from paimark.core.statements.insert import Inserts
 
-_PLAN_COLUMNS = {"verb": "string", "target": "string", "detail": "string", "size_in_bytes": "bigint"}
-
 _ASLEEP = ("stopped", "resting")
 
 Cell = str | int | bool | None
@@ -51,11 +49,14 @@ def refuse_destructive(action: Action, plan: Plan) -> None:
 
 @dataclass(frozen=True)
 class CallMode:
-    """How to run a CALL. `agree` gets the plan first, and raises to stop it; `tell` gets each step."""
+    """How to run an action. `agree` gets the plan first, and raises to stop it; `tell` gets each step.
+
+    For a dry run `show` gets the plan, with its refusals, and nothing else is done.
+    """
 
     agree: Agree = refuse_destructive
     tell: Progress = lambda line: None
-    dry_run: bool = False
+    show: Callable[[Plan], None] | None = None
 
 
 def run_statement(
@@ -68,7 +69,7 @@ def run_statement(
 ) -> Generator[Event]:
     """Run a statement or its text, and yield events as `Engine.run`. Starts Spark only if it is needed.
 
-    A CALL gives one row, the result of its action; with `dry_run` its plan, one row per step.
+    An action gives one row, its result; no event at all in a dry run.
     """
     try:
         statement = sql if isinstance(sql, Statement) else read_statement(sql)
@@ -197,21 +198,21 @@ def _run_action(
         position = called.position
         planning = dataclasses.replace(context, progress=mode.tell)
         plan = called.action.plan(planning, table, called.arguments)
+        if mode.show is not None:
+            mode.show(plan)
+            return
         for refusal in plan.refusals[1:]:
             mode.tell(f"refused: {translate(refusal.reason)}")
         raise_first(plan.refusals)
-        if mode.dry_run:
-            columns, rows, message = _PLAN_COLUMNS, _plan_rows(plan), plan.summary
+        mode.agree(called.action, plan)
+        if inserts is not None:
+            outcome = yield from inserts.events(context, plan, mode.tell)
         else:
-            mode.agree(called.action, plan)
-            if inserts is not None:
-                outcome = yield from inserts.events(context, plan, mode.tell)
-            else:
-                outcome = called.action.apply(context, plan, mode.tell)
-            facts: dict[str, Cell] = {"action": outcome.action, "table": outcome.table, **outcome.result}
-            columns, rows = {name: _kind(cell) for name, cell in facts.items()}, [tuple(facts.values())]
-            undo = f". To take it back: {outcome.undo}" if outcome.undo else ""
-            message = translate(outcome.message.rstrip(".") + undo)
+            outcome = called.action.apply(context, plan, mode.tell)
+        facts: dict[str, Cell] = {"action": outcome.action, "table": outcome.table, **outcome.result}
+        columns, rows = {name: _kind(cell) for name, cell in facts.items()}, [tuple(facts.values())]
+        undo = f". To take it back: {outcome.undo}" if outcome.undo else ""
+        message = translate(outcome.message.rstrip(".") + undo)
     except PaimarkError as error:
         failed = Failed.of(error, position)
         yield replace(failed, message=translate(failed.message), hint=translate(failed.hint))
@@ -221,12 +222,6 @@ def _run_action(
     if shown:
         yield cells_batch(columns, shown)
     yield Finished(len(shown), len(shown) < len(rows), time.monotonic() - began, message)
-
-
-def _plan_rows(plan: Plan) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = [(each.kind, each.text, None, each.bytes) for each in plan.lines]
-    rows += [(step.verb, step.target, step.detail or None, step.size or None) for step in plan.steps]
-    return rows
 
 
 def _kind(cell: Cell) -> str:

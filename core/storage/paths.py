@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from paimark.core.errors import NotFound, Refused
-from paimark.core.text import has_halves
+from paimark.core.text import has_halves, spelled
 
 # A part that is `..`, `.` or empty, an absolute path, a backslash, or a control character.
 _HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\]")
@@ -14,8 +14,20 @@ _HOSTILE = re.compile(r"(?:^|/)(?:\.{0,2}(?:/|$))|[\x00-\x1f\x7f\\]")
 def checked(path: str) -> str:
     """The path itself. Raises `Refused` when it could leave the warehouse or garble a terminal."""
     if not is_inside(path):
-        raise Refused(f"{path!r} is not a path inside the warehouse", "A name may hold no '..', '/' or '\\'.")
+        raise unwritable(path)
     return path
+
+
+def unwritable(path: str) -> Refused:
+    """The refusal of a path that `is_inside` does not accept: another program gave a file such a name."""
+    if has_halves(path):
+        return Refused(
+            f"{spelled(path)} has a name that is not UTF-8",
+            "Look which program made it, and rename it, or remove it if nothing needs it.",
+        )
+    return Refused(
+        f"{spelled(path)} is not a path inside the warehouse", "A name may hold no '..', '/' or '\\'."
+    )
 
 
 def is_inside(path: str) -> bool:

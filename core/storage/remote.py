@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any, NoReturn
 
 from paimark.core.errors import FileMissing, PaimarkError
-from paimark.core.storage.conditions import PROOFS, QUICK, Conditions, Race, raced
+from paimark.core.storage.conditions import PROOFS, Conditions, raced
 from paimark.core.storage.files import DirectoryEntry, Unanswered, delete_if_own
 from paimark.core.storage.limits import NotMetadata
 from paimark.core.storage.paths import checked, checked_directory, no_warehouse
@@ -140,14 +140,14 @@ class RemoteFiles:
         if self.must_prove:
             PROOFS.require(self._store, self._uri, self._first_look)
 
-    def race(self, race: Race) -> Conditions:
+    def race(self, *, deletions: bool = False) -> Conditions:
         """Let writers race for scratch files, to find out whether the store keeps conditions."""
         if not self._can_create:
-            return Conditions(race, "it has no way to let only one of two writers win")
-        return raced(self, race) if self.must_prove else Conditions(race)
+            return Conditions("it has no way to let only one of two writers win")
+        return raced(self, deletions=deletions) if self.must_prove else Conditions()
 
     def _first_look(self) -> Conditions:
-        return self.race(QUICK)
+        return self.race()
 
     def put_new(self, path: str, data: bytes) -> bool:
         """As `create`, without a proof that the store keeps conditions."""
@@ -159,8 +159,12 @@ class RemoteFiles:
         """Replace a file that has this etag; None if the store has no such condition."""
         return None
 
+    def delete_if(self, path: str, etag: str) -> bool | None:
+        """Delete a file that has this etag; None if the store has no such condition."""
+        return None
+
     def etag_of(self, path: str) -> str | None:
-        """The etag of a file; empty if the store has none, None if there is no file."""
+        """The etag of a file; empty if the store gives none, None if there is no file."""
         return "" if self.exists(path) else None
 
     def replace(self, path: str, data: bytes) -> None:

@@ -11,7 +11,7 @@ from paimark.core.storage.files import Denied, Files, read_if_there
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import DATABASE_SUFFIX, TablePath
 from paimark.core.table.lineage.main_branch import branch_names
-from paimark.core.table.names import alone, is_safe_name, near_names, parse_table_name
+from paimark.core.table.names import alone, is_safe_name, near_names, parse_table_name, system_hint
 
 __all__ = [
     "database_directory",
@@ -122,7 +122,7 @@ def _hint(files: Files, table: TablePath) -> str:
         return alone(TablePath(table.database, before).full_name)
     if others := _elsewhere(files, table.name):
         return f"Did you mean {others}?"
-    return near_names(table.name, known) or _LISTED
+    return near_names(table.name, known) or system_hint(table.name) or _LISTED
 
 
 def _elsewhere(files: Files, name: str) -> str:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from paimark.core.errors import NotFound, UsageError
-from paimark.core.table.layout import MAIN, TablePath
-from paimark.core.text import has_halves
+from paimark.core.table.layout import HEARTBEAT_PREFIX, MAIN, STEP_PREFIX, TablePath
+from paimark.core.text import has_halves, spelled
 
 _HOSTILE = re.compile(r"[\x00-\x1f\x7f/\\]")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 BRANCH_PART = "branch_"
+# The patterns of a change's token, and of the names of its files. A name that only begins so is not of one.
+TOKEN = "[0-9a-f]{32}"
+OF_A_CHANGE = rf"(?:{STEP_PREFIX}|{HEARTBEAT_PREFIX})(?P<token>{TOKEN})(?:-[0-9]+)?"
 # The characters between a table and its branch or version, in places and in SQL.
 _BEHIND = str.maketrans(":$", "@@")
 # The number of names in a hint.
 _FEW = 10
+# The names of system tables: `t$snapshots`.
+SYSTEM_NAMES = ("snapshots", "savepoints", "tags", "branches", "schemas", "operations", "options", "files")
+CHOOSE_DATABASE = (
+    "USE db; before it chooses one, and so does `paimark sql --database db`; "
+    "in the console, a table of it at the left."
+)
 
 
 class SystemName(NamedTuple):
@@ -42,7 +51,7 @@ def checked_name(name: str, kind: str) -> str:
     """The name of a `kind` (branch, tag, ...). Raises `UsageError` if it could leave its directory."""
     if not is_safe_name(name):
         raise UsageError(
-            f"{name!r} can't be the name of a {kind}",
+            f"{spelled(name)} can't be the name of a {kind}",
             "A name is not blank, is UTF-8 and holds no '/', '\\' or control characters.",
         )
     return name
@@ -108,6 +117,24 @@ def named_table(parts: tuple[str, ...], database: str | None) -> tuple[TablePath
     if name.system is not None:
         raise UsageError(f"{parts[1]} is a system table, which nobody writes", "Write the table's own name.")
     return TablePath(checked_name(parts[0], "database"), checked_name(name.table, "table")), name.branch
+
+
+def require_chosen(parts: Sequence[str], database: str | None) -> None:
+    """Raises `UsageError` for a table in a statement that is named without a database, if none is chosen."""
+    if len(parts) == 1 and database is None:
+        hint = f"Write it as database.table. {CHOOSE_DATABASE}"
+        raise UsageError(f"No database is chosen to have {parts[0]}", hint)
+
+
+def system_hint(name: str) -> str:
+    """A hint for a system table's name without its table, as Paimon's classes are called; else empty.
+
+    `SavepointsTable`, `savepoints`: ``The savepoints of a table t are rows of `t$savepoints`.``
+    """
+    kind = name.lower().removesuffix("table").rstrip("_$")
+    if kind not in SYSTEM_NAMES:
+        return ""
+    return f"The {kind} of a table t are rows of `t${kind}`."
 
 
 def alone(table: str) -> str:

@@ -22,6 +22,7 @@ from paimark.core.table.layout import BEGUN_PREFIX, OPERATION_PREFIX, WRITE_PREF
 from paimark.core.table.records import Point, Record
 
 REPLACEMENT = "replace-main-branch"
+STREAM = "write-stream"
 RETIREMENT = "delete-branch"
 # The arguments that an inverse action requires.
 _NEEDED_BY = {
@@ -37,7 +38,7 @@ _MOST_SETTLED = 2
 # The log keeps so many writes, and so many other operations; each hundredth operation deletes older ones.
 _MOST_KEPT, _TRIMMED_EVERY = 1000, 100
 # A writer that has not committed for so long after it said that it would has died (milliseconds).
-_GIVEN_UP_AFTER = 3600 * 1000
+_GIVEN_UP_AFTER, _STREAM_WAITS = 3600 * 1000, 60 * 1000
 
 
 class Undoable(Record, frozen=True, kw_only=True):
@@ -56,7 +57,7 @@ class Undoable(Record, frozen=True, kw_only=True):
     A rollback that truncated keeps the later commits in the branch `kept_as`.
 
     With `is_write` a writer committed to `root`, which may be any branch; `before` is None if that had no
-    snapshot.
+    snapshot. A run of a stream made several `commits`; it `is_mixed` if others committed between them.
 
     For any other action, `inverse` is the action that undoes it, with its arguments. `holds` is the state
     that the change left; the undo is refused if it differs now.
@@ -87,6 +88,8 @@ class Undoable(Record, frozen=True, kw_only=True):
     arguments: dict[str, Any] | None = None
     holds: str | None = None
     is_write: bool = False
+    commits: int | None = None
+    is_mixed: bool = False
 
     def __post_init__(self) -> None:
         if self.after is not None and self.before is None and not self.is_write:
@@ -105,8 +108,22 @@ class Undoable(Record, frozen=True, kw_only=True):
         if self.to:
             return f"{self.action} to {self.to}"
         if self.is_write and self.after is not None:
-            return f"{self.action} (snapshot {self.after.id})"
+            return f"{self.action} ({self.snapshots})"
         return f"{self.action} of {self.branch}" if self.branch else self.action
+
+    @property
+    def snapshots(self) -> str:
+        """Those of a write: `snapshot 6`, `snapshots 6 to 9`."""
+        first = self.first_id
+        last = first + (self.commits or 1) - 1
+        if self.is_mixed and self.after is not None:
+            last = self.after.id
+        return f"snapshot {last}" if first == last else f"snapshots {first} to {last}"
+
+    @property
+    def first_id(self) -> int:
+        """The first snapshot of a write."""
+        return 1 if self.before is None else self.before.id + 1
 
     @property
     def moved_rows(self) -> bool:
@@ -136,12 +153,30 @@ class Group(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
 
 
+class StreamRun(msgspec.Struct, frozen=True, rename="camel"):
+    """One run of a streaming query that writes to one root, from batch `first` to batch `last`.
+
+    `run` is Spark's id of the run, empty if unknown; for another root it has another entry of its number.
+    `at` is when it committed the last batch (epoch ms). `is_over` is set by the next run of the query: a data
+    source is told nothing of an end.
+    """
+
+    query: str
+    run: str
+    first: int
+    last: int
+    at: int
+    is_over: bool = False
+
+
 class Operation(Record, frozen=True, kw_only=True):
     """One finished change. `time` is epoch milliseconds; `request` holds the arguments of the action.
 
     `before` and `after` name the references that it moved. `no_way_back` says why an undo does not take it
     back, or what does instead. `undoes` and `redoes` are tokens of operations;
     `now` is the commit at which an undo left main. `group` is set for a part of a change of many.
+
+    `stream` is set for a run of a stream, whose entry is written again with each batch.
 
     A writer's commit has counts of records, and `landed`: False from before the commit until it is known that
     it landed. None for every other change, which is logged when it is done.
@@ -169,6 +204,7 @@ class Operation(Record, frozen=True, kw_only=True):
     landed: bool | None = None
     records_added: int | None = None
     records_removed: int | None = None
+    stream: StreamRun | None = None
 
 
 class Entry(NamedTuple):
@@ -193,16 +229,9 @@ def log_entries(files: Files, table: TablePath) -> list[Entry]:
     return sorted(Entry(int(each["number"]), each["token"], each[0]) for each in matches if each)
 
 
-def operation_entries(files: Files, table: TablePath) -> list[Entry]:
-    """One file for each operation, oldest first."""
-    entries = log_entries(files, table)
-    done = {each.token for each in entries if not each.is_begun}
-    return [each for each in entries if not (each.is_begun and each.token in done)]
-
-
 def read_operations(files: Files, table: TablePath, newest: int | None = None) -> list[Operation]:
     """All operations, or the newest, oldest first, without writes that did not land. Raises `Corrupt`."""
-    entries = operation_entries(files, table)
+    entries = log_entries(files, table)
     return _read(files, table, entries if newest is None else entries[-newest:])
 
 
@@ -220,7 +249,8 @@ def append(files: Files, table: TablePath, operation: Operation) -> None:
 def confirm(files: Files, table: TablePath, operation: Operation, *, landed: bool = True) -> None:
     """Record that a write has landed; with `landed` False, that nothing tells. Idempotent."""
     settled = msgspec.structs.replace(operation, landed=landed)
-    files.create(table.write_operation(operation.number, operation.token), settled.to_json())
+    # Of a stream, it has the earlier batches.
+    files.replace(table.write_operation(operation.number, operation.token), settled.to_json())
     files.delete(table.begun_write(operation.number, operation.token))
 
 
@@ -244,15 +274,21 @@ def next_number(entries: Sequence[Entry]) -> int:
 def _settle(files: Files, table: TablePath, entry: Entry, now: int) -> None:
     """Record the fate of a write whose writer died, while the snapshots tell it.
 
-    It may be alive: for an hour an entry stays that did not land, or of which nothing tells.
+    It may be alive: for an hour an entry stays that did not land, or of which nothing tells, and for a minute
+    that of a stream, which writes it again.
     """
-    for operation in _read(files, table, [entry], settled=False):
-        has_landed = _has_landed(files, table, operation)
-        is_old = now - operation.time > _GIVEN_UP_AFTER
-        if has_landed or (is_old and has_landed is None):
-            confirm(files, table, operation, landed=bool(has_landed))
-        elif is_old:
-            files.delete(f"{table.operations}/{entry.name}")
+    path = f"{table.operations}/{entry.name}"
+    if (data := read_if_there(files, path)) is None:
+        return
+    operation = _operation(data, path, entry)
+    age = now - (operation.time if operation.stream is None else operation.stream.at)
+    has_landed, is_old = _has_landed(files, table, operation), age > _GIVEN_UP_AFTER
+    if has_landed and (operation.stream is None or age > _STREAM_WAITS):
+        confirm(files, table, operation)
+    elif is_old and has_landed is None and operation.stream is None:
+        confirm(files, table, operation, landed=False)
+    elif is_old and not has_landed:
+        files.delete(path)
 
 
 def _trim(files: Files, table: TablePath, entries: Sequence[Entry]) -> None:
@@ -267,20 +303,23 @@ def _trim(files: Files, table: TablePath, entries: Sequence[Entry]) -> None:
         pass
 
 
-def _read(
-    files: Files, table: TablePath, entries: Sequence[Entry], *, settled: bool = True
-) -> list[Operation]:
+def _read(files: Files, table: TablePath, entries: Sequence[Entry]) -> list[Operation]:
+    """The operations of these files. A write of which it is not known that it landed is looked for."""
     paths = [f"{table.operations}/{each.name}" for each in entries]
-    read = []
+    read: dict[str, Operation] = {}
+    begun: list[Operation] = []
     for entry, path, data in zip(entries, paths, files.read_many(paths), strict=True):
         operation = None if data is None else _operation(data, path, entry)
-        if operation is not None and settled and entry.is_begun:
-            has_landed = _has_landed(files, table, operation)
-            operation = msgspec.structs.replace(operation, landed=bool(has_landed))
-            operation = None if has_landed is False else operation
-        if operation is not None:
-            read.append(operation)
-    return read
+        if operation is not None and entry.is_begun:
+            begun.append(operation)
+        elif operation is not None:
+            read[operation.token] = operation
+    for operation in begun:
+        has_landed = _has_landed(files, table, operation)
+        # Of a stream, the earlier batches are there.
+        if has_landed or (has_landed is None and operation.token not in read):
+            read[operation.token] = msgspec.structs.replace(operation, landed=bool(has_landed))
+    return sorted(read.values(), key=lambda each: (each.number, each.token))
 
 
 def _has_landed(files: Files, table: TablePath, operation: Operation) -> bool | None:

@@ -28,8 +28,23 @@ from paimark.core.table.layout import (
 # The errors of the decoder for bytes that are no record; deep nesting makes it recurse.
 DECODE_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
+# A number of Java's `long`: JSON can hold others, which no engine wrote and few libraries take.
+_LEAST, _MOST = -(2**63), 2**63 - 1
+Long = Annotated[int, msgspec.Meta(ge=_LEAST, le=_MOST)]
+_SO_LONG = rb"[0-9]{19}"
+
 # The list is deleted with its savepoint, so the name must not be that of another kind of file.
 ListName = Annotated[str, msgspec.Meta(pattern=r"^manifest-list-[\w.-]+\Z")]
+
+# How the commit users of all commits of Paimark begin, and of its streams: then comes the query's id.
+COMMIT_USER = "paimark-"
+STREAM_USER = f"{COMMIT_USER}stream-"
+
+
+def query_of(commit_user: str) -> str:
+    """The id of a stream's query. Earlier builds had it alone as the commit user."""
+    return commit_user.removeprefix(STREAM_USER)
+
 
 UNREADABLE_HINT = "It may be half-written: refresh in a moment, or run `paimark doctor`."
 
@@ -119,7 +134,7 @@ def decode_record(kind: type[R], data: bytes, source: str) -> R:
     Raises `Corrupt` naming `source`, also if the file's name has another id, and for a newer format.
     """
     try:
-        fields = msgspec.json.decode(data, type=dict[str, Any])
+        fields = json_object(data)
         _require_version(kind, fields, source)
         record = msgspec.convert(kind.with_unknown_apart(fields), kind)
     except DECODE_ERRORS as error:
@@ -128,6 +143,22 @@ def decode_record(kind: type[R], data: bytes, source: str) -> R:
     if any(number_in(name, prefix) not in (None, recorded) for prefix in kind.numbered):
         raise Corrupt(misnamed(source, recorded), "Somebody copied or edited it: put it right by hand.")
     return record
+
+
+def json_object(data: bytes) -> dict[str, Any]:
+    """The fields of a JSON object. Raises `DECODE_ERRORS`, also for a number of more than 64 bits."""
+    fields = msgspec.json.decode(data, type=dict[str, Any])
+    if re.search(_SO_LONG, data):
+        _require_longs(fields)
+    return fields
+
+
+def _require_longs(value: object) -> None:
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            _require_longs(each)
+    elif isinstance(value, int) and not _LEAST <= value <= _MOST:
+        raise msgspec.ValidationError("it holds a number of more than 64 bits")
 
 
 def _require_version(kind: type[Record], fields: dict[str, Any], source: str) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from paimark.core.table.records import Long
+
 
 class SnapshotRow(
     msgspec.Struct,
@@ -27,16 +29,16 @@ class SnapshotRow(
 ):
     """The columns of `$snapshots` that a list shows, with the same names. `commit_time` is epoch ms."""
 
-    snapshot_id: int
-    schema_id: int
+    snapshot_id: Long
+    schema_id: Long
     commit_user: str
-    commit_identifier: int
+    commit_identifier: Long
     commit_kind: str
-    commit_time: int
-    total_record_count: int | None = None
-    delta_record_count: int | None = None
-    changelog_record_count: int | None = None
-    watermark: int | None = None
+    commit_time: Long
+    total_record_count: Long | None = None
+    delta_record_count: Long | None = None
+    changelog_record_count: Long | None = None
+    watermark: Long | None = None
 
 
 def row_decoder() -> Callable[[bytes], SnapshotRow]:

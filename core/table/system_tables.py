@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from paimark.core.errors import NotFound
+from paimark.core.figures import moment
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.branches import branch_rows
@@ -151,6 +152,10 @@ def _with_remark(operation: Operation) -> Operation:
         remark = f" ({group.number} of {len(group.names)} at once)"
     if operation.landed is False:
         remark = " (it is not known whether this landed: its writer ended, and the snapshot has expired)"
+    if (stream := operation.stream) is not None and not stream.is_over:
+        remark += (
+            f" (last batch {moment(stream.at)}; its end is not in the log: it runs, was stopped or died)"
+        )
     return msgspec.structs.replace(operation, summary=operation.summary + remark)
 
 

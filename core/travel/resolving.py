@@ -10,7 +10,7 @@ from paimark.core.storage.files import Files
 from paimark.core.table.catalog import databases, find_table, require_database, table_exists
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.names import SystemName, is_safe_name, split_system_name
+from paimark.core.table.names import CHOOSE_DATABASE, SystemName, is_safe_name, split_system_name
 from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.version import resolve_version
 
@@ -76,5 +76,5 @@ def tables_called(files: Files, name: str) -> str:
 
 
 def _no_database(files: Files, name: str) -> NotFound:
-    hint = f"Write {tables_called(files, name) or 'database.table'}"
-    return NotFound(f"No database is chosen to have {name}", f"{hint}, or choose a database first.")
+    hint = f"Write {tables_called(files, name) or 'database.table'}. {CHOOSE_DATABASE}"
+    return NotFound(f"No database is chosen to have {name}", hint)

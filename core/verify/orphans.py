@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,6 +12,7 @@ from paimark.core.actions.roots.root_files import PARTS
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.storage.files import DirectoryEntry, Files
 from paimark.core.storage.parallel import each_of
+from paimark.core.storage.paths import is_inside
 from paimark.core.table.layout import (
     BARRIER,
     BARRIER_ID,
@@ -18,18 +20,17 @@ from paimark.core.table.layout import (
     CHANGELOG_PREFIX,
     CLAIM_PREFIX,
     CONSUMER_PREFIX,
-    HEARTBEAT_PREFIX,
     OPERATION_PREFIX,
     SAVEPOINT_PREFIX,
     SCHEMA_PREFIX,
     SNAPSHOT_PREFIX,
-    STEP_PREFIX,
     STREAM_PREFIX,
     TAG_PREFIX,
     WRITE_PREFIX,
     Root,
     TablePath,
 )
+from paimark.core.table.names import OF_A_CHANGE
 from paimark.core.table.reading import numbered
 from paimark.core.verify.report import Orphan
 
@@ -42,6 +43,8 @@ _SAVEPOINT = "a savepoint that was not finished"
 _LIST_PREFIX = "manifest-list-"
 _HALF = "a writer that died while it wrote {}, or is about to finish"
 
+_UNREADABLE = "another program: no table has such a name, and nobody looked into it"
+
 _HINTS = ("EARLIEST", "LATEST")
 _PREFIXES = {
     "snapshot": SNAPSHOT_PREFIX,
@@ -51,10 +54,9 @@ _PREFIXES = {
     "consumer": CONSUMER_PREFIX,
 }
 _LEFT = (
-    (STEP_PREFIX, "a change that is being made, or was interrupted"),
-    (HEARTBEAT_PREFIX, "a change that is being made, or was interrupted"),
-    (STREAM_PREFIX, "a streaming query, to know what it committed"),
-    (CLAIM_PREFIX, "a savepoint being made"),
+    (OF_A_CHANGE, "a change that is being made, or was interrupted"),
+    (rf"{STREAM_PREFIX}.+", "a streaming query, to know what it committed"),
+    (rf"{CLAIM_PREFIX}[0-9]+", "a savepoint being made"),
 )
 
 
@@ -123,6 +125,8 @@ def control_directories(files: Files, table: TablePath, roots: list[Root]) -> It
 
 def owner_of(table: TablePath, directory: str, name: str) -> str:
     """The program that may have written a file that nothing needs."""
+    if not is_inside(name):
+        return _UNREADABLE
     wanted = meant_for(name)
     if wanted is not None:
         return _HALF.format(wanted)
@@ -160,7 +164,7 @@ def left_over(table: TablePath, directory: str, name: str) -> str | None:
     if is_mark or f"{directory}/{name}" == table.journal:
         return f"a change that runs, or was interrupted: `paimark recover {table.word}` tells"
     if directory in (table.branches, table.savepoints):
-        return next((owner for prefix, owner in _LEFT if name.startswith(prefix)), None)
+        return next((owner for pattern, owner in _LEFT if re.fullmatch(pattern, name)), None)
     return None
 
 
@@ -169,4 +173,6 @@ def _listed(files: Files, directory: str) -> Listed:
 
 
 def _below(listed: Listed) -> list[DirectoryEntry]:
-    return [each for each in listed.entries if each.is_directory and not each.is_link]
+    return [
+        each for each in listed.entries if each.is_directory and not each.is_link and is_inside(each.name)
+    ]

@@ -9,6 +9,7 @@ from functools import partial
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context
 from paimark.core.storage.files import Files
+from paimark.core.storage.paths import is_inside
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.manifests import apart
@@ -118,6 +119,8 @@ def _compare(
         needed = located.files.pop(listed.directory, {})
         for entry in listed.entries:
             if entry.is_directory:
+                if not is_inside(entry.name):
+                    orphans.add(listed.directory, entry, owner_of(table, listed.directory, entry.name))
                 continue
             wanted = needed.pop(entry.name, None)
             if wanted is None:

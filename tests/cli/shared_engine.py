@@ -20,6 +20,8 @@ class Shared:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        # Each command has an engine of its own, in which no USE has chosen a database.
+        engine._used = None
         self.settings = engine.settings
 
     def run(

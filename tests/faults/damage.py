@@ -28,6 +28,8 @@ VALUES = [
     '"../../x"',
     "9223372036854775807",
 ]
+# In the place of a number: what JSON can hold, and 64 bits, a moment or a count can't.
+NUMBERS = ["1" + "0" * 400, "-1" + "0" * 400, "9223372036854775808", "-9223372036854775808", "1e300", "2.0"]
 
 
 class Damage(NamedTuple):
@@ -60,9 +62,10 @@ def of_json(data: bytes) -> Iterator[Damage]:
     if isinstance(document, dict):
         for path in _paths(document):
             yield Damage(f"without {path}", json.dumps(_without(document, path)).encode())
-            for value in VALUES:
+            of_numbers = NUMBERS if isinstance(_holder(document, path)[path[-1]], int | float) else []
+            for value in (*VALUES, *of_numbers):
                 text = json.dumps(_with(document, path, "\0here")).replace('"\\u0000here"', value)
-                yield Damage(f"{path} = {value[:12]}", text.encode())
+                yield Damage(f"{path} = {value[:20]}", text.encode())
 
 
 def of_avro(data: bytes) -> Iterator[Damage]:
@@ -78,6 +81,8 @@ def of_avro(data: bytes) -> Iterator[Damage]:
             ("string", "x"),
             ("long", -7),
             ("double", 1.5),
+            ("double", float("inf")),
+            ("long", -(2**63)),
             ("bytes", b"\xff"),
         ):
             changed = [_put(copy.deepcopy(record), path, value) for record in records]

@@ -5,6 +5,8 @@ Each file of three small tables gets all damages of `damage`; without `--long`, 
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterator
@@ -18,6 +20,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.registry import ACTIONS
 from paimark.core.cli.checks import doctor
 from paimark.core.cli.options import GlobalOptions
+from paimark.core.cli.root import invoke
 from paimark.core.errors import PaimarkError
 from paimark.core.table.catalog import databases, tables
 from paimark.core.table.layout import TablePath
@@ -59,6 +62,19 @@ PLANS: list[tuple[str, dict[str, object]]] = [
     ("rollback", {"to": "snapshot.2", "truncate": True}),
     ("recover", {}),
 ]
+# What prints its answers, as `uses` does not.
+COMMANDS = [
+    "snapshots",
+    "tags",
+    "savepoints",
+    "branches",
+    "schemas",
+    "operations",
+    "space",
+    "space --output json",
+    "verify",
+    "verify --orphans --output json",
+]
 # By directory of a table's metadata: one of this many damages is tried.
 SHARES = {
     "snapshot": 360,
@@ -71,6 +87,25 @@ SHARES = {
     "branch": 360,
 }
 LONG_SHARE = 6
+# Directories of a table, and how a file there begins; other programs may have made others of such names.
+NAMES_OF_OTHERS = [
+    ("branch", "STEP-"),
+    ("branch", f"ALIVE-{32 * 'a'}"),
+    ("branch", f"STEP-{32 * 'a'}-1"),
+    ("branch", "branch-"),
+    ("branch", ".ACTION"),
+    ("consumer", f"consumer-paimark-{32 * 'a'}"),
+    ("consumer", "consumer-"),
+    ("snapshot", "snapshot-3"),
+    ("snapshot", ".snapshot-3."),
+    ("schema", "schema-0"),
+    ("tag", "tag-"),
+    ("savepoint", "savepoint-1"),
+    ("savepoint", "CLAIM-1"),
+    ("manifest", "manifest-"),
+    ("branch/operations", "operation-"),
+    ("", "bucket-"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +115,8 @@ def damaged(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) 
     shutil.copytree(warehouse_template, warehouse)
     shutil.rmtree(warehouse / "shop.db/events")
     context, orders = context_on(warehouse), warehouse / "shop.db/orders"
+    for path in (*orders.glob("snapshot/snapshot-*"), *orders.glob("tag/*")):
+        path.write_bytes(as_of_stock(path))
     done(context, "create-savepoint", snapshot=3)
     done(context, "create-savepoint", comment="kept")
     branched(context)
@@ -105,6 +142,18 @@ def damaged(warehouse_template: Path, tmp_path_factory: pytest.TempPathFactory) 
     return warehouse
 
 
+def as_of_stock(path: Path) -> bytes:
+    """A snapshot or tag with the fields that stock writers add."""
+    fields = json.loads(path.read_bytes())
+    for name in ("base", "delta"):
+        size = (path.parents[1] / "manifest" / fields[f"{name}ManifestList"]).stat().st_size
+        fields[f"{name}ManifestListSize"] = size
+    fields |= {"watermark": 1000, "logOffsets": {"0": 5}, "nextRowId": 9}
+    if path.parent.name == "tag":
+        fields |= {"tagCreateTime": [2026, 5, 1, 12, 30], "tagTimeRetained": 1e9}
+    return json.dumps(fields).encode()
+
+
 def uses(warehouse: Path, table: TablePath) -> Iterator[tuple[str, Callable[[], object]]]:
     """All functions that read a table's metadata and change nothing, by name."""
     context = context_on(warehouse)
@@ -114,6 +163,8 @@ def uses(warehouse: Path, table: TablePath) -> Iterator[tuple[str, Callable[[], 
     for name, system in SYSTEM_TABLES.items():
         yield name, partial(lambda read: list(read(files, main_root(files, table), {})), system.read)
     yield "files", lambda: list(newest_files(context, table))
+    for words in COMMANDS:
+        yield words, partial(invoke, [*words.split(), table.full_name, "--warehouse", str(warehouse)])
     for version in ("3", "savepoint.1", "v2", "watermark-1", "fix"):
         yield version, partial(lambda asked: resolve_version(files, main_root(files, table), asked), version)
     for time_ms in (0, 10**13):
@@ -185,3 +236,16 @@ def test_every_damage_of_a_file_is_said_in_a_sentence(
 @pytest.mark.parametrize("table", [ORDERS, MOVED, INTERRUPTED], ids=lambda table: table.name)
 def test_undamaged_tables_have_no_fault(damaged: Path, table: TablePath) -> None:
     assert failing_uses(damaged, table) == []
+
+
+@pytest.mark.parametrize("directory, begin", NAMES_OF_OTHERS)
+def test_a_name_that_is_not_utf8_is_said_in_a_sentence(damaged: Path, directory: str, begin: str) -> None:
+    table = INTERRUPTED if directory.startswith("branch") else MOVED
+    there = os.fsencode(damaged / table.directory / directory)
+    path = os.path.join(there, begin.encode() + b"\xff")
+    os.makedirs(path)
+    assert failing_uses(damaged, table) == []
+    os.rmdir(path)
+    os.mknod(path)
+    assert failing_uses(damaged, table) == []
+    os.unlink(path)

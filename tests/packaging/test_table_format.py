@@ -36,7 +36,7 @@ from paimark.core.storage.conditions import SCRATCH
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table import layout
 from paimark.core.table.definition.retention import RETENTION_OFF
-from paimark.core.table.operations import Group, Operation, Undoable
+from paimark.core.table.operations import Group, Operation, StreamRun, Undoable
 from paimark.core.table.read_tags import READ_TAG_PREFIX
 from paimark.core.table.records import (
     Consumer,
@@ -58,6 +58,7 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {
     for kind in (
         *(journal.Journal, journal.JournalEntry, Owner, Plan, Item, Step, Refusal, Point, Consumer, Group),
         *(Claim, Savepoint, Operation, Undoable, MergeEvent, Attempt, StreamConsumer, StreamPosition),
+        StreamRun,
     )
 }
 STEPS = {
@@ -192,7 +193,7 @@ def examples() -> list[tuple[str, str]]:
 
 
 def test_every_record_of_a_file_has_an_example() -> None:
-    embedded = {Owner, Plan, Item, Step, Refusal, Point, Undoable, Group, StreamPosition}
+    embedded = {Owner, Plan, Item, Step, Refusal, Point, Undoable, Group, StreamRun, StreamPosition}
     files = {name for name, kind in WRITTEN.items() if kind not in embedded}
     assert {name for name, _ in examples()} == files | {"Tag", "LATEST", "MAIN-BRANCH", "notice"}
     assert PAGE.count("```json\n") + PAGE.count("```text\n") == len(examples()) + len(orders())

@@ -75,7 +75,7 @@ def test_a_plain_name_is_in_the_current_database() -> None:
         ("CALL sys.create_tag('a.b', name => ' ')", "name is empty", "' '"),
         ("CALL sys.replace_main_branch('a.b', 'fix', layout => '')", "layout is empty", "''"),
         ("CALL sys.merge_branch('a.b', 'fix', on_conflict => '')", "on_conflict is empty", "''"),
-        ("CALL sys.recover('orders')", "not a table name", "'orders'"),
+        ("CALL sys.recover('orders')", "No database is chosen to have orders", "'orders'"),
         ("CALL sys.recover('a.b$branch_c')", "can't be the name of a table", "'a.b"),
         ("CALL sys.recover('../etc.passwd')", "", "'../"),
     ],

@@ -8,6 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import Any, NamedTuple, Self
 
+from paimark.core.storage.conditions import PROOFS
+
 # What a proxy writes itself.
 _OF_ONE_CONNECTION = ("connection", "transfer-encoding", "date", "server")
 
@@ -93,6 +95,9 @@ class LocalServer:
         return len(self._server.connections)
 
     def __enter__(self) -> Self:
+        # An earlier server may have had the port: what is known of that one does not hold for this.
+        for key in [each for each in PROOFS._used if self.endpoint in each]:
+            del PROOFS._used[key]
         self._thread.start()
         return self
 

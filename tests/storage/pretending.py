@@ -8,7 +8,7 @@ import struct
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from threading import Lock
+from threading import Condition
 from typing import Literal, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 from xml.sax.saxutils import escape
@@ -17,10 +17,28 @@ from tests.storage.local_http import Handler, LocalServer, s3_options
 from tests.storage.stores import BUCKET
 
 # keeps: as S3 does. ignores: takes conditions and writes. looks first: two that look at once both write.
-Mode = Literal["keeps", "ignores", "looks first", "ignores If-Match", "lets nobody win"]
-PRETENDING: tuple[Mode, ...] = ("ignores", "looks first", "ignores If-Match", "lets nobody win")
-# How long a server that looks first takes until it writes.
-_LOOKS_SECONDS = 0.02
+Mode = Literal[
+    "keeps",
+    "ignores",
+    "looks first",
+    "looks first to replace",
+    "ignores If-Match",
+    "gives no etag",
+    "lets nobody win",
+    "deletes anyway",
+    "looks first to delete",
+]
+# Of a server that deletes so, changes are safe.
+PRETENDING: tuple[Mode, ...] = (
+    "ignores",
+    "looks first",
+    "looks first to replace",
+    "ignores If-Match",
+    "gives no etag",
+    "lets nobody win",
+)
+# How long a server that looks first to delete waits for another request.
+_PATIENCE_SECONDS = 0.5
 # How far a client's clock may be off, as on S3.
 _MOST_SKEW_SECONDS = 15 * 60
 
@@ -60,6 +78,10 @@ class PretendingServer(LocalServer):
         self.objects: dict[str, bytes] = {}
         self.requests: list[str] = []
         self.mode = mode
+        # How long a server that looks first takes until it writes.
+        self.looks_seconds = 0.02
+        # The files that a server looked at before it deletes them, which it does once they are replaced.
+        self._looked_at: set[str] = set()
         # Of the next so many creations it says that another request is under way; `meanwhile` is what that
         # does with the key, the bytes and the mark of whoever asks.
         self.conflicts = 0
@@ -71,7 +93,7 @@ class PretendingServer(LocalServer):
         self.access_keys: set[str] | None = None
         # How far the server's clock is ahead.
         self.clock_ahead = timedelta()
-        self._lock = Lock()
+        self._lock = Condition()
         super().__init__(self._handler())
 
     def options(self) -> dict[str, str]:
@@ -86,16 +108,34 @@ class PretendingServer(LocalServer):
             match = None
         if self.mode == "lets nobody win" and none_match:
             return 412
-        if self.mode == "looks first":
+        if self.mode == "looks first" or (self.mode == "looks first to replace" and match):
             if not self._holds(key, none_match, match):
                 return 412
-            time.sleep(_LOOKS_SECONDS)
+            time.sleep(self.looks_seconds)
             none_match = match = None
         with self._lock:
             if not self._holds(key, none_match, match):
                 return 412
+            if self.mode == "looks first to delete" and key in self.objects and not match:
+                self._lock.wait_for(lambda: key in self._looked_at, _PATIENCE_SECONDS)
             self.objects[key] = data
+            self._lock.notify_all()
         return 200
+
+    def delete(self, key: str, match: str | None) -> int:
+        """The status of a DELETE."""
+        if match is not None and self.mode != "deletes anyway":
+            with self._lock:
+                if not self._holds(key, None, match):
+                    return 412 if key in self.objects else 404
+                if self.mode != "looks first to delete":
+                    self.objects.pop(key)
+                    return 204
+                self._looked_at.add(key)
+                self._lock.notify_all()
+                self._lock.wait_for(lambda: not self._holds(key, None, match), _PATIENCE_SECONDS)
+        self.objects.pop(key, None)
+        return 204
 
     def _holds(self, key: str, none_match: str | None, match: str | None) -> bool:
         there = self.objects.get(key)
@@ -187,13 +227,13 @@ class PretendingServer(LocalServer):
             def do_DELETE(self) -> None:
                 if self._is_refused():
                     return
-                server.objects.pop(self._key(), None)
-                self._answer(204)
+                status = server.delete(self._key(), self.headers.get("If-Match"))
+                self._answer(status, _ERRORS.get(status, b""))
 
             def _send_object(self) -> None:
                 data = server.objects.get(self._key())
                 if data is None:
-                    self._answer(404, b"<Error><Code>NoSuchKey</Code></Error>")
+                    self._answer(404, _ERRORS[404])
                 else:
                     self._answer(200, data, etag(data))
 
@@ -211,7 +251,8 @@ class PretendingServer(LocalServer):
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(body)))
                 self.send_header("x-amz-request-id", "1")
-                self.send_header("ETag", f'"{mark}"')
+                if server.mode != "gives no etag":
+                    self.send_header("ETag", f'"{mark}"')
                 if self.command != "PUT" and status == 200:
                     self.send_header(_MARK, server.marks.get(self._key(), ""))
                 self.end_headers()
@@ -241,6 +282,7 @@ class PretendingServer(LocalServer):
 
 _MARK = "x-amz-meta-paimark-write"
 _ERRORS = {
+    404: b"<Error><Code>NoSuchKey</Code></Error>",
     409: b"<Error><Code>ConditionalRequestConflict</Code></Error>",
     412: b"<Error><Code>PreconditionFailed</Code></Error>",
 }

@@ -21,13 +21,16 @@ import threading
 from moto import server
 from moto.s3.responses import S3Response
 
-one_at_a_time, put = threading.Lock(), S3Response.put_object
+one_at_a_time = threading.Lock()
 
-def put_object(self):
-    with one_at_a_time:
-        return put(self)
+def alone(method):
+    def at_once(self):
+        with one_at_a_time:
+            return method(self)
+    return at_once
 
-S3Response.put_object = put_object
+S3Response.put_object = alone(S3Response.put_object)
+S3Response.delete_object = alone(S3Response.delete_object)
 server.main()
 """
 _REQUEST = re.compile(r'"(GET|PUT|HEAD|POST|DELETE) (/\S*) HTTP')

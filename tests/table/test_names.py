@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from paimark.core.errors import UsageError
 from paimark.core.table.layout import TablePath
-from paimark.core.table.names import is_safe_name, near_names, parse_table_name, split_name, split_system_name
+from paimark.core.table.names import (
+    SYSTEM_NAMES,
+    is_safe_name,
+    near_names,
+    parse_table_name,
+    split_name,
+    split_system_name,
+    system_hint,
+)
+from paimark.core.table.system_tables import SYSTEM_TABLES
 
 plain = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="`.$/\\"), min_size=1)
 
@@ -91,3 +100,13 @@ def test_near_names_ignore_case_and_stop_at_three() -> None:
     assert near_names("Orders", ["orders", "events"]) == "Did you mean orders?"
     assert near_names("order", ["orders", "order1", "order2", "order3"]).count(" or ") == 2
     assert near_names("zebra", ["orders", "events"]) == ""
+
+
+@pytest.mark.parametrize("name", ["SavepointsTable", "savepoints", "SAVEPOINTS_TABLE", "savepointstable"])
+def test_a_system_table_without_its_table_leads_to_its_name(name: str) -> None:
+    assert "`t$savepoints`" in system_hint(name)
+    assert not system_hint("savepoint_loads") and not system_hint("table")
+
+
+def test_every_system_table_is_among_the_names() -> None:
+    assert set(SYSTEM_NAMES) == set(SYSTEM_TABLES)

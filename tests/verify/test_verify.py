@@ -213,7 +213,7 @@ def test_what_is_left_of_unfinished_changes_is_told_apart(context: Context, orde
     names = (
         "branch/ACTION",
         f"branch/.ACTION.{uuid}",
-        "branch/STEP-abc-1",
+        f"branch/STEP-{32 * 'a'}-1",
         "savepoint/CLAIM-7",
         f"snapshot/.LATEST.{uuid}",
         f"manifest/.manifest-1.{uuid}",

@@ -18,6 +18,7 @@ from paimark.tui.panes.sheets.files import SheetFiles
 from paimark.tui.panes.sheets.sheet import QuerySheet
 from paimark.tui.panes.sheets.sheet_bar import SheetBar
 from paimark.tui.panes.sheets.sheet_job import SheetWanted
+from paimark.tui.query.drafts import Texts
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.sql_files import SqlFile
 from paimark.tui.session import Session, Target
@@ -196,6 +197,11 @@ class QueryPane(Column):
     def unsaved(self) -> int:
         """The number of sheets with text that is neither saved nor run."""
         return sum(sheet.has_unsaved for sheet in self.sheets)
+
+    @property
+    def texts_at_stake(self) -> Texts:
+        """The texts that would be lost if the process were killed now."""
+        return [text for sheet in self.sheets for text in sheet.texts_at_stake]
 
     def keep_texts(self) -> None:
         """Add the texts that would be lost now to the history."""

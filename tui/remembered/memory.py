@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -35,11 +35,17 @@ from paimark.tui.remembered.state import (
 _MOST_BYTES = 1_000_000
 # In seconds. A console with the lock writes only a few kilobytes: if it takes longer, it is stuck.
 _PATIENCE = 0.5
+# At the end there is no next time: others that end at the same moment write first.
+LAST_PATIENCE = 5.0
 Change = Callable[[State], State]
 
 
 class Unusable(Exception):
     """The file exists and can't be used; the text gives the reason."""
+
+
+class Locked(Unusable):
+    """Another console writes the file now."""
 
 
 class Newer(Unusable):
@@ -56,7 +62,7 @@ class Memory:
         self._state = State()
         # Unsaved changes, by what they change: a later one replaces an earlier one.
         self._changes: dict[object, Change] = {}
-        self._lock = threading.Lock()
+        self._lock, self._saving = threading.Lock(), threading.Lock()
 
     def load(self) -> None:
         """Read the file. For the opening thread."""
@@ -106,13 +112,24 @@ class Memory:
         if self._changes:
             threading.Thread(target=self.save, name="paimark-remember", daemon=True).start()
 
-    def save(self) -> None:
-        """Write the changes. Ignores errors, such as a full or read-only disk."""
-        with self._lock:
-            changes, self._changes = self._changes, {}
-        if changes:
-            with suppress(OSError, Unusable, UnicodeError):
-                _rewrite(self._path, list(changes.values()))
+    def save(self, patience: float = _PATIENCE) -> None:
+        """Write the changes, also those that a thread is about to write.
+
+        Ignores errors, such as a full or read-only disk. If another console has the lock for longer than
+        `patience`, in seconds, they are kept for the next call.
+        """
+        with self._saving:
+            with self._lock:
+                changes, self._changes = self._changes, {}
+            if not changes:
+                return
+            try:
+                _rewrite(self._path, list(changes.values()), patience)
+            except Locked:
+                with self._lock:
+                    self._changes = {**changes, **self._changes}
+            except (OSError, Unusable, UnicodeError):
+                return
 
     @property
     def _key(self) -> str:
@@ -150,10 +167,10 @@ class _Versioned(msgspec.Struct):
     version: int = VERSION
 
 
-def _rewrite(path: Path, changes: list[Change]) -> None:
-    """Apply changes to the file. Raises `OSError`, and `Unusable` if another process keeps the lock."""
+def _rewrite(path: Path, changes: list[Change], patience: float) -> None:
+    """Apply changes to the file. Raises `OSError`, and `Unusable`: `Locked` if another process writes it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(path.with_suffix(".lock")):
+    with _locked(path.with_suffix(".lock"), patience):
         data = _changed(_readable(path), changes)
         if len(data) > _MOST_BYTES:
             data = _changed(State(), changes)
@@ -185,17 +202,17 @@ def _changed(state: State, changes: list[Change]) -> bytes:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, patience: float) -> Iterator[None]:
     descriptor = open_regular(path, os.O_RDWR | os.O_CREAT)
     try:
-        until = time.monotonic() + _PATIENCE
+        until = time.monotonic() + patience
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if time.monotonic() > until:
-                    raise Unusable(f"{path} is locked") from None
+                    raise Locked(f"{path} is locked") from None
                 time.sleep(0.02)
         yield
     finally:

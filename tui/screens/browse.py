@@ -17,6 +17,7 @@ from paimark.tui.panes.pane import Pane, WithChange
 from paimark.tui.panes.record_pane import RecordPane
 from paimark.tui.panes.snapshots import SnapshotsPane
 from paimark.tui.panes.tables import TablesPane
+from paimark.tui.query.drafts import Drafts
 from paimark.tui.query.statements import select_all
 from paimark.tui.records.location_history import LocationHistory, keep_place
 from paimark.tui.records.marks import Mark, marked_words
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
 # How often the visible pane is checked for changes.
 FOLLOW_SECONDS = 3.0
+DRAFT_SECONDS = 30.0
 _ENGINE_SECONDS = 0.5
 
 
@@ -78,6 +80,7 @@ class BrowseScreen(Backdrop):
         self._tab_bar = TabBar([tab.title for tab in Tab])
         self._right = Frame(self.snapshots.TITLE, "right")
         self.tabs = OpenTabs(session, self, self.snapshots, self._tab_bar, self._right)
+        self.drafts = Drafts()
         self.rows = SelectedRows(self.tabs, self.say)
         self._sidebar = Sidebar(self.tables, session.memory, self.say)
 
@@ -106,6 +109,7 @@ class BrowseScreen(Backdrop):
             begin(stage)
         self.set_interval(FOLLOW_SECONDS, self.follow)
         self.set_interval(FOLLOW_SECONDS, self.session.memory.save_soon)
+        self.set_interval(DRAFT_SECONDS, lambda: self.drafts.keep_soon(self.tabs.texts_at_stake))
         self.set_interval(_ENGINE_SECONDS, self._summary.show_engine)
         # Keys that were typed before are handled after a thread's result.
         self.call_after_refresh(post, app, lambda: None)

@@ -9,6 +9,7 @@ from typing import Any
 from paimark.core.figures import counted
 from paimark.tui.panes.pane import PANE_CLASSES, Desk, Pane
 from paimark.tui.panes.record_pane import RecordPane
+from paimark.tui.query.drafts import Texts
 from paimark.tui.session import Session, Target
 from paimark.tui.tabs import Tab
 from paimark.tui.widgets.frame import Frame
@@ -73,6 +74,11 @@ class OpenTabs:
         """The number of texts in the query pane that are neither saved nor run."""
         # By its attributes: importing the pane would delay the first frame.
         return sum(getattr(pane, "unsaved", 0) for pane in self.panes.values())
+
+    @property
+    def texts_at_stake(self) -> Texts:
+        """The texts of the query pane that would be lost if the process were killed now."""
+        return [text for pane in self.panes.values() for text in getattr(pane, "texts_at_stake", ())]
 
     def keep_texts(self) -> None:
         """Add texts that were typed and not run to the history, because this screen ends."""

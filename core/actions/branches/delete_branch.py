@@ -36,7 +36,7 @@ from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.merge.survey import base_of
 from paimark.core.actions.names import retired_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.takeover import savepoints_held_alone
 from paimark.core.actions.roots.barrier import close_before_removal
 from paimark.core.actions.roots.pause import cleanings_to_stop, wait_for_writers
@@ -52,11 +52,14 @@ from paimark.core.actions.roots.root_files import (
 from paimark.core.actions.roots.root_state import RootState, held_by, state
 from paimark.core.actions.said import (
     commits_between,
+    end_unknown,
+    engine_of,
     final,
+    job_of,
+    job_that_writes,
     name_lost,
     nothing_lost,
     otherwise,
-    stock_writer,
     unit_in,
     version_of,
 )
@@ -67,6 +70,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import MAIN, SNAPSHOT_PREFIX, Root, TablePath
 from paimark.core.table.lineage.forks import Side, find_fork
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import (
     all_roots,
     branch_root,
@@ -107,6 +111,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(moved,) if keeps else (*freed_steps(freed), gone, *released),
         items=(
             *(_retired(name, retired or "") if keeps else _lost(context, root, branch_state)),
+            *end_unknown(context.files, root),
             *_affected(context, root, branch_state),
             *(cleanings_to_stop(context.files, root) if keeps else freed_items(table, freed)),
         ),
@@ -289,7 +294,7 @@ def branch_refusals(context: Context, root: Root, *, keeps: bool) -> list[Refusa
     files, table = context.files, root.table
     if root == main_root(files, table):
         return [Refusal(f"{root.label} is main of {table.full_name}", "Make another branch main first.")]
-    refusals = claim_refusals(context, root)
+    refusals = moving_refusals(context, root)
     if keeps and not has_schema(files, root):
         reason = f"Branch {root.label} of {table.full_name} has no schema: there is no branch to keep"
         refusals.append(Refusal(reason, "Leave --keep out."))
@@ -378,7 +383,7 @@ def _lost(context: Context, root: Root, branch_state: RootState | None) -> list[
     no_way = final("--keep retires the branch: that can")
     if branch_state is None:
         what = "the branch has no schema: the data files that only it kept stay"
-        return [no_way, Item("keeps", what)]
+        return [*_unread(context, root), no_way, Item("keeps", what)]
     main = main_root(context.files, root.table)
     head = branch_state.head
     if head is None:
@@ -393,6 +398,20 @@ def _lost(context: Context, root: Root, branch_state: RootState | None) -> list[
         return [name_lost(root.label, "main has all its commits"), no_way]
     text = f"{commits.said('its', unit, context.clock())}: they were not merged into main"
     return [commits.item(text, "branch-commits-gone", unit), no_way]
+
+
+def _unread(context: Context, root: Root) -> list[Item]:
+    """Commits that no engine reads: left of the branch, or of a job that was open when the branch went."""
+    newest = Lineage(context.files, root).latest()
+    if newest is None:
+        return []
+    count = len(Lineage(context.files, root).snapshot_ids())
+    job = job_of(newest.commit_user) or engine_of(newest.writer_version)
+    text = (
+        f"{counted(count, 'commit')} that nobody reads (newest {age(newest.time_millis, context.clock())}, "
+        f"by {job}). If a job went on after the branch was gone, stop it, and have it write its rows again"
+    )
+    return [Item("loses", text, "unread-commits", is_grave=True, count=count, unit="commits")]
 
 
 def _in_main(files: Files, main: Root, root: Root) -> Snapshot | None:
@@ -412,11 +431,14 @@ def _jobs(context: Context, root: Root) -> Item:
         made_from = find_fork(main, Side(context.files, root)).snapshot_id or 0
     except Corrupt:
         made_from = 0
-    writer = stock_writer(context.files, root, made_from)
+    writer = job_that_writes(context.files, root, made_from)
     if writer is None:
         return Item("affects", "jobs on it fail, if there are any: readers leave no trace", "stock-unseen")
-    text = f"jobs on it fail: {writer.job or writer.engine} wrote {age(writer.time, context.clock())}"
-    return Item("affects", text, "branch-writer-seen", newest=writer.time)
+    text = (
+        f"stop the jobs on it ({writer.job or writer.engine} wrote {age(writer.time, context.clock())}): "
+        "what one commits that is open then is in no branch, and nobody reads it"
+    )
+    return Item("first", text, "branch-writer-seen", is_grave=True, newest=writer.time)
 
 
 def _affected(context: Context, root: Root, branch_state: RootState | None) -> list[Item]:

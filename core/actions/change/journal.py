@@ -8,6 +8,7 @@ recovery first writes an entry of its own, after which the owner, if it is still
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,8 @@ from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, NotFound, PaimarkError, Refused, Unavailable
 from paimark.core.storage.files import read_if_there
 from paimark.core.table.catalog import find_table
-from paimark.core.table.layout import HEARTBEAT_PREFIX, STEP_PREFIX, TablePath
+from paimark.core.table.layout import STEP_PREFIX, TablePath
+from paimark.core.table.names import OF_A_CHANGE
 from paimark.core.table.reading import numbered
 from paimark.core.table.records import Record
 
@@ -227,7 +229,7 @@ class Hold:
         self.require_table()
         return TakenOver(
             f"Another process took over this {self.journal.action} of {self.table.full_name}",
-            "Look at the table before you try again.",
+            f"Look at the table before you try again: `paimark doctor {self.table.word}`.",
         )
 
 
@@ -315,12 +317,13 @@ def take_over(context: Context, table: TablePath, interrupted: JournaledChange, 
     return hold
 
 
-def leftovers(context: Context, table: TablePath, tokens: Collection[str] = ("",)) -> list[str]:
+def leftovers(context: Context, table: TablePath, tokens: Collection[str] | None = None) -> list[str]:
     """The sorted paths of journal entries and heartbeats, also half-written, of these tokens or of all."""
     names = context.files.names(table.branches)
-    prefixes = tuple(prefix + token for prefix in (STEP_PREFIX, HEARTBEAT_PREFIX) for token in tokens)
-    files_left = (name for name in names if (meant_for(name) or name).startswith(prefixes))
-    return sorted(f"{table.branches}/{name}" for name in files_left)
+    matches = ((name, re.fullmatch(OF_A_CHANGE, meant_for(name) or name)) for name in names)
+    return sorted(
+        f"{table.branches}/{name}" for name, of in matches if of and (tokens is None or of["token"] in tokens)
+    )
 
 
 def _decoded(data: bytes, table: TablePath) -> Journal:

@@ -7,6 +7,7 @@ nevertheless, every reference that may hold it is examined. If none does, the an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from paimark.core.actions.temp_files import delete_temporaries
@@ -16,11 +17,11 @@ from paimark.core.table import landed
 from paimark.core.table.landed import Landed
 from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from paimark.core.table.lineage.main_branch import all_roots
-from paimark.core.table.records import Snapshot
+from paimark.core.table.names import TOKEN
+from paimark.core.table.records import COMMIT_USER, Snapshot
 
 _READER = "paimark-"
-# How the commit user of every commit of Paimark's own begins.
-COMMIT_USER = "paimark-"
+_OWN_READER = rf"{CONSUMER_PREFIX}{_READER}(?P<token>{TOKEN})"
 
 
 def hold_expiry(files: Files, root: Root, token: str, snapshot_id: int) -> None:
@@ -38,19 +39,18 @@ def release_expiry(files: Files, root: Root, token: str) -> None:
 
 def is_own_reader(name: str) -> bool:
     """Whether a file among a root's consumers was written by `hold_expiry`, for any change."""
-    return name.startswith(CONSUMER_PREFIX + _READER)
+    return re.fullmatch(_OWN_READER, name) is not None
 
 
 def left_readers(files: Files, table: TablePath, tokens: Collection[str]) -> list[str]:
     """The paths of files that `hold_expiry` wrote for ended changes: all except those of these tokens."""
-    prefix = CONSUMER_PREFIX + _READER
     roots = all_roots(files, table)
     listings = each_of(files.names, [root.consumers for root in roots])
     return [
         f"{root.consumers}/{name}"
         for root, names in zip(roots, listings, strict=True)
         for name in names
-        if name.startswith(prefix) and name.removeprefix(prefix) not in tokens
+        if (own := re.fullmatch(_OWN_READER, name)) and own["token"] not in tokens
     ]
 
 

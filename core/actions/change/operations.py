@@ -89,7 +89,15 @@ def stacks_of(files: Files, table: TablePath) -> Stacks:
             undo = [*_still_open(undo, operation.way_back), operation.way_back]
     groups = {each.token: each.group.id for each in by_token.values() if each.group is not None}
     undos = tuple(each for each in by_token.values() if each.undoes is not None)
+    gone -= {each.undoes for each in undos if each.undoes and _went_on(by_token.get(each.undoes), each)}
     return Stacks(tuple(undo), tuple(redo), groups, _in_effect(by_token, gone), undos)
+
+
+def _went_on(undone: Operation | None, undo: Operation) -> bool:
+    """Whether a stream committed on after its batches were taken back: its later ones stay."""
+    if undone is None or undone.stream is None or undone.way_back is None or undo.now is None:
+        return False
+    return _head(undone.way_back) > undo.now.id
 
 
 def _in_effect(by_token: dict[str, Operation], gone: set[str]) -> tuple[Operation, ...]:

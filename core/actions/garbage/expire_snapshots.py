@@ -26,7 +26,7 @@ from paimark.core.actions.garbage.deletion import counted_before, freed_items, f
 from paimark.core.actions.garbage.references import ToDelete
 from paimark.core.actions.garbage.sweep import LISTS_GONE, Removed, remove
 from paimark.core.actions.garbage.unreferenced import FileCount
-from paimark.core.actions.plan import Item, Plan, Step
+from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.roots import guard_tags
 from paimark.core.actions.said import final, nothing_lost, otherwise, tags_said
 from paimark.core.durations import parse_duration
@@ -35,6 +35,7 @@ from paimark.core.figures import MOST_NAMES, counted, minute, moment
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import CONSUMER_PREFIX, Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.records import Consumer, Point, Snapshot, commit_key, point_of
 from paimark.core.text import lowered, whole_number
@@ -83,7 +84,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             items=tuple(Item("keeps", each) for each in held),
             empty=True,
         )
-    refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
+    refusals = [*_end_refusals(files, root), *feature_refusals(files, root), *changelog_refusals(files, root)]
     to_delete, seen = _to_delete(files, root, gone)
     freed, repair = what_goes(context, table, to_delete, refusals)
     total = sum(each.size or 0 for each in freed.files)
@@ -110,6 +111,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         freed_files=len(freed.files),
         freed_bytes=total,
     )
+
+
+def _end_refusals(files: Files, root: Root) -> list[Refusal]:
+    """The newest that are left are not the newest that there were, and a backup may bring those back."""
+    lost = lost_newest(files, root)
+    return [] if lost is None else [Refusal(lost.reason, lost.hint)]
 
 
 class ExpireState(msgspec.Struct, frozen=True):

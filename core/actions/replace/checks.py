@@ -10,11 +10,13 @@ from paimark.core.actions.replace.pointer import Replacement, Sides, replacement
 from paimark.core.actions.replace.takeover import Takeover, moved, savepoints_held_alone, survey_takeover
 from paimark.core.actions.replace.untouched import is_whole_copy
 from paimark.core.actions.roots.branch_files import is_protected
+from paimark.core.actions.roots.root_files import unwritable_paths
 from paimark.core.actions.roots.root_state import RootState, state
 from paimark.core.actions.roots.savepoint_claim import claimed_ids, read_claim
 from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.errors import NotFound, Refused
 from paimark.core.storage.files import Files
+from paimark.core.storage.paths import unwritable
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import require_newest
@@ -39,7 +41,7 @@ def as_planned(context: Context, table: TablePath, plan: Plan) -> Takeover:
 
 def require_free(context: Context, takeover: Takeover, replacement: Replacement) -> None:
     """Raises `Refused` for obstacles that appeared since the plan was made."""
-    refusals = claim_refusals(context, takeover.main.root)
+    refusals = moving_refusals(context, takeover.main.root)
     if replacement.drops_previous:
         refusals += loss_refusals(context.files, takeover)
     raise_first(refusals)
@@ -71,7 +73,7 @@ def require_still(hold: Hold, replacement: Replacement, progress: Progress) -> N
     )
     if not is_same_main or not _went_on(files, replacement, branch):
         raise moved(table, replacement.seen, f"{main.description} and {branch.description}")
-    refusals = claim_refusals(context, between.main)
+    refusals = moving_refusals(context, between.main)
     if replacement.drops_previous:
         takeover = survey_takeover(files, between.main, between.branch)
         refusals += loss_refusals(files, takeover, besides=between.archive)
@@ -88,9 +90,12 @@ def clash_refusals(takeover: Takeover) -> list[Refusal]:
     return [Refusal(reason, "Delete one of each, then make a new plan.")]
 
 
-def claim_refusals(context: Context, root: Root) -> list[Refusal]:
-    """Refusals for savepoints in the making, because moving their root would lose their tags."""
-    refusals = []
+def moving_refusals(context: Context, root: Root) -> list[Refusal]:
+    """Why a root can't be moved or removed now: savepoints in the making would lose their tags there, and
+    files of others whose names can't be written would stay behind.
+    """
+    strange = map(unwritable, unwritable_paths(context.files, root))
+    refusals = [Refusal(each.message, each.hint) for each in strange]
     for number in claimed_ids(context, root.table):
         claim = read_claim(context, root.table, number)
         if claim is not None and claim.root == root.branch:

@@ -10,7 +10,7 @@ from paimark.core.actions.garbage.deletion import freed_steps
 from paimark.core.actions.garbage.drop_root import root_to_delete
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step
-from paimark.core.actions.replace.checks import claim_refusals, clash_refusals, loss_refusals
+from paimark.core.actions.replace.checks import clash_refusals, loss_refusals, moving_refusals
 from paimark.core.actions.replace.takeover import Takeover, unreadable_refusals
 from paimark.core.actions.roots.branch_files import is_protected
 from paimark.core.actions.roots.pause import cleanings_to_stop
@@ -44,7 +44,7 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
     table, name = main.root.table, branch.root.label
     refusals = unreadable_refusals(context, branch)
     refusals += clash_refusals(takeover)
-    refusals += claim_refusals(context, main.root)
+    refusals += moving_refusals(context, main.root)
     freed = Freed()
     if drops_previous:
         freed, more = _freed(context, takeover, archive)

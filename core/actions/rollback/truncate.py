@@ -13,7 +13,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import archive_name
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.parting import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.target import RollbackTarget, lost_since, target_as_planned
@@ -21,7 +21,7 @@ from paimark.core.actions.rollback.truncation import Cut, cut_of
 from paimark.core.actions.roots.pause import seconds_of_cleanings, wait_for_cleanings
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot
 from paimark.core.actions.roots.root_files import snapshot_ids
-from paimark.core.actions.said import nothing_lost, otherwise, stock_writer, tags_said
+from paimark.core.actions.said import job_that_writes, nothing_lost, otherwise, tags_said
 from paimark.core.errors import Corrupt
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
@@ -81,7 +81,7 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
 
 def _first(context: Context, root: Root, seconds: float) -> list[Item]:
     """Ids are given again, and sessions that are open remember snapshots by their ids."""
-    writer = stock_writer(context.files, root)
+    writer = job_that_writes(context.files, root)
     seen = "" if writer is None else f" ({writer.briefly(context.clock())})"
     unless = f", unless it ends within {seconds:g} s" if seconds else ""
     stop = (
@@ -250,7 +250,7 @@ def _refusals(context: Context, cut: Cut, keep: Snapshot) -> list[Refusal]:
     if root.branch is not None:
         reason = f"Main of {name} is branch {root.branch}, whose snapshots are guarded in the table directory"
         return [Refusal(reason, "Roll back without --truncate, or take the replacement back first.")]
-    refusals = claim_refusals(context, root)
+    refusals = moving_refusals(context, root)
     if not files.exists(root.snapshot(keep.id)):
         refusals.append(
             Refusal(f"Snapshot {keep.id} of {name} has expired", "Roll back to it without --truncate.")

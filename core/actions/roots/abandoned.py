@@ -14,6 +14,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import BRANCH_PREFIX, TablePath
 from paimark.core.table.links import linked_directories
+from paimark.core.text import has_halves
 
 ABANDONED_AFTER = 24 * 3600 * 1000
 _HINTS = ("LATEST", "EARLIEST")
@@ -63,6 +64,6 @@ def _in(files: Files, now: int, directory: str) -> list[str]:
 def _is_ours(part: str, name: str) -> bool:
     """Whether its intended name is one of this directory's files."""
     wanted = meant_for(name)
-    if wanted is None:
+    if wanted is None or has_halves(wanted):
         return False
     return part not in PARTS or wanted.startswith(f"{part}-") or wanted in _HINTS

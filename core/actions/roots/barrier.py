@@ -14,6 +14,7 @@ from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.layout import BARRIER_ID, SNAPSHOT_PREFIX, Root, TablePath
 from paimark.core.table.reading import numbered
 
+_NOTICE = "MAIN_OF_THIS_TABLE_IS_NOW_ITS_BRANCH_"
 _HINT = str(BARRIER_ID).encode()
 
 
@@ -24,9 +25,19 @@ def notice(branch: str) -> bytes:
     """
     word = re.sub(r"\W", "_", branch)
     return (
-        f"MAIN_OF_THIS_TABLE_IS_NOW_ITS_BRANCH_{word}: it is read and written as $branch_{branch}. "
+        f"{_NOTICE}{word}: it is read and written as $branch_{branch}. "
         "`paimark undo` makes this directory main again.\n"
     ).encode()
+
+
+_IN_NOTICE = re.compile(r"is read and written as \$branch_(.*)\. `paimark undo`")
+
+
+def branch_in_notice(schema: bytes | None) -> str | None:
+    """The branch that a notice names as main; None for anything else."""
+    text = "" if schema is None else schema.decode(errors="replace")
+    found = _IN_NOTICE.search(text) if text.startswith(_NOTICE) else None
+    return found and found[1]
 
 
 def put_barrier(files: Files, table: TablePath, main: str) -> None:

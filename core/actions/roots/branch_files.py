@@ -18,6 +18,7 @@ from paimark.core.actions.roots.root_files import paths_below
 from paimark.core.actions.temp_files import delete_temporaries, meant_for
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.storage.files import Files
+from paimark.core.storage.paths import is_inside
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SCHEMA_PREFIX, Root, TablePath
 from paimark.core.table.manifests.files import data_manifests
@@ -89,11 +90,11 @@ def branch_source(
     """Read the files for a branch from this tag. Raises `FileMissing`, also for a missing schema."""
     tag_data = files.read(root.tag(tag_name))
     tag = Tag.from_json(tag_data, root.tag(tag_name))
-    paths = [root.schema(number) for number in range(highest_schema + 1)]
     schemas = []
-    for path, data in zip(paths, files.read_many(paths), strict=True):
+    # Read one after the other: the number may be a damaged one, of schemas that nobody could count.
+    for number, data in enumerate(files.read_many(map(root.schema, range(highest_schema + 1)))):
         if data is None:
-            raise FileMissing(path)
+            raise FileMissing(root.schema(number))
         schemas.append(data)
     return BranchSource(
         root, tag_name, tag_data, tag.id, _snapshot_data(files, root, tag.id, tag_data), tuple(schemas), pin
@@ -190,7 +191,7 @@ def remove_unfinished(files: Files, source_names: list[str], branch: Root, newes
     """
     if is_anothers(files, branch, newest_schema):
         return False
-    paths = list(paths_below(files, branch.directory))
+    paths = list(filter(is_inside, paths_below(files, branch.directory)))
     left = [path for path in paths if path not in set(source_names)]
     for path in [*left, *(path for path in reversed(source_names) if path in paths)]:
         files.delete(path)

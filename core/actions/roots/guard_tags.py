@@ -14,7 +14,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from paimark.core.actions.plan import Step
-from paimark.core.actions.roots.barrier import has_barrier, notice, put_barrier, remove_barrier
+from paimark.core.actions.roots.barrier import (
+    branch_in_notice,
+    has_barrier,
+    notice,
+    put_barrier,
+    remove_barrier,
+)
 from paimark.core.actions.roots.json_edit import without_time_to_live
 from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files, read_if_there
@@ -183,9 +189,18 @@ def mismatches(files: Files, table: TablePath) -> list[str]:
 
 
 def _give_notice(files: Files, table: TablePath, main: str) -> None:
+    if not has_barrier(files, table) and _is_open(files, table):
+        # It is main itself, and `recover` says so.
+        return
     if not numbered(files.names(table.root().schemas), SCHEMA_PREFIX):
         files.create(table.root().schema(0), notice(main))
     put_barrier(files, table, main)
+
+
+def _is_open(files: Files, table: TablePath) -> bool:
+    """Whether engines can open the table directory."""
+    schema = read_if_there(files, table.root().schema(0))
+    return schema is not None and branch_in_notice(schema) is None
 
 
 def _take_notice_back(files: Files, table: TablePath, main: str) -> None:

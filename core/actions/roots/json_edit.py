@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from paimark.core.errors import Corrupt
+from paimark.core.table.records import DECODE_ERRORS, json_object
 
 _TIME_TO_LIVE = ("tagCreateTime", "tagTimeRetained")
 
@@ -39,6 +40,6 @@ def with_options(schema: bytes, options: Mapping[str, str | None], source: str) 
 def decoded(data: bytes, source: str) -> dict[str, Any]:
     """Raises `Corrupt` naming `source` when the bytes are not a JSON object."""
     try:
-        return msgspec.json.decode(data, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return json_object(data)
+    except DECODE_ERRORS as error:
         raise Corrupt(f"{source} is not a JSON object ({error})", "Restore it from a backup.") from error

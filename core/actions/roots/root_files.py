@@ -15,6 +15,7 @@ from paimark.core.actions.context import Progress, Remark
 from paimark.core.actions.temp_files import meant_for
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.storage.files import Files, Unanswered
+from paimark.core.storage.paths import is_inside
 from paimark.core.table.layout import BARRIER_ID, SCHEMA_PREFIX, SNAPSHOT_PREFIX, TAG_PREFIX, Root
 from paimark.core.table.read_tags import is_permanent
 from paimark.core.table.reading import numbered
@@ -178,11 +179,12 @@ def delete_files(files: Files, root: Root, names: Sequence[str]) -> None:
 def remove_root(files: Files, root: Root) -> None:
     """Remove a branch root with all its files, also half-written ones, and links themselves.
 
-    The removal mark goes last.
+    The removal mark goes last. `unwritable_paths` stay.
     """
     if root.branch is None:
         raise ValueError("the table directory is never removed")
-    paths = sorted(paths_below(files, root.directory), key=lambda path: path.startswith(f"{root.schemas}/"))
+    there = filter(is_inside, paths_below(files, root.directory))
+    paths = sorted(there, key=lambda path: path.startswith(f"{root.schemas}/"))
     mark = root.snapshot(BARRIER_ID)
     last = [root.earliest_hint, root.latest_hint, mark] if mark in paths else []
     _each(files.delete, [path for path in paths if path not in last])
@@ -236,6 +238,9 @@ def _snapshot_order(names: Iterable[str]) -> list[str]:
 def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int]]:
     for entry in files.entries(directory):
         path, name = f"{directory}/{entry.name}", f"{prefix}/{entry.name}"
+        if not is_inside(entry.name):
+            # No change that would have to move it begins; one that is under way leaves it there.
+            continue
         if entry.is_directory:
             # The target of a link is not part of the root.
             if not entry.is_link:
@@ -245,13 +250,22 @@ def _below(files: Files, directory: str, prefix: str) -> Iterator[tuple[str, int
 
 
 def paths_below(files: Files, directory: str) -> Iterator[str]:
-    """All paths of files below a directory, also half-written ones and links themselves."""
+    """All paths of files below a directory, also half-written ones and links themselves.
+
+    A directory of another program whose name can't be written is one of them.
+    """
     for entry in files.entries(directory):
         path = f"{directory}/{entry.name}"
-        if entry.is_directory and not entry.is_link:
+        if entry.is_directory and not entry.is_link and is_inside(entry.name):
             yield from paths_below(files, path)
         else:
             yield path
+
+
+def unwritable_paths(files: Files, root: Root) -> list[str]:
+    """What other programs made in a root under names that can't be written: it can't be moved or removed."""
+    whole = [root.directory] if root.branch else [f"{root.directory}/{part}" for part in PARTS]
+    return [path for each in whole for path in paths_below(files, each) if not is_inside(path)]
 
 
 def _each(do: Callable[..., None], items: Sequence[object]) -> None:

@@ -18,7 +18,7 @@ from paimark.core.actions.roots.pin_snapshot import (
     expiry_items,
     keep,
 )
-from paimark.core.actions.said import savepoints_said, unit_in
+from paimark.core.actions.said import end_unknown, savepoints_said, unit_in
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
 from paimark.core.storage.files import Files
@@ -61,6 +61,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         ),
         items=(
             *expiry_items(files, chosen),
+            *end_unknown(files, chosen.root),
             Item("keeps", f"these rows through expiry and clean-up, until savepoint {new_id} is deleted"),
             *_twins(files, chosen),
         ),

@@ -15,7 +15,7 @@ from paimark.core.actions.checks import fingerprint, require_unmoved, text_argum
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.roots.root_state import schema_state
-from paimark.core.actions.said import NEVER, final, stock_writer
+from paimark.core.actions.said import NEVER, final, job_that_writes
 from paimark.core.actions.schema.changes import Changed, changed
 from paimark.core.actions.temp_files import delete_temporaries
 from paimark.core.errors import Refused, StatementFailed, UsageError
@@ -251,7 +251,7 @@ def _items(
         yield Item("final", NEVER, "final")
     if any(each.kind in ("drop", "rename", "widen") for each in changes):
         text = "jobs that run keep the old columns until they are restarted"
-        if (writer := stock_writer(files, root)) is not None:
+        if (writer := job_that_writes(files, root)) is not None:
             text += f": {writer.said(root.table.full_name, context.clock())}"
         yield Item("affects", text, "jobs-restart")
     options = {each.name for each in changes if each.kind in ("set", "unset")}

@@ -34,6 +34,7 @@ from paimark.core.actions.roots.pin_snapshot import (
 )
 from paimark.core.actions.roots.savepoint_claim import is_only_keeper
 from paimark.core.actions.roots.shared_snapshots import hold_with_main
+from paimark.core.actions.said import end_unknown
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable
 from paimark.core.figures import minute
@@ -280,6 +281,7 @@ def _items(
 ) -> Iterator[Item]:
     if chosen is not None:
         yield from expiry_items(context.files, chosen)
+        yield from end_unknown(context.files, chosen.root)
     if retain_ms:
         until = minute(context.clock() + retain_ms)
         yield Item("keeps", f"these rows until {until}: then stock engines may delete the tag")

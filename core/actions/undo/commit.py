@@ -46,6 +46,7 @@ from paimark.core.table.lineage.forks import Side
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root, root_exists
 from paimark.core.table.manifests.files import size_of
+from paimark.core.table.operations import STREAM
 from paimark.core.table.records import Point, Snapshot, TableSchema
 
 
@@ -104,18 +105,21 @@ def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
         fingerprint=going_back.fingerprint,
         steps=tuple(_steps(context.files, going_back)),
         items=(
-            Item(
-                "loses",
-                f"{lost}, from the newest rows",
-                "rows-replaced",
-                is_grave=True,
-            ),
+            *_stop_first(going_back),
+            Item("loses", f"{lost}, from the newest rows", "rows-replaced", is_grave=True),
             streams_skip(context.files, start.root),
             *([] if new is None else columns_change(start, new)),
             Item("keeps", _kept(going_back.description, has_columns=new is not None)),
         ),
         refusals=tuple(_refusals(context.files, going_back)),
     )
+
+
+def _stop_first(going_back: GoingBack) -> list[Item]:
+    if going_back.entry.action != STREAM or going_back.is_redo:
+        return []
+    stop = "stop the stream if it runs. Restarted on its checkpoint, it does not write these rows again"
+    return [Item("first", stop, "stop-writers", is_grave=True)]
 
 
 class UndoCommitState(msgspec.Struct, frozen=True):
@@ -225,6 +229,12 @@ def _find(files: Files, table: TablePath, entry: Undoable) -> GoingBack:
         raise Refused(
             f"{start.place} of {table.full_name} moved since {entry.description}: "
             f"then at snapshot {entry.after.id}, now at {start.head.snapshot.id}",
+            by_hand(files, table, entry, is_main=start.is_main),
+        )
+    if entry.is_mixed:
+        place = f"{start.place} of {table.full_name}"
+        raise Refused(
+            f"Others committed to {place} between the commits of {entry.description}",
             by_hand(files, table, entry, is_main=start.is_main),
         )
     then = _snapshot_at(files, start, entry.before, f"from before {entry.description}")

@@ -18,7 +18,7 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.merge import history as merge_history
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.parting import part
 from paimark.core.actions.replace.pointer import drop_copies
 from paimark.core.actions.replace.table_directory import (
@@ -243,7 +243,7 @@ def _refusals(context: Context, reversal: Reversal) -> list[Refusal]:
         reasons.append(Refusal(reason, f"Read its newest tag, and write that where it is needed: {sql}"))
     if reversal.archive is None:
         return reasons
-    reasons += claim_refusals(context, reversal.archive)
+    reasons += moving_refusals(context, reversal.archive)
     if strays := stray_commits(context.files, table):
         reason = f"A stale writer left {counted(len(strays), 'commit')} in the directory of {table.full_name}"
         hint = f"Run `paimark rescue-commits {table.word} --name BRANCH` first."

@@ -22,6 +22,8 @@ ACTION = "restore"
 _ADDING = ("create-savepoint", "create-tag", "create-branch")
 # Inverse actions that only delete the things that they name.
 _REMOVALS = ("delete-tag", "delete-branch", "delete-savepoint")
+# So many numbers are in a hint.
+_MOST_NAMED = 8
 _ONE_BY_ONE = Item("keeps", "each change by itself: the first that fails ends it, and those before stay done")
 _OTHER = Refusal("Somebody else did something meanwhile", "Look at the operations, then plan it again.")
 
@@ -38,10 +40,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     target = _target(table, known, number)
     way, refusals = _way(stacks, target), list[Refusal]()
     if way is None:
-        hint = "Only what can be undone, or was undone last, can be reached: name one of those."
+        hint = f"Only what can be undone, or was undone last: {_reachable(context, table, known, stacks)}."
         refusals.append(Refusal(f"Operation {number} of {table.full_name} can't be reached", hint))
     verb, tokens = way or ("undo", [])
-    refusals += _changed(context, table, stacks, tokens) if verb == "undo" else []
+    if changed := _changed(context, table, stacks, tokens) if verb == "undo" else []:
+        reachable = _reachable(context, table, known, stacks)
+        refusals += [Refusal(each.reason, f"{each.hint} Meanwhile {reachable}.") for each in changed]
     if tokens or refusals:
         refusals = unless_locked(context, table, *refusals)
     by_token = {each.token: each for each in known}
@@ -127,6 +131,23 @@ def _changed(context: Context, table: TablePath, stacks: Stacks, tokens: list[st
         and not is_untouched(context.files, table, each)
     ]
     return [Refusal(changed_since(each), "Take it back by hand: `undo` passes over it.") for each in changed]
+
+
+def _reachable(context: Context, table: TablePath, known: list[Operation], stacks: Stacks) -> str:
+    """The numbers that can be restored, those after the fewest steps first, as words without a full stop."""
+    numbers = {each.token: each.number for each in known}
+    done = [each.token for each in stacks.undo]
+    found: list[int] = []
+    for place in reversed(range(len(done))):
+        if len(found) == _MOST_NAMED or _changed(context, table, stacks, done[place:][::-1]):
+            break
+        before = numbers.get(done[place - 1]) if place else 0
+        found += [] if before is None else [before]
+    found += [each.number for each in reversed(stacks.redo)][:_MOST_NAMED]
+    if not found:
+        return "none can be reached"
+    *others, last = map(str, found)
+    return f"{', '.join(others)} or {last} can be reached" if others else f"{last} can be reached"
 
 
 def _touches(undone: Undoable, made: Undoable) -> bool:

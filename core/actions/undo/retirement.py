@@ -11,7 +11,7 @@ from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.roots.json_edit import with_options
 from paimark.core.actions.roots.pause import cleanings_to_stop
 from paimark.core.actions.roots.root_files import SCHEMAS, Swap, root_files
@@ -109,7 +109,7 @@ def _kept(entry: Undoable) -> str:
 
 
 def _refusals(context: Context, table: TablePath, entry: Undoable, now: RootState) -> list[Refusal]:
-    refusals = claim_refusals(context, now.root)
+    refusals = moving_refusals(context, now.root)
     if context.files.entries(table.root(entry.branch).directory):
         reason = f"{table.full_name} has another branch {entry.branch} now"
         refusals.append(Refusal(reason, "Delete that one first, or retire it."))

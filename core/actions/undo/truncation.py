@@ -19,7 +19,7 @@ from paimark.core.actions.checks import fingerprint
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.merge.fast_forward import will_reach
 from paimark.core.actions.plan import NO_DATA_FILE, Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.replace.checks import claim_refusals
+from paimark.core.actions.replace.checks import moving_refusals
 from paimark.core.actions.replace.parting import part
 from paimark.core.actions.rollback import truncation
 from paimark.core.actions.rollback.truncation import Cut, cut_of
@@ -230,7 +230,7 @@ def _kept(cut: Cut) -> str:
 def _refusals(context: Context, restoring: Restoring) -> list[Refusal]:
     files, cut = context.files, restoring.cut
     main, tags = Side(files, cut.main), Side(files, cut.archive).tags
-    refusals = claim_refusals(context, cut.archive)
+    refusals = moving_refusals(context, cut.archive)
     clashes = [name for name, tag in tags.items() if tag.id > cut.keep and name in main.tags]
     lost = [name for name, tag in tags.items() if tag.id <= cut.keep and name not in main.tags]
     if lost:

@@ -23,7 +23,6 @@ from paimark.core.actions.undo.undone import unless_locked
 from paimark.core.errors import Corrupt, Refused
 from paimark.core.figures import age
 from paimark.core.table.layout import TablePath
-from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.text import lowered
 
 ACTION = "undo"
@@ -148,11 +147,11 @@ def _last(
 
 def _last_replacement(context: Context, table: TablePath, known: Sequence[Undoable]) -> Undoable:
     """The newest replacement, if every later move of main can no longer be taken back."""
-    main = main_root(context.files, table).branch
     for entry in reversed(known):
         if entry.is_replacement:
             return entry
-        if not entry.moved_rows or (entry.is_write and entry.root != main):
+        if not entry.moved_rows or entry.is_write:
+            # Rows that were written to the branch stay on it.
             continue
         try:
             _planner(table, entry)(context, table, entry)

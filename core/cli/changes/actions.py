@@ -19,7 +19,7 @@ from paimark.core.cli.asking import confirm, require_writable
 from paimark.core.cli.changes.saved_plans import save_plan
 from paimark.core.cli.options import GlobalCommand, GlobalOptions, WholeNumber, global_options
 from paimark.core.cli.output import narrate, show
-from paimark.core.cli.plans import say_outcome, say_plan, terminal_width
+from paimark.core.cli.plans import say_outcome, say_plan, show_dry_run, terminal_width
 from paimark.core.cli.query.answering import ended_by_signals, open_engine
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.errors import UsageError
@@ -104,14 +104,11 @@ def _plan_and_apply(
 
 def carry_out(action: Action, context: Context, plan: Plan, options: GlobalOptions) -> None:
     """Show a plan, ask for consent if something is lost, and apply it. Raises its first refusal."""
-    narrator = Narrator()
-    if options.dry_run and options.as_json:
-        click.echo(redacted(json_text([plan.facts()], indent=2)))
-    raise_first(plan.refusals)
     if options.dry_run:
-        if not options.as_json:
-            say_plan(plan, show, terminal_width(sys.stdout), verbose=options.verbose)
+        show_dry_run(plan, options)
         return
+    raise_first(plan.refusals)
+    narrator = Narrator()
     # The outcome of an empty plan is its headline, which should not appear twice.
     follows = plan.empty and not options.as_json
     say_plan(plan, narrator.say, terminal_width(sys.stderr), verbose=options.verbose, headline=not follows)

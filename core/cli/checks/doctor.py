@@ -12,6 +12,7 @@ import click
 from paimark.core.actions import recover
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context, open_context
+from paimark.core.actions.replace.misdirected import misdirected
 from paimark.core.actions.roots.guard_tags import mismatches
 from paimark.core.actions.roots.pin_snapshot import stock_expiry_items
 from paimark.core.actions.roots.stray_commits import stray_commits
@@ -180,7 +181,8 @@ def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
     roots = [root for root in all_roots(context.files, table) if root.branch is not None or root == main]
     for findings in each_of(partial(_of_root, context), roots):
         yield from findings
-    yield from _table_directory(context.files, table)
+    if misdirected(context.files, table) is None:
+        yield from _table_directory(context.files, table)
     yield from _savepoints(context.files, table)
     yield from _lists(context.files, table)
     plan = recover.plan(context, table, {})

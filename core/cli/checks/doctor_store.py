@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from paimark.core.config import Settings
 from paimark.core.errors import Refused, Unavailable
-from paimark.core.storage.conditions import THOROUGH
+from paimark.core.storage.conditions import ROUNDS, WRITERS
 from paimark.core.storage.open import open_files
 from paimark.core.table.layout import Root
 from paimark.core.table.rows import SnapshotRow
@@ -16,6 +16,9 @@ from paimark.core.table.rows import SnapshotRow
 _NEWEST = 200
 # Stores where a rename fails if its target exists, and the local disk.
 _RENAMING = ("hdfs", "viewfs", "file")
+_LATE = (
+    "A request to end a change that comes late, or twice, may end the next: change a table from one place."
+)
 
 
 class Verdict(NamedTuple):
@@ -39,7 +42,7 @@ def conditions(settings: Settings) -> Iterator[Verdict]:
         yield Verdict("ok", "not tried in read-only mode", "Without it doctor races for scratch files there.")
         return
     try:
-        result = files.race(THOROUGH)
+        result = files.race(deletions=True)
         result.require(files.uri)
     except Refused as error:
         yield Verdict("broken", error.message, error.hint)
@@ -48,8 +51,9 @@ def conditions(settings: Settings) -> Iterator[Verdict]:
             "warning", f"Whether the store keeps conditional writes is unknown: {error.message}", error.hint
         )
     else:
-        race = result.race
-        yield Verdict("ok", f"kept in {race.rounds} races of {race.writers} writers each: changes are safe")
+        yield Verdict("ok", f"kept in {ROUNDS} races of {WRITERS} writers each: changes are safe")
+        if result.weakness:
+            yield Verdict("warning", f"Deletions are not safe from late requests: {result.weakness}", _LATE)
 
 
 def writers_at_once(uri: str, root: Root, newest: Sequence[SnapshotRow]) -> Iterator[Verdict]:

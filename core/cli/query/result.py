@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from paimark.core.actions.plan import Plan
 from paimark.core.arrow_values import column_values
 from paimark.core.cli.options import GlobalOptions
 from paimark.core.cli.output import row_writer
+from paimark.core.cli.plans import show_dry_run
+from paimark.core.cli.query.narrator import Narrator
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.protocol import Batch, Columns
 from paimark.core.text import clean_text
@@ -60,9 +63,16 @@ class PrintedResults:
         self._last = PrintedResult(self._options, None, self._before, is_listed=self._is_list)
         return self._last
 
+    def plan(self, narrator: Narrator, plan: Plan) -> None:
+        """The plan of a statement that is not run."""
+        narrator.clear()
+        if self._options.as_json or not plan.refusals:
+            self._before()
+        show_dry_run(plan, self._options)
+
     def close(self) -> None:
         """End the list of lists. If a statement failed among its rows, the list shows that: it has no end."""
-        if self._is_list and self._printed and self._last is not None and not self._last.is_broken:
+        if self._is_list and self._printed and not (self._last and self._last.is_broken):
             click.echo("]")
 
     def _before(self) -> None:

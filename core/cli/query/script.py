@@ -38,10 +38,14 @@ class ScriptOptions(NamedTuple):
     path: Path | None
 
 
-def require_result_file(script: Sequence[ScriptStatement], path: Path | None) -> None:
+def require_result_file(
+    script: Sequence[ScriptStatement], path: Path | None, *, dry_run: bool = False
+) -> None:
     """Raises `UsageError` if the rows of these statements can't go to one file."""
     if path is None:
         return
+    if dry_run and all(is_action(each.statement) for each in script):
+        raise UsageError("A plan has no rows to write to a file", "Leave -o out, or redirect stdout.")
     if all(each.statement.kind == "explain" for each in script):
         raise UsageError("EXPLAIN has no rows to write to a file", "Leave -o out, or redirect stdout.")
     having = sum(_has_rows(each.statement) for each in script)
@@ -68,7 +72,8 @@ def run_script(
         for each in script:
             narrator.label = each.place.label
             with _stopping(each.place, narrator, "planned" if options.dry_run else "run"):
-                mode = CallMode(partial(_agree, options, narrator), narrator.step, options.dry_run)
+                agree, show = partial(_agree, options, narrator), partial(printed.plan, narrator)
+                mode = CallMode(agree, narrator.step, show if options.dry_run else None)
                 if not is_action(each.statement) and engine.state != "ready":
                     narrator.wait("Starting Spark")
                 events = run_statement(

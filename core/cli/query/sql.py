@@ -62,7 +62,7 @@ def sql(
     settings = options.settings()
     with _pointing(text):
         script = read_script(text)
-        require_result_file(script, path)
+        require_result_file(script, path, dry_run=options.dry_run)
         _check(script, options, settings, database)
     if database is not None:
         require_database(open_files(settings.warehouse, settings.options), database)

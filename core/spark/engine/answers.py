@@ -14,7 +14,7 @@ from paimark.core.spark.launch.session_settings import DEFAULTS, setting_asked
 from paimark.core.spark.protocol import Batch, Columns, Finished
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import database_directory, databases, require_database, tables
-from paimark.core.table.names import split_name
+from paimark.core.table.names import CHOOSE_DATABASE, split_name
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.shows import GLOBAL_VIEWS
 
@@ -36,7 +36,7 @@ _SHOW_FORM = "Write SHOW DATABASES or SHOW TABLES IN db, with LIKE 'o*' behind i
 
 
 class Answer(NamedTuple):
-    """Rows of texts and booleans. `database` is the new current database, if the statement sets one."""
+    """Rows of texts and booleans. `database` is the new current database, if the statement chooses one."""
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[str | bool, ...]] = ()
@@ -114,7 +114,7 @@ def _is_global(name: str | None) -> bool:
 
 def _tables(files: Files, database: str | None, like: str | None, temporary: Sequence[str]) -> Answer:
     if database is None:
-        raise StatementFailed("No database is chosen", "Write SHOW TABLES IN db, or USE db first.")
+        raise StatementFailed("No database is chosen", f"Write SHOW TABLES IN db. {CHOOSE_DATABASE}")
     rows = [(table.database, table.name, False) for table in tables(files, database)]
     everything = [*rows, *(("", name, True) for name in temporary)]
     return Answer(

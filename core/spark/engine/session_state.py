@@ -14,7 +14,7 @@ from paimark.core.spark.datasource.scan import WarehouseAccess
 from paimark.core.spark.engine.tables import Opener
 from paimark.core.spark.engine.views import Views
 from paimark.core.spark.native.scans import NativeScans
-from paimark.core.spark.protocol import Run, Start
+from paimark.core.spark.protocol import Start
 from paimark.core.spark.session_conf import ZONE, SessionConf
 from paimark.core.storage.open import open_files
 from paimark.core.travel.source import TimeFolder
@@ -22,19 +22,12 @@ from paimark.core.travel.times.zones import zone_of
 
 
 class SessionState:
-    """`zone` is the session's time zone, `database` the current database: None if none was chosen."""
+    """`zone` is the session's time zone; `database` the running statement's, None if none was chosen."""
 
     def __init__(self, conf: SessionConf) -> None:
         self._conf = conf
         self.zone = conf.zone
         self.database: str | None = None
-        self._given_database: str | None = None
-
-    def settle(self, order: Run) -> None:
-        """Set the current database for a statement. To be called before each one."""
-        # A USE is valid until an order names another database than the order before.
-        if order.database != self._given_database or self.database is None:
-            self._given_database = self.database = order.database
 
     def note_zone(self) -> None:
         """Record the time zone that a statement has set. Raises `StatementFailed` if it is unknown here."""

@@ -239,7 +239,7 @@ class Runner:
 
     def _run(self, job: Job) -> Finished:
         session, order = self._session, job.order
-        session.state.settle(order)
+        session.state.database = order.database
         statement, insert = read_statement(order.sql), None
         if statement.kind == "empty":
             raise StatementFailed("There is no statement to run")
@@ -247,7 +247,8 @@ class Runner:
         of_session = OfSession(views.temporary, views.of_all_sessions, session.conf.get)
         answered = answer(statement, session.warehouse.files, session.state.database, of_session)
         if answered is not None:
-            session.state.database = answered.database or session.state.database
+            # For a prefetch; the next statement names its database.
+            session.state.database = answered.database or order.database
             return tell_answer(answered, job.tell)
         self._backend.require_allowed(order, statement)
         if order.inserting is not None and statement.kind in ("insert", "overwrite"):

@@ -19,12 +19,13 @@ from paimark.core.spark.streaming.offsets import mark_of
 from paimark.core.spark.writing.after_commit import after_commit
 from paimark.core.spark.writing.commit import Commit, CreateSnapshot
 from paimark.core.spark.writing.row_files import delete_rows, deleted_unless_committed, open_target, overlap
+from paimark.core.spark.writing.stream_log import StreamLog, run_token
 from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.storage.files import Files
 from paimark.core.storage.open import open_files
 from paimark.core.table.lineage.commits import Overwritten
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.records import Snapshot, TableSchema
+from paimark.core.table.records import Snapshot, TableSchema, query_of
 
 _LAYOUT_OPTIONS = ("bucket", "bucket-key", "bucket-function.type", "data-file.path-directory")
 
@@ -34,26 +35,27 @@ def commit_batch(
     batch: int,
     by_task: Sequence[tuple[WriteTarget, Sequence[Any]]],
     offsets: bytes = b"",
+    run: str = "",
 ) -> None:
-    """Commit the tasks' files as this batch of the query `target.commit_user`, unless it landed before.
+    """Commit the tasks' files as this batch of the query of `target.commit_user`, unless it landed before.
 
     `target` is the present root of main, or of the branch; each task has the target that it wrote for.
     `offsets` is the content of Spark's file about the batch, empty if unknown: its watermark becomes the
-    snapshot's, unless the one before has a later one. Raises `Refused` if the files do not fit any more; then
-    they are deleted.
+    snapshot's, unless the one before has a later one. `run` tells this run of the query from others. Raises
+    `Refused` if the files do not fit any more; then they are deleted.
     """
     files = open_files(target.warehouse, target.options)
     task_messages = [messages for _, messages in by_task]
     messages = [message for task in task_messages for message in task if not message.is_empty()]
     if not messages:
         return
-    table = target.root.table
-    commit_attempts.require_last_batch(files, table, target.commit_user, batch)
+    table, query = target.root.table, query_of(target.commit_user)
+    commit_attempts.require_last_batch(files, table, query, batch)
     # In this order: the commit itself finds a batch that lands after this read of the latest id.
     newest_id = Lineage(files, target.root).latest_id() or 0
     planned = hashlib.sha256(offsets).hexdigest() if offsets else None
     try:
-        has_landed = commit_attempts.has_landed(files, table, target.commit_user, batch, planned)
+        has_landed = commit_attempts.has_landed(files, table, query, batch, planned)
     except Refused:
         delete_rows(target, task_messages)
         raise
@@ -62,13 +64,16 @@ def commit_batch(
         return
     attempt = partial(
         commit_attempts.Attempt,
-        query=target.commit_user,
+        query=query,
         batch=batch,
         branch=target.root.branch,
         file=_relative(files, messages),
         planned=planned,
+        operation=run_token(target, run),
     )
-    create = _RecordingSnapshot(files, target, attempt, watermark_in(offsets))
+    before_it = partial(commit_attempts.newest_operation, files, table, query)
+    log = StreamLog(files, target, run, batch, before_it)
+    create = _RecordingSnapshot(files, target, attempt, watermark_in(offsets), log)
     commit = _BatchCommit(files, target, batch, newest_id, create)
     # The earliest snapshot from which a task read the buckets' indexes.
     commit.known = min(task_target.known for task_target, _ in by_task)
@@ -87,7 +92,7 @@ class _BatchCommit(Commit):
         self, files: Files, target: WriteTarget, batch: int, newest_id: int, create: CreateSnapshot
     ) -> None:
         super().__init__(files, target, open_target(target), create)
-        self._batch = batch
+        self._query, self._batch = query_of(target.commit_user), batch
         self._searched_up_to = newest_id
         self._lineage = Lineage(files, target.root)
 
@@ -99,7 +104,7 @@ class _BatchCommit(Commit):
         newest = latest_snapshot.id if latest_snapshot else 0
         for snapshot_id in range(self._searched_up_to + 1, newest + 1):
             snapshot = self._lineage.snapshot(snapshot_id)
-            if (snapshot.commit_user, snapshot.commit_identifier) == (self.commit_user, self._batch):
+            if commit_attempts.is_batch(snapshot, self._query, self._batch):
                 return SuccessResult()
         self._searched_up_to = newest
         return super()._try_commit_once(*args, latest_snapshot=latest_snapshot, **rest)
@@ -114,8 +119,9 @@ class _RecordingSnapshot(CreateSnapshot):
         target: WriteTarget,
         attempt: Callable[..., commit_attempts.Attempt],
         watermark: int | None,
+        log: StreamLog,
     ) -> None:
-        super().__init__(files, target.root)
+        super().__init__(files, target.root, log=log)
         self._attempt = attempt
         self._watermark = watermark
 

@@ -26,7 +26,8 @@ from paimark.core.table.lineage.commits import Overwritten, states_since
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.manifests.files import names_any
-from paimark.core.table.records import Record, Snapshot
+from paimark.core.table.records import Record, Snapshot, query_of
+from paimark.core.table.rows import SnapshotRow
 
 # By default no orphan cleaning deletes a younger file.
 _DAY_MS = 86_400_000
@@ -39,7 +40,8 @@ class Attempt(Record, frozen=True, kw_only=True):
 
     `uuid` identifies the snapshot. `file` is a data file of it, relative to the warehouse. `time` is epoch
     milliseconds. `planned` distinguishes the batch from another with its number: a hash of the offsets that
-    Spark writes before it runs the batch; None if they can't be read.
+    Spark writes before it runs the batch; None if they can't be read. `operation` is the token of the run in
+    the operation log.
     """
 
     newest: ClassVar[int | None] = 1
@@ -54,9 +56,15 @@ class Attempt(Record, frozen=True, kw_only=True):
     time: int
     planned: str | None = None
     landed: bool = False
+    operation: str | None = None
 
     def path(self, table: TablePath) -> str:
         return table.stream_attempt(self.query, self.batch, self.uuid)
+
+
+def is_batch(commit: Snapshot | SnapshotRow, query: str, batch: int) -> bool:
+    """Whether it is the commit of this batch."""
+    return (query_of(commit.commit_user), commit.commit_identifier) == (query, batch)
 
 
 def attempts(files: Files, table: TablePath, query: str) -> list[Attempt]:
@@ -65,6 +73,12 @@ def attempts(files: Files, table: TablePath, query: str) -> list[Attempt]:
     paths = [f"{table.branches}/{each}" for each in files.names(table.branches) if name.fullmatch(each)]
     contents = zip(paths, files.read_many(paths), strict=True)
     return [Attempt.from_json(data, path) for path, data in contents if data is not None]
+
+
+def newest_operation(files: Files, table: TablePath, query: str) -> str | None:
+    """The run in the operation log that committed the query's last batch; None if it is unknown."""
+    landed = [each for each in attempts(files, table, query) if each.landed]
+    return max(landed, key=lambda each: each.batch).operation if landed else None
 
 
 def begin(files: Files, table: TablePath, attempt: Attempt) -> None:
@@ -181,10 +195,7 @@ def _fate(files: Files, table: TablePath, attempt: Attempt) -> Landed:
 
 
 def _has_commit(files: Files, root: Root, query: str, batch: int) -> bool:
-    return any(
-        (row.commit_user, row.commit_identifier) == (query, batch)
-        for row in Lineage(files, root).newest(_LOOK_BACK)
-    )
+    return any(is_batch(row, query, batch) for row in Lineage(files, root).newest(_LOOK_BACK))
 
 
 def _has_changelog(files: Files, root: Root, attempt: Attempt) -> bool:
@@ -193,7 +204,7 @@ def _has_changelog(files: Files, root: Root, attempt: Attempt) -> bool:
     if (data := read_if_there(files, path)) is None:
         return False
     changelog = Snapshot.from_json(data, path)
-    return (changelog.commit_user, changelog.commit_identifier) == (attempt.query, attempt.batch)
+    return is_batch(changelog, attempt.query, attempt.batch)
 
 
 def _is_named_since(files: Files, root: Root, attempt: Attempt) -> bool:

@@ -33,6 +33,8 @@ from paimark.core.spark.writing.target import WriteTarget
 from paimark.core.spark.writing.write import TaskMessage, delete_uncommitted, find_target
 from paimark.core.storage.files import read_if_there
 from paimark.core.storage.open import open_files
+from paimark.core.table.operations import STREAM
+from paimark.core.table.records import STREAM_USER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,11 +46,12 @@ _MOST_ROWS = 1 << 26
 
 
 class StreamTaskMessage(TaskMessage):
-    """The files that a task wrote, and the target that it wrote for."""
+    """The files that a task wrote, the target that it wrote for, and Spark's id of this run of the query."""
 
-    def __init__(self, target: str, messages: list[Any]) -> None:
+    def __init__(self, target: str, messages: list[Any], run: str) -> None:
         super().__init__(messages)
         self.target = target
+        self.run = run
 
 
 class PaimarkStreamWriter(DataSourceStreamArrowWriter):
@@ -67,7 +70,10 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
         behind = task * _MOST_ROWS if self.target.table_schema.primary_keys else 0
-        return StreamTaskMessage(self.target.to_text(), write_rows(self.target, _counted(iterator), behind))
+        # A query's jobs are a group that has the name of its run; only tasks are told.
+        run = (context.getLocalProperty("spark.jobGroup.id") if context is not None else None) or ""
+        written = write_rows(self.target, _counted(iterator), behind)
+        return StreamTaskMessage(self.target.to_text(), written, run)
 
     @hints_in_messages()
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
@@ -75,7 +81,8 @@ class PaimarkStreamWriter(DataSourceStreamArrowWriter):
 
         from_tasks = [each for each in messages if isinstance(each, StreamTaskMessage)]
         by_task = [(WriteTarget.from_text(each.target), each.messages) for each in from_tasks]
-        commit_batch(self.target, batchId, by_task, self._offsets(batchId))
+        run = max((each.run for each in from_tasks), default="")
+        commit_batch(self.target, batchId, by_task, self._offsets(batchId), run)
 
     def _offsets(self, batch: int) -> bytes:
         """The offsets file that Spark wrote before the batch, read from the checkpoint; empty without it."""
@@ -98,7 +105,9 @@ def stream_writer(options: Mapping[str, str], columns: StructType, overwrite: bo
             "A stream can't be written in the output mode complete: each batch would replace the table",
             "Use outputMode append, or foreachBatch with a batch write.",
         )
-    target = msgspec.structs.replace(find_target(options, False), commit_user=_query_id(options))
+    target = msgspec.structs.replace(
+        find_target(options, False), commit_user=f"{STREAM_USER}{_query_id(options)}", operation=STREAM
+    )
     check_columns(target, columns)
     return PaimarkStreamWriter(
         target, options.get("checkpointLocation") if "query-id" not in options else None

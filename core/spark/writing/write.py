@@ -29,6 +29,7 @@ from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import MAIN
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
+from paimark.core.table.records import COMMIT_USER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -140,7 +141,7 @@ def find_target(options: Mapping[str, str], overwrite: bool) -> WriteTarget:
         *WarehouseAccess(files, options["warehouse"], own).address(root),
         lineage.require_schema().to_json().decode(),
         follows_main=branch is None or branch == MAIN,
-        commit_user=str(uuid.uuid4()),
+        commit_user=f"{COMMIT_USER}{uuid.uuid4()}",
         known=lineage.latest_id() or 0,
         overwrite=overwrite,
         dynamic=mode == "dynamic",

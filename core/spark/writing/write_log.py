@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from paimark.core.figures import counted
 from paimark.core.processes import user_name
@@ -38,27 +38,28 @@ _MOST_TEXT = 4000
 class WriteLog:
     """The entry of one commit to the target. `token` is its own; the commit may take several tries."""
 
-    def __init__(self, files: Files, target: WriteTarget) -> None:
+    def __init__(self, files: Files, target: WriteTarget, token: str) -> None:
         self._files = files
         self._target = target
-        self._token = target.commit_user.replace("-", "")
+        self._token = token
+        self._number = 0
         self._operation: Operation | None = None
-        # Of the operations before this one.
-        self._before: list[Entry] = []
+        # The log before this commit.
+        self._entries: list[Entry] = []
 
     def begin(self, before: Snapshot | None, new: Snapshot, changes: FileChanges) -> None:
         """Write the entry, before the snapshot `new` is created on `before`. Raises `Unavailable`."""
         if self._operation is None:
-            self._before = log_entries(self._files, self._table)
-        number = next_number(self._before) if self._operation is None else self._operation.number
-        self._operation = self._made(number, before, new, changes)
-        self._files.replace(self._table.begun_write(number, self._token), self._operation.to_json())
+            self._entries = log_entries(self._files, self._table)
+            self._number = self._numbered(self._entries)
+        self._operation = self._made(before, new, changes)
+        self._files.replace(self._table.begun_write(self._number, self._token), self._operation.to_json())
 
     def confirm(self) -> None:
         """Record that the commit landed. It never raises: without this the snapshots tell."""
         if (operation := self._operation) is not None:
             self._try(lambda: confirm(self._files, self._table, operation))
-            self._try(lambda: keep_up(self._files, self._table, self._before, operation.time))
+            self._try(lambda: keep_up(self._files, self._table, self._entries, _now()))
 
     def forget(self) -> None:
         """Remove the entry of a commit that was not made, and never will be. It never raises."""
@@ -76,8 +77,12 @@ class WriteLog:
         except Exception as error:
             _LOG.warning("The operation log of %s: %s", self._target.name, redacted(str(error)))
 
-    def _made(self, number: int, before: Snapshot | None, new: Snapshot, changes: FileChanges) -> Operation:
-        target, now = self._target, time.time_ns() // 1_000_000
+    def _numbered(self, entries: Sequence[Entry]) -> int:
+        """The number of the operation."""
+        return next_number(entries)
+
+    def _made(self, before: Snapshot | None, new: Snapshot, changes: FileChanges) -> Operation:
+        target, now = self._target, _now()
         assert target.operation is not None
         entry = Undoable(
             token=self._token,
@@ -90,15 +95,16 @@ class WriteLog:
             is_write=True,
         )
         label = target.root.label
+        counts = counts_of(target, changes.records_added, changes.records_removed)
         return Operation(
-            number=number,
+            number=self._number,
             token=self._token,
             action=target.operation,
             request=_request(target),
             user=entry.user,
             host=socket.gethostname(),
             time=now,
-            summary=_summary(target, new, changes),
+            summary=f"Committed snapshot {new.id} of {place_of(target)}: {counts}",
             before=f"{label} had no snapshot" if before is None else f"{label} at snapshot {before.id}",
             after=f"{label} at snapshot {new.id}",
             way_back=entry,
@@ -110,7 +116,9 @@ class WriteLog:
 
 def write_log(files: Files, target: WriteTarget) -> WriteLog | None:
     """The entry for the next commit to the target; None for an action, which has an entry of its own."""
-    return None if target.operation is None else WriteLog(files, target)
+    if target.operation is None:
+        return None
+    return WriteLog(files, target, target.commit_user.replace("-", ""))
 
 
 def _request(target: WriteTarget) -> dict[str, str | None]:
@@ -121,9 +129,17 @@ def _request(target: WriteTarget) -> dict[str, str | None]:
     return {**request, "statement": text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."}
 
 
-def _summary(target: WriteTarget, new: Snapshot, changes: FileChanges) -> str:
-    where = target.name + ("" if target.follows_main else f"$branch_{target.branch}")
+def place_of(target: WriteTarget) -> str:
+    """The table, with its branch if the writer named one."""
+    return target.name + ("" if target.follows_main else f"$branch_{target.branch}")
+
+
+def counts_of(target: WriteTarget, added: int, removed: int) -> str:
+    """`2 rows added, 1 row removed`; in a table with keys they are records."""
     word = "record" if target.table_schema.primary_keys else "row"
-    said = f"Committed snapshot {new.id} of {where}: {counted(changes.records_added, word)} added"
-    removed = changes.records_removed
+    said = f"{counted(added, word)} added"
     return f"{said}, {counted(removed, word)} removed" if removed else said
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

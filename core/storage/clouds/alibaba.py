@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from paimark.core.storage.conditions import Conditions, Race
+from paimark.core.storage.conditions import Conditions
 from paimark.core.storage.files import DirectoryEntry
 from paimark.core.storage.limits import require_small
 from paimark.core.storage.remote import LISTING_SECONDS, RemoteFiles
@@ -30,8 +30,8 @@ class AlibabaFiles(RemoteFiles):
     def __init__(self, filesystem: Any, root: str, uri: str) -> None:
         super().__init__(filesystem, root, uri, can_create=False, must_prove=True)
 
-    def race(self, race: Race) -> Conditions:
-        return Conditions(race, "whether OSS keeps its condition x-oss-forbid-overwrite was never tried")
+    def race(self, *, deletions: bool = False) -> Conditions:
+        return Conditions("whether OSS keeps its condition x-oss-forbid-overwrite was never tried")
 
     def _list(self, full: str) -> list[DirectoryEntry]:
         def listed(bucket: Any, path: str) -> list[DirectoryEntry]:

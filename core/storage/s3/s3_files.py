@@ -8,12 +8,13 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
 from paimark.core.errors import FileMissing, Refused
 from paimark.core.redaction import keep_secrets
-from paimark.core.storage.conditions import QUICK, Conditions, Race
+from paimark.core.storage.conditions import Conditions
 from paimark.core.storage.files import DirectoryEntry, Unanswered
 from paimark.core.storage.limits import require_small
 from paimark.core.storage.remote import INTERRUPTED, LISTING_SECONDS, RemoteFiles
@@ -208,7 +209,7 @@ class S3Files(RemoteFiles):
     def _first_look(self) -> Conditions:
         # Use the endpoint that the client found: it may come from the environment or a profile.
         is_amazon = not self.client_settings().endpoint
-        return Conditions(QUICK) if is_amazon and self._can_ask() else self.race(QUICK)
+        return Conditions() if is_amazon and self._can_ask() else self.race()
 
     def client_settings(self) -> ClientSettings:
         """The endpoint, region and sign-in from options, the environment or a profile. Sends no request."""
@@ -236,17 +237,24 @@ class S3Files(RemoteFiles):
         keep_secrets("", keys)
         return keys
 
-    def race(self, race: Race) -> Conditions:
+    def race(self, *, deletions: bool = False) -> Conditions:
         """As in every store. Raises `Refused` if the installed client drops the condition by itself."""
         if not self._can_ask():
             raise Refused(
                 "The installed S3 client can't write conditionally", "Upgrade it: pip install -U s3fs."
             )
-        return super().race(race)
+        return super().race(deletions=deletions)
 
     def _can_ask(self) -> bool:
-        members = self._client.meta.service_model.operation_model("PutObject").input_shape.members
-        return {"IfNoneMatch", "IfMatch"} <= {*members}
+        return {"IfNoneMatch", "IfMatch"} <= self._parameters("PutObject")
+
+    @cached_property
+    def _can_delete_if(self) -> bool:
+        return "IfMatch" in self._parameters("DeleteObject")
+
+    def _parameters(self, request: str) -> set[str]:
+        """What the installed client can ask with a request."""
+        return {*self._client.meta.service_model.operation_model(request).input_shape.members}
 
     @property
     def _client(self) -> Any:
@@ -287,29 +295,35 @@ class S3Files(RemoteFiles):
         try:
             # Get the etag first: then the bytes that are compared are no older than the etag.
             etag = self.etag_of(path)
-            if etag is not None and is_own(self.read(path)):
-                with self._translate_errors(path, writes=True):
-                    self._delete_if(self._file(path), etag)
+            if etag is None or not is_own(self.read(path)):
+                return
         except FileMissing:
             return
+        if not etag or self.delete_if(path, etag) is None:
+            self.delete(path)
 
-    def _delete_if(self, full: str, etag: str) -> None:
-        members = self._client.meta.service_model.operation_model("DeleteObject").input_shape.members
-        if not etag or "IfMatch" not in members:
-            self._remove(full)
-            return
-        bucket, _, key = full.partition("/")
+    def delete_if(self, path: str, etag: str) -> bool | None:
+        if not self._can_delete_if:
+            return None
+        bucket, _, key = self._file(path).partition("/")
         try:
-            self._call("call_s3", "delete_object", Bucket=bucket, Key=key, IfMatch=etag, writes=True)
-        except OSError as error:
-            if _code(error) == "NotImplemented":
-                self._remove(full)
-            elif _code(error) not in _UNMET:
-                raise
+            with self._translate_errors(path, writes=True):
+                try:
+                    self._call("call_s3", "delete_object", Bucket=bucket, Key=key, IfMatch=etag, writes=True)
+                except OSError as error:
+                    if _code(error) == "NotImplemented":
+                        return None
+                    if _code(error) in (*_UNMET, _CONFLICT):
+                        return False
+                    raise
+        except FileMissing:
+            return False
+        return True
 
     @property
     def _store(self) -> str:
-        return f"{self._filesystem.endpoint_url or ''} {super()._store}"
+        # The endpoint that the client found, also in the environment or a profile.
+        return f"{self.client_settings().endpoint} {super()._store}"
 
     def _create(self, full: str, data: bytes) -> bool:
         # A put that is repeated because its answer was lost finds its own object; the mark identifies it.

@@ -22,10 +22,11 @@ def definition(schema: TableSchema) -> dict[str, Any]:
 
 def schemas_digest(files: Files, root: Root, newest: int) -> str | None:
     """SHA-256 of a root's definitions up to schema `newest`; None if one is missing. Raises `Corrupt`."""
-    paths = [root.schema(number) for number in range(newest + 1)]
     digest = hashlib.sha256()
-    for path, data in zip(paths, files.read_many(paths), strict=True):
+    # Read one after the other: the number may be a damaged one, of schemas that nobody could count.
+    for number, data in enumerate(files.read_many(map(root.schema, range(newest + 1)))):
         if data is None:
             return None
-        digest.update(msgspec.json.encode(definition(TableSchema.from_json(data, path)), order="sorted"))
+        schema = TableSchema.from_json(data, root.schema(number))
+        digest.update(msgspec.json.encode(definition(schema), order="sorted"))
     return digest.hexdigest()

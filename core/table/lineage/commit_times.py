@@ -17,7 +17,7 @@ import msgspec
 
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, number_in
-from paimark.core.table.records import DECODE_ERRORS, misnamed, not_whole
+from paimark.core.table.records import DECODE_ERRORS, Long, misnamed, not_whole
 
 # About 50 MB.
 _MOST_REMEMBERED = 200_000
@@ -27,8 +27,8 @@ _Times = dict[int, tuple[int, str | None]]
 
 
 class _Committed(msgspec.Struct, gc=False, rename={"time": "timeMillis"}):
-    id: int
-    time: int
+    id: Long
+    time: Long
 
 
 class _Memory:

@@ -25,7 +25,7 @@ from paimark.core.table.records import (
     not_whole,
 )
 from paimark.core.table.rows import SnapshotRow, row_decoder
-from paimark.core.text import whole_number
+from paimark.core.text import spelled, whole_number
 
 __all__ = ["Lineage", "numbered"]
 
@@ -179,7 +179,7 @@ class Lineage:
         for name in names:
             if not is_safe_name(name):
                 path = self.root.tag(name)
-                self.unreadable[path] = f"{path!r} can't be read: no file of a table has such a name"
+                self.unreadable[path] = f"{spelled(path)} can't be read: no file of a table has such a name"
         return sorted(filter(is_safe_name, names))
 
     def tag(self, name: str) -> Tag:

@@ -18,6 +18,7 @@ from paimark.core.table.layout import (
     number_in,
 )
 from paimark.core.table.names import checked_name, is_safe_name, near_or_all_names
+from paimark.core.text import spelled
 
 # No store allows longer file names.
 _LONGEST_NAME = 1024
@@ -102,7 +103,7 @@ def branch_roots(files: Files, table: TablePath) -> list[Root]:
     for name in names:
         if not is_safe_name(name):
             raise Corrupt(
-                f"{table.branches} has a branch with the name {name!r}, which can't be read",
+                f"{table.branches} has a branch with the name {spelled(name)}, which can't be read",
                 "Rename or remove that directory.",
             )
     return [table.root(name) for name in names]

@@ -9,6 +9,10 @@ from paimark.core.travel.parse.uses import Statement
 
 _REWRITE = "INSERT OVERWRITE db.t with a query of the rows that stay does the same."
 _OTHER_ENGINE = "Use Spark or Flink with Paimon's own connector, or pypaimon."
+_MAKE_TABLE = (
+    f"{_OTHER_ENGINE} Its columns and options can be set here: ALTER TABLE db.t SET TBLPROPERTIES "
+    "('savepoint.create-interval' = '1 h')."
+)
 _NO_COPY = "Leave it out: each statement reads a table as it is then."
 _VIEWS = "WITH v AS (SELECT ...) names a query; in the console CREATE TEMPORARY VIEW does so for its session."
 _FUNCTIONS = "Use Spark's own functions: SHOW FUNCTIONS lists them."
@@ -30,7 +34,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
         "branches.",
     ),
     ("TRUNCATE TABLE", "INSERT OVERWRITE db.t SELECT * FROM db.t WHERE false leaves no row."),
-    ("CREATE TABLE", _OTHER_ENGINE),
+    ("CREATE TABLE", _MAKE_TABLE),
     ("CREATE VIEW", _VIEWS),
     ("CREATE DATABASE", _OTHER_ENGINE),
     ("CREATE SCHEMA", _OTHER_ENGINE),

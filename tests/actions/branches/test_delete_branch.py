@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -45,14 +46,60 @@ def test_the_plan_says_which_commits_go_and_whose_jobs_fail(context: Context) ->
     add(context, "shop.orders$branch_fix", 101)
     plan = planned(context, ACTION, name="fix")
     assert plan.headline == "Delete branch fix of shop.orders."
-    assert codes(plan) == ["branch-commits-gone", "final", "branch-writer-seen"]
+    assert codes(plan) == ["branch-writer-seen", "branch-commits-gone", "final"]
     lost = item(plan, "branch-commits-gone")
     assert (lost.count, lost.unit, lost.is_grave, plan.ask.phrase) == (2, "commits", True, "fix")
     assert lost.text.startswith("its 2 commits since snapshot 2 (2 records, newest ")
     assert item(plan, "final").text == "this can't be taken back. --keep retires the branch: that can"
     kept = planned(context, ACTION, name="fix", keep=True)
-    assert codes(kept) == ["name-gone", "branch-writer-seen"]
+    assert codes(kept) == ["branch-writer-seen", "name-gone"]
     assert (kept.ask.phrase, kept.undo) == ("fix", "paimark undo shop.orders")
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_what_a_job_commits_that_did_not_know_is_named_with_what_to_do(
+    context: Context, orders: Path, keep: bool
+) -> None:
+    branched(context)
+    add(context, "shop.orders$branch_fix", 101)
+    builder = open_table(context.files.uri, "shop.orders$branch_fix").new_batch_write_builder()
+    writer, committer = builder.new_write(), builder.new_commit()
+    plan = planned(context, ACTION, name="fix", keep=keep)
+    first = item(plan, "branch-writer-seen")
+    assert first.kind == "first" and first.text.startswith("stop the jobs on it (pypaimon 2.1.0 wrote now)")
+    applied(context, plan)
+    rows = {"order_id": [900], "customer": ["late"], "price": [1.0]}
+    writer.write_arrow(pa.table(rows, schema=ORDERS_SCHEMA))
+    committer.commit(writer.prepare_commit())
+    told = [each for each in doctor._root(context, ORDERS.root("fix")) if each.state == "broken"]
+    assert "It has snapshots and no schema" in told[0].detail
+    assert "Stop that job; write its rows again." in told[0].hint
+    lost = item(planned(context, ACTION, name="fix"), "unread-commits")
+    assert (lost.count, lost.is_grave) == (1, True)
+    done(context, ACTION, name="fix")
+    assert not (orders / "branch/branch-fix").exists()
+    if keep:
+        done(context, "undo")
+        assert 900 not in [row["order_id"] for row in rows_of(context, ORDERS.root("fix"))]
+
+
+def test_a_branch_that_lost_its_newest_snapshot_passes_for_no_shorter_one(
+    context: Context, orders: Path
+) -> None:
+    branched(context)
+    add(context, "shop.orders$branch_fix", 101)
+    newest = Lineage(context.files, ORDERS.root("fix")).latest_id()
+    (orders / f"branch/branch-fix/snapshot/snapshot-{newest}").unlink()
+    sentence = "ranch fix of shop.orders has lost its newest snapshots: LATEST names 4, and the newest is 3"
+    actions: dict[str, dict[str, Any]] = {
+        ACTION: {"name": "fix"},
+        "create-tag": {"name": "end", "branch": "fix"},
+        "create-savepoint": {"branch": "fix"},
+    }
+    for action, arguments in actions.items():
+        assert item(planned(context, action, **arguments), "history-unclear").text == f"b{sentence}"
+    [refusal] = planned(context, "expire-snapshots", branch="fix", retain_last=1).refusals
+    assert refusal.reason == f"B{sentence}" and "from a backup" in refusal.hint
 
 
 def test_what_a_branch_was_made_with_is_not_of_its_jobs(context: Context) -> None:

@@ -13,7 +13,7 @@ from paimark.core.actions.context import Context
 from paimark.core.actions.garbage.expire_snapshots import smallest_consumer
 from tests.actions.acting import ORDERS, done
 
-TOKEN = "0123456789abcdef"
+TOKEN = 32 * "a"
 MAIN = ORDERS.root()
 
 

@@ -17,7 +17,7 @@ from paimark.core.actions.roots.root_files import copy_files
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.storage.files import Unanswered
 from paimark.core.storage.local import LocalFiles
-from tests.actions.acting import ORDERS, applied, planned
+from tests.actions.acting import ORDERS, applied, planned, texts
 from tests.faults.fault_files import Death, FaultFiles
 from tests.storage.wrapped import Wrapped
 
@@ -104,9 +104,10 @@ def test_who_fails_without_an_answer_leaves_its_last_heartbeat(context: Context,
 def test_a_recovery_that_only_waited_is_no_sign_of_life(late: Context, orders: Path) -> None:
     """Whoever leaves, or loses the line, waits for the rest of the time, not for all of it again."""
     die(late, "create-branch", 4, name="b", tag="v2")
-    journal.take_over(late, ORDERS, interrupted_change(late), "waited")
+    waited = journal.new_token()
+    journal.take_over(late, ORDERS, interrupted_change(late), waited)
     let_an_hour_pass(orders)
-    late.files.replace(ORDERS.heartbeat("waited"), b"90")
+    late.files.replace(ORDERS.heartbeat(waited), b"90")
     assert not recovered(late)
 
 
@@ -162,13 +163,13 @@ def test_the_plan_tells_until_when_and_what_to_do(late: Context, orders: Path) -
     assert ("check", "requests that the store may still carry out") in [
         (step.verb, step.target) for step in plan.steps
     ]
-    until, leave, shorter, *_ = plan.warnings
+    until, leave, shorter = texts(plan, "affects")
     assert "recover waits until about 20" in until and "(15 min 5" in until
     assert "`paimark recover shop.orders` later waits for the rest only" in leave
     assert shorter.endswith("`paimark recover shop.orders --option 'paimark.recover-wait=0 s'`")
     let_an_hour_pass(orders)
     plan = planned(late, "recover")
-    assert not plan.warnings
+    assert not texts(plan, "affects")
     assert "check" not in [step.verb for step in plan.steps]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -131,6 +132,27 @@ def test_restore_refuses_what_it_can_not_reach(context: Context) -> None:
     assert plan.summary == "Restore shop.orders to operation 2"
     [refusal] = plan.refusals
     assert refusal.reason == "Operation 2 of shop.orders can't be reached"
+    assert refusal.hint == "Only what can be undone, or was undone last: none can be reached."
+
+
+def test_restore_names_what_it_can_reach(context: Context) -> None:
+    """Each number that is named can be restored, and no other."""
+    done(context, "create-branch", name="fix", tag="v2")
+    add(context, "shop.orders$branch_fix", 900)
+    done(context, "create-tag", name="gone", snapshot=4)
+    done(context, "delete-tag", name="gone")
+    for name in ("four", "five", "six"):
+        done(context, "create-tag", name=name, snapshot=4)
+    done(context, "undo")
+    [refusal] = planned(context, "restore", to=3).refusals
+    numbers = [each.number for each in read_operations(context.files, ORDERS)]
+    can = {each for each in (0, *numbers) if not planned(context, "restore", to=each).refusals}
+    named = set(map(int, re.findall(r"[0-9]+", refusal.hint)))
+    (now,) = (each for each in can if planned(context, "restore", to=each).empty)
+    assert named == can - {now}
+    assert " can be reached." in refusal.hint
+    [refusal] = planned(context, "restore", to=0).refusals[:1]
+    assert set(map(int, re.findall(r"[0-9]+", refusal.hint))) == named
 
 
 def test_a_plan_to_restore_is_refused_when_anything_was_done_since(context: Context) -> None:

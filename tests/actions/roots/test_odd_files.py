@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,12 @@ from paimark.core.cli.main import run
 from paimark.core.errors import Corrupt
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.savepoints import SavepointManager
-from tests.actions.acting import ORDERS, done
+from tests.actions.acting import ORDERS, done, planned, refused
+from tests.actions.taking_over import branched
 from tests.faults import damage
+from tests.faults.fault_files import Death, FaultFiles
+
+ODD = os.fsdecode(b"\xff")
 
 
 def without_field(path: Path, *field: str) -> None:
@@ -50,15 +55,14 @@ def test_names_that_are_not_utf_8_hide_nothing_else(
     orders: Path, warehouse: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PAIMARK_WAREHOUSE", str(warehouse))
-    odd = os.fsdecode(b"\xff")
     for source, name in (("snapshot-1", "snapshot/snapshot-"), ("snapshot-2", "tag/tag-")):
-        shutil.copy(orders / "snapshot" / source, orders / (name + odd))
+        shutil.copy(orders / "snapshot" / source, orders / (name + ODD))
     for name in ("consumer/consumer-", "savepoint/savepoint-"):
         (orders / name).parent.mkdir()
-        (orders / (name + odd)).write_text("{}")
-    shutil.copytree(orders / "schema", orders / f"branch/branch-{odd}/schema")
-    shutil.copytree(orders / "schema", warehouse / f"shop.db/{odd}/schema")
-    (warehouse / f"{odd}.db").mkdir()
+        (orders / (name + ODD)).write_text("{}")
+    shutil.copytree(orders / "schema", orders / f"branch/branch-{ODD}/schema")
+    shutil.copytree(orders / "schema", warehouse / f"shop.db/{ODD}/schema")
+    (warehouse / f"{ODD}.db").mkdir()
     faults = []
     for words in (
         ["tables"],
@@ -66,10 +70,10 @@ def test_names_that_are_not_utf_8_hide_nothing_else(
         ["create-savepoint", "shop.orders", "--dry-run"],
         ["expire-snapshots", "shop.orders", "--retain-last", "2", "--dry-run"],
         ["delete-tag", "shop.orders", "--name", "v2", "--dry-run"],
-        ["delete-tag", "shop.orders", "--name", odd, "--dry-run"],
-        ["create-savepoint", "shop.orders", "--comment", odd],
-        ["tags", f"shop.{odd}"],
-        ["sql", f"SELECT '{odd}'"],
+        ["delete-tag", "shop.orders", "--name", ODD, "--dry-run"],
+        ["create-savepoint", "shop.orders", "--comment", ODD],
+        ["tags", f"shop.{ODD}"],
+        ["sql", f"SELECT '{ODD}'"],
     ):
         for form in ("table", "json"):
             code = run([*words, "--output", form])
@@ -116,3 +120,30 @@ def _with_long_texts(data: bytes) -> str:
     if not isinstance(fields, dict):
         return LONG
     return json.dumps({key: LONG if isinstance(value, str) else value for key, value in fields.items()})
+
+
+@pytest.mark.parametrize("name", ["consumer/consumer-", "snapshot/.snapshot-5."])
+def test_a_root_with_a_name_that_is_not_utf_8_is_not_moved(context: Context, orders: Path, name: str) -> None:
+    branched(context)
+    (orders / "consumer").mkdir()
+    (orders / (name + ODD)).write_text("{}")
+    [reason] = refused(planned(context, "replace-main-branch", name="fix"))
+    assert reason.endswith(rf"/{name}\xff' has a name that is not UTF-8")
+    os.rename(orders / (name + ODD), orders / f"branch/branch-fix/schema/it{ODD}")
+    [reason] = refused(planned(context, "delete-branch", name="fix"))
+    assert reason.endswith(r"/it\xff' has a name that is not UTF-8")
+
+
+def test_recovery_leaves_the_names_of_others_where_they_are(context: Context, orders: Path) -> None:
+    """What only begins like the name of a change's file is not one."""
+    died = replace(context, files=FaultFiles(context.files, 6))
+    with pytest.raises(Death):
+        done(died, "create-branch", name="fix", tag="v2")
+    (orders / "consumer").mkdir()
+    token = 32 * "a"
+    odd = [f"branch/STEP-x{ODD}", f"branch/ALIVE-{token}{ODD}", f"consumer/consumer-paimark-{token}{ODD}"]
+    for name in odd:
+        (orders / name).write_text("{}")
+    done(context, "recover")
+    assert all((orders / name).exists() for name in odd)
+    assert planned(context, "recover").empty

@@ -51,6 +51,17 @@ def test_an_honest_store_is_told_so_and_nothing_stays(
         assert server.objects == before
 
 
+def test_a_store_without_conditional_deletion_gets_a_warning(
+    doctor: Callable[..., CommandResult], warehouse: Path
+) -> None:
+    with PretendingServer("deletes anyway") as server:
+        put_tables(server, warehouse)
+        result = doctor(server)
+        assert result.code == 0
+        [ok, (state, detail)] = findings(result)
+        assert ok[0] == "ok" and state == "warning" and "ignores If-Match" in detail
+
+
 def test_a_store_that_looks_first_takes_no_change_but_is_read(
     doctor: Callable[..., CommandResult], paimark: Paimark, warehouse: Path
 ) -> None:

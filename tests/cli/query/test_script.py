@@ -117,7 +117,7 @@ def test_a_destructive_statement_is_agreed_to_in_its_turn(sql: Paimark) -> None:
     ran = sql("sql", text, "--yes")
     assert ran.code == 0
     # It is planned after the INSERT.
-    assert "with 7 rows" in ran.err
+    assert "! loses  7 rows" in ran.err
     assert ran.out.splitlines()[-1] == "1"
 
 
@@ -125,9 +125,11 @@ def test_a_dry_run_plans_each_as_of_now(sql: Paimark) -> None:
     overwrite = f"INSERT OVERWRITE {MINE} SELECT * FROM {MINE}"
     ran = sql("sql", f"{INSERT % 'a'}; {overwrite}", "--dry-run", "--output", "json")
     assert ran.code == 0
-    assert [plan[0]["verb"] for plan in ran.rows] == ["keeps", "loses"]
+    assert [[plan["action"] for plan in each] for each in ran.rows] == [["insert-into"], ["insert-overwrite"]]
     assert ran.err.splitlines()[0].startswith("Each statement is planned on the tables as they are now")
-    assert "with 6 rows" in ran.err
+    assert len(ran.err.splitlines()) == 1
+    text = sql("sql", f"{INSERT % 'a'}; {overwrite}", "--dry-run").out.split("\n\n")
+    assert len(text) == 2 and text[1].startswith("Replace all rows of main of")
     assert count(sql) == 6
 
 

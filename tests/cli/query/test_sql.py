@@ -161,7 +161,7 @@ def test_an_insert_is_planned_and_says_what_it_committed(sql: Paimark, engine_wa
     shutil.copytree(engine_warehouse / "shop.db" / "events", engine_warehouse / "by_command.db" / "events")
     insert = "INSERT INTO by_command.events VALUES ('2026-05-03', 'click')"
     dry = sql("sql", insert, "--dry-run", "--output", "json")
-    assert [row["verb"] for row in dry.rows] == ["keeps", "how", "create"]
+    assert [item["kind"] for item in dry.rows[0]["items"]] == ["keeps", "undo", "how"]
     made = sql("sql", insert, "--output", "json")
     assert made.rows == [
         {"action": "insert-into", "table": "by_command.events", "snapshot_id": 3, "row_count": 1}
@@ -252,7 +252,7 @@ def asleep(paimark: Paimark, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -
         ("SELECT * FROM shop.ordrs VERSION AS OF 1", "orders"),
         ("SELECT * FROM shop.`orders$branch_nix`", "no branch nix"),
         ("SELECT * FROM shp.orders VERSION AS OF 1", "Did you mean shop"),
-        ("SELECT * FROM orders TIMESTAMP AS OF now()", "Write shop.orders, or choose a database"),
+        ("SELECT * FROM orders TIMESTAMP AS OF now()", "Write shop.orders. USE db; before it chooses one"),
         ("SELECT * FROM `orders$snapshots`", "Write shop.`orders$snapshots`"),
         ("SELECT 1 UNION ALL SELECT * FROM shop.orders VERSION AS OF 99", "no version '99'"),
     ],
@@ -294,6 +294,27 @@ def test_a_database_that_is_not_there_is_said(asleep: Paimark) -> None:
         "paimark: There is no database shp",
         "  Did you mean shop?",
     ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SHOW TABLES",
+        "SELECT * FROM `orders$snapshots`",
+        "SELECT * FROM orders VERSION AS OF 1",
+        "INSERT INTO orders VALUES (1)",
+        "ALTER TABLE orders ADD COLUMN c INT",
+        "CALL sys.create_savepoint('orders')",
+    ],
+)
+def test_who_chose_no_database_is_told_how(sql: Paimark, statement: str) -> None:
+    ran = sql("sql", statement)
+    assert (ran.code, ran.out) == (1, "")
+    assert "No database is chosen" in ran.err
+    assert "USE db;" in ran.err and "--database db" in ran.err
+    chosen = sql("sql", "--database", "shop", statement, "--dry-run")
+    assert "No database is chosen" not in chosen.err
+    assert "No database is chosen" not in sql("sql", f"USE shop; {statement}", "--dry-run").err
 
 
 def test_names_without_a_database_are_in_the_one_chosen(sql: Paimark) -> None:

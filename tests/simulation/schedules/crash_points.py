@@ -57,6 +57,13 @@ def _commits_and_expires(bench: Bench) -> None:
     _expires(bench)
 
 
+def _overwrites_and_expires(bench: Bench) -> None:
+    """A stock job overwrites main, and what it replaced expires: only references hold files of the past."""
+    if view.head(bench.world.store, TABLE.root()):
+        bench.alone(lambda: bench.write(None, "overwrite"))
+    _expires(bench)
+
+
 def _commits_and_expires_all(bench: Bench) -> None:
     """Others commit, consumers expire, automatic tags are deleted, and then main expires."""
     _commits(bench)
@@ -139,6 +146,7 @@ MEANWHILE: dict[str, Callable[[Bench], object]] = {
     "others commit": _commits,
     "main expires": _expires,
     "others commit and main expires": _commits_and_expires,
+    "main is overwritten and expires": _overwrites_and_expires,
     "others commit and all that is old expires": _commits_and_expires_all,
     "tags and branches are made": _names,
     "main is rolled back": _rolls_back,

@@ -58,6 +58,13 @@ def test_a_refusal_names_the_statement_and_what_to_use(sql: str, refused: str) -
             "There is no table shop.orders.snapshots",
             "orders$snapshots",
         ),
+        ("SELECT * FROM shop.SavepointsTable", "There is no table shop.SavepointsTable", "`t$savepoints`"),
+        ("SELECT * FROM SavepointsTable", "The table or view", "`t$savepoints`"),
+        (
+            "CREATE TABLE t (a INT) TBLPROPERTIES ('savepoint.create-interval' = '1 h')",
+            "CREATE TABLE is",
+            "ALTER",
+        ),
         ("SELECT * FROM x.shop.orders", "There is no table x.shop.orders", "Did you mean shop.orders?"),
         ("SELECT * FROM spark_catalog.shop.orders", "There is no table", "Did you mean shop.orders?"),
         ("DESCRIBE a.b.c.`d;`", "There is no table a.b.c.`d;`", "SHOW TABLES"),

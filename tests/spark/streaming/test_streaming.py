@@ -14,7 +14,9 @@ from msgspec.structs import replace
 
 from paimark.core.actions.context import Context
 from paimark.core.errors import Refused
+from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
+from paimark.core.table.operations import read_operations
 from tests.actions.acting import context_on, done
 from tests.interop.judge import Judge, comparable
 from tests.paimon import commit, create_table, read_rows
@@ -138,6 +140,22 @@ def test_a_run_of_small_batches_goes_to_the_end_and_is_held_by_its_place(
     anew = replace(pump, checkpoint=f"{pump.checkpoint}-anew")
     assert streaming.run(anew) == ""
     assert ids(shop) == [1, 2, 3, 4, 5, 5]
+
+
+def test_each_run_of_a_query_is_an_operation(streaming: Streaming, shop: Path) -> None:
+    feed(shop, [row(1)], [row(2)])
+    assert streaming.run(from_files(shop)) == ""
+    feed(shop, [row(3)])
+    assert streaming.run(from_files(shop)) == ""
+    first, second = read_operations(LocalFiles(str(shop)), OUT)
+    assert first.stream is not None and second.stream is not None
+    assert first.stream.run != second.stream.run and first.stream.query == second.stream.query
+    assert (first.after, first.stream.is_over) == ("main at snapshot 2", True)
+    assert (second.before, second.after, second.stream.is_over) == (
+        "main at snapshot 2",
+        "main at snapshot 3",
+        False,
+    )
 
 
 def test_the_watermark_of_a_query_is_in_its_snapshots(streaming: Streaming, shop: Path) -> None:

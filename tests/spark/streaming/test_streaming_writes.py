@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
+from paimark.core.actions.said import stock_writer
 from paimark.core.errors import PaimarkError, Refused, UsageError
 from paimark.core.spark.source import PaimarkSource
 from paimark.core.spark.streaming import commit_attempts
@@ -21,7 +22,7 @@ from paimark.core.spark.streaming.batch_commit import watermark_in
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.travel.version import resolve_version
-from tests.actions.acting import context_on, done
+from tests.actions.acting import context_on, done, item, planned
 from tests.interop.judge import Judge
 from tests.paimon import commit, create_table, read_rows
 from tests.spark.dying import POINTS, die_at
@@ -134,8 +135,8 @@ def test_each_batch_is_one_commit_of_the_query(shop: Path, judge: Judge) -> None
     sink.batch(2, [4])
     snapshots = list(lineage(shop, "shop.log").snapshots())
     assert [(each.commit_user, each.commit_identifier) for each in snapshots] == [
-        (sink.query, 0),
-        (sink.query, 2),
+        (f"paimark-stream-{sink.query}", 0),
+        (f"paimark-stream-{sink.query}", 2),
     ]
     assert ids(shop) == [1, 2, 3, 4]
     assert [row["id"] for row in judge.read(shop, "shop.log")] == [1, 2, 3, 4]
@@ -308,7 +309,33 @@ def test_a_query_can_name_itself(shop: Path) -> None:
     sink.batch(0, [1])
     sink.batch(0, [1])
     assert ids(shop) == [1]
-    assert lineage(shop, "shop.log").snapshot(1).commit_user == "nightly.orders-2"
+    assert lineage(shop, "shop.log").snapshot(1).commit_user == "paimark-stream-nightly.orders-2"
+
+
+def test_a_batch_that_an_earlier_build_committed_is_known_again(shop: Path) -> None:
+    """Its commit user was the id of the query alone. Without its attempt's file the snapshot decides."""
+    sink = Sink(shop)
+    sink.batch(0, [1])
+    path = shop / LOG.root().snapshot(1)
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "commitUser": sink.query}))
+    [attempt] = sink.attempts
+    (shop / attempt.path(LOG)).unlink()
+    sink.batch(0, [1])
+    assert ids(shop) == [1]
+
+
+def test_plans_name_a_stream_as_one_of_paimark_and_not_as_another_engine(shop: Path) -> None:
+    context = context_on(shop)
+    sink = Sink(shop, query_id="nightly")
+    sink.batch(0, [1])
+    sink.batch(1, [2])
+    root = LOG.root()
+    assert stock_writer(context.files, root) is None
+    plan = planned(context, "rollback", LOG, to="snapshot.1", truncate=True)
+    assert "(a Paimark stream did " in item(plan, "stop-writers").text
+    other_commits(shop, 3)
+    assert stock_writer(context.files, root) is not None
 
 
 def test_a_checkpoint_that_was_put_back_loses_no_row_in_silence(shop: Path) -> None:

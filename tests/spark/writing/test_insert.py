@@ -15,11 +15,12 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from paimark.core.actions.plan import Plan
 from paimark.core.config import Settings
 from paimark.core.errors import Refused, StatementFailed
 from paimark.core.spark.arrow import read_batch
 from paimark.core.spark.client.client import Engine
-from paimark.core.spark.protocol import Batch, Event, Failed, Finished, Task
+from paimark.core.spark.protocol import Batch, Event, Failed, Task
 from paimark.core.statements.insert import action_of_insert
 from paimark.core.statements.run import CallMode, action_to_confirm, run_statement
 from paimark.core.table.layout import TablePath
@@ -224,8 +225,9 @@ def test_the_plan_of_an_overwrite_says_what_goes_and_stays(engine: Engine, engin
     assert plan.undo == f"paimark undo {name}"
     (refused,) = run_statement(engine, sql)
     assert isinstance(refused, Failed) and "nobody was asked" in refused.message
-    *_, dry = run_statement(engine, sql, call=CallMode(dry_run=True))
-    assert isinstance(dry, Finished) and dry.message == plan.summary
+    shown: list[Plan] = []
+    assert [*run_statement(engine, sql, call=CallMode(show=shown.append))] == []
+    assert shown[0].lines == plan.lines
     assert lineage_of(engine_warehouse, name).latest_id() == 2
     # INSERT INTO is asked about nowhere; what another does meanwhile stops an overwrite.
     assert action_to_confirm(read_statement(f"INSERT INTO {name} VALUES ('a', 'b')")) is None

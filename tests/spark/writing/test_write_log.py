@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from paimark.core.actions.change.operations import stacks_of
+from paimark.core.actions.said import stock_writer
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.spark.writing.row_files import commit_rows
 from paimark.core.storage.files import Files
@@ -75,6 +76,7 @@ def test_a_write_is_an_operation_with_its_snapshots_and_records(table: Table) ->
     assert newest is not None and second.way_back.after is not None and second.way_back.after.is_of(newest)
     listed = list(system_table("operations").read(files_of(table), TABLE.root()))
     assert [row[1] for row in listed] == ["write", "overwrite"]
+    assert stock_writer(files_of(table), TABLE.root()) is None
 
 
 def test_what_committed_nothing_is_no_operation(table: Table) -> None:
@@ -176,15 +178,15 @@ def test_a_log_that_can_not_be_written_stops_the_commit(table: Table) -> None:
 
 def test_a_log_that_can_not_be_confirmed_does_not_fail_the_commit(table: Table) -> None:
     table.write(ROWS)
-    create = LocalFiles.create
+    replace = LocalFiles.replace
 
-    def full(files: LocalFiles, path: str, data: bytes) -> bool:
-        if "/operations/" in path:
+    def full(files: LocalFiles, path: str, data: bytes) -> None:
+        if "/operations/write-" in path:
             raise Unavailable("No space left on device")
-        return create(files, path, data)
+        replace(files, path, data)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalFiles, "create", full)
+        patch.setattr(LocalFiles, "replace", full)
         commit_rows(*begun(table))
     assert [each.landed for each in logged(table)] == [True, True]
     assert any(each.is_begun for each in log_entries(files_of(table), TABLE))

@@ -11,7 +11,6 @@ import pytest
 
 import paimark
 from paimark.core.errors import FileMissing, Unavailable
-from paimark.core.storage.conditions import THOROUGH
 from paimark.core.storage.open import open_files, options_for_others
 from paimark.core.storage.remote import RemoteFiles
 from tests.actions.acting import contents
@@ -47,7 +46,7 @@ def opened(cloud: Cloud) -> RemoteFiles:
 
 def test_of_many_writers_one_wins(cloud: Cloud) -> None:
     files = opened(cloud)
-    assert files.race(THOROUGH).fault == ""
+    assert files.race().fault == ""
     assert files.create("t/a", b"first")
     assert not files.create("t/a", b"second")
     assert files.read("t/a") == b"first"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -75,6 +79,61 @@ def test_two_consoles_keep_what_the_other_wrote() -> None:
     assert loaded().spot == Spot("shop", "orders")
     assert loaded("/other").spot == Spot("shop", "events")
     assert [each.name for each in file().parent.iterdir() if each.name.endswith(".tmp")] == []
+
+
+def test_what_another_console_kept_from_being_written_is_written_later() -> None:
+    memory = loaded()
+    memory.keep_spot(Spot("shop", "orders"))
+    file().parent.mkdir(parents=True, exist_ok=True)
+    with open(file().with_suffix(".lock"), "w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        # As each few seconds, and as at the end, while the thread of the former is not done.
+        memory.save_soon()
+        memory.save()
+        assert loaded().spot is None
+    memory.keep_sidebar(33)
+    memory.save()
+    assert (loaded().spot, loaded().sidebar) == (Spot("shop", "orders"), 33)
+
+
+def test_consoles_that_leave_at_once_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    """More of them than can write in the time that a console waits while it runs."""
+    ending = """if True:
+        import sys
+        from paimark.core.config import Settings
+        from paimark.core.table.layout import TablePath
+        from paimark.tui.remembered.memory import LAST_PATIENCE, Memory
+        from paimark.tui.remembered.state import GridLook, Spot
+
+        memory = Memory(Settings(f"/lake{sys.argv[1]}"))
+        memory.load()
+        memory.keep_spot(Spot("shop", "orders"))
+        memory.keep_look(TablePath("shop", "orders"), "tags", GridLook(sort="tag"))
+        print("loaded", flush=True)
+        sys.stdin.readline()
+        memory.save(LAST_PATIENCE)
+    """
+    consoles: list[Any] = [
+        subprocess.Popen(
+            [sys.executable, "-c", ending, str(number)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        for number in range(4)
+    ]
+    for each in consoles:
+        assert each.stdout.readline() == b"loaded\n"
+    file().parent.mkdir(parents=True, exist_ok=True)
+    with open(file().with_suffix(".lock"), "w") as slow:
+        fcntl.flock(slow, fcntl.LOCK_EX)
+        for each in consoles:
+            each.stdin.close()
+        with pytest.raises(subprocess.TimeoutExpired):
+            consoles[0].wait(1.0)
+    for each in consoles:
+        assert each.wait(60) == 0
+        each.stdout.close()
+    for number in range(4):
+        left = loaded(f"/lake{number}")
+        assert (left.spot, left.look(ORDERS, "tags").sort) == (Spot("shop", "orders"), "tag")
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"warehouses": 3}', "[" * 5000, '{"x": "' + "x" * 10**6 + '"}'])

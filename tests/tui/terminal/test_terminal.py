@@ -9,10 +9,12 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.cli.query.test_sql import below
 
 PATIENCE = 60.0
 
@@ -45,6 +47,17 @@ class Tmux:
         while not all(word in self.text for word in words):
             assert time.monotonic() - began < PATIENCE, f"{words} did not come\n{self.text}"
             time.sleep(0.05)
+
+    def until(self, is_so: Callable[[], bool], what: str) -> None:
+        """Wait for something to become true, which the screen does not show."""
+        began = time.monotonic()
+        while not is_so():
+            assert time.monotonic() - began < PATIENCE, f"It did not happen: {what}\n{self.text}"
+            time.sleep(0.05)
+
+    def below(self) -> dict[int, str]:
+        """The processes of the window, each with its command line."""
+        return below(int(self.run("display-message", "-p", "-t", "console", "#{pane_pid}")))
 
     def close(self) -> None:
         subprocess.run([*self._base, "kill-server"], capture_output=True, check=False)

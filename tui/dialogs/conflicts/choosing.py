@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -69,7 +70,7 @@ class Choosing:
         """Raises `NotFound`, and `Refused` for an incomplete file or too many keys."""
         file = ConflictFile(path)
         self.path, self.header = path, file.header
-        self.has_changed = False
+        self.has_changed, self._saving = False, threading.Lock()
         self._choices: list[Choose] = []
         self._shapes: list[Shape] = []
         # The offset of each key in the file, and the number of its first line here.
@@ -192,10 +193,17 @@ class Choosing:
         self._set(range(self.keys), lambda shape, choose: shape.with_rest(choose, word))
 
     def save(self) -> None:
-        """Write the choices into the file. Raises `Unavailable`."""
-        if self.has_changed:
-            rewrite_choices(self.path, self._choices)
+        """Write the choices into the file, in any thread. Raises `Unavailable`."""
+        with self._saving:
+            if not self.has_changed:
+                return
+            # Before the choices are read: one that is made meanwhile is written the next time.
             self.has_changed = False
+            try:
+                rewrite_choices(self.path, self._choices)
+            except BaseException:
+                self.has_changed = True
+                raise
 
     def _set(self, keys: Iterable[int], chosen: Callable[[Shape, Choose], Choose]) -> None:
         for key in keys:

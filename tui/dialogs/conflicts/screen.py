@@ -32,6 +32,8 @@ from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.spark_work import SparkWork
 
 _TICK = 0.5
+# The console may be killed.
+SAVE_SECONDS = 30.0
 _NOBODY = "undecided again"
 _TYPE = "enter takes the line under the cursor; type for fewer"
 
@@ -89,9 +91,11 @@ class ConflictsScreen(Dialog[str | None]):
 
     def on_mount(self) -> None:
         self._looking: Slot[Choosing] = Slot(self.app, "conflicts", self._take, self._failed)
+        self._keeping: Slot[str] = Slot(self.app, "kept choices", lambda file: None, self._not_kept)
         self._saving: Slot[str] = Slot(self.app, "choices", self._saved, self._not_saved)
         self.set_focus(self._grid)
         self.set_interval(_TICK, self._tick)
+        self.set_interval(SAVE_SECONDS, self._save_meanwhile)
         self._tick()
         self._looking.ask(self._look)
 
@@ -281,6 +285,11 @@ class ConflictsScreen(Dialog[str | None]):
         choosing.save()
         report(choosing.path if choosing.has_any else "")
 
+    def _save_meanwhile(self) -> None:
+        choosing = self._choosing
+        if choosing is not None and choosing.has_changed and not self._is_saving:
+            self._keeping.ask(lambda report: self._save(choosing, report))
+
     def _saved(self, file: str) -> None:
         # Another dialog may have opened over this one: then this one stays, and can be closed again.
         self._is_saving = False
@@ -288,6 +297,9 @@ class ConflictsScreen(Dialog[str | None]):
 
     def _not_saved(self, error: PaimarkError) -> None:
         self._is_saving = False
+        self._bar.say(f"{error.message}: nothing is lost while this is open", "bad")
+
+    def _not_kept(self, error: PaimarkError) -> None:
         self._bar.say(f"{error.message}: nothing is lost while this is open", "bad")
 
     def on_unmount(self) -> None:

@@ -23,6 +23,7 @@ from paimark.tui.panes.sheets.sheet_job import SheetJob
 from paimark.tui.panes.sheets.sheet_text import SheetText
 from paimark.tui.query.arrow_rows import ArrowRows
 from paimark.tui.query.completing import Completing
+from paimark.tui.query.drafts import Texts
 from paimark.tui.query.exporting import Export
 from paimark.tui.query.history import history_path, keep_statement, read_history
 from paimark.tui.query.query_result import QueryResult
@@ -368,12 +369,18 @@ class QuerySheet(Column):
         else:
             self.desk.go_up()
 
+    @property
+    def texts_at_stake(self) -> Texts:
+        """The texts that end with the sheet, each with its outcome for the history."""
+        typed = [(self.editor.text, "not run")] if self.has_unsaved else []
+        if self._runs.running and self._runs.last is not None:
+            typed.append((self._runs.last.text, "left while it ran"))
+        return typed
+
     def keep_text(self) -> None:
         """Add the texts that end with the sheet to the history."""
-        if self.has_unsaved:
-            keep_statement(self.editor.text, "not run")
-        if self._runs.running and self._runs.last is not None:
-            keep_statement(self._runs.last.text, "left while it ran")
+        for sql, outcome in self.texts_at_stake:
+            keep_statement(sql, outcome)
 
     async def action_history(self) -> None:
         from paimark.tui.dialogs.history import HistoryScreen

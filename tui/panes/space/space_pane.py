@@ -14,7 +14,7 @@ from paimark.core.figures import size
 from paimark.core.space.first import first_figure
 from paimark.core.space.report import bucket_sentence, sentences
 from paimark.core.space.space import space
-from paimark.core.table.operations import operation_entries
+from paimark.core.table.operations import log_entries
 from paimark.core.text import clean_text
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import cancel_key, key
@@ -105,7 +105,7 @@ class SpacePane(RecordPane[SpaceRows]):
 
     def _fingerprint(self, target: Target, heads: ReadHeads) -> Hashable:
         main = self.session.open(Target(target.table))
-        operations = len(operation_entries(self.session.files, target.table))
+        operations = len(log_entries(self.session.files, target.table))
         return heads(self.session.files, main), main.lineage.latest_id(), tags_fingerprint(main), operations
 
     def take(self, loaded: PaneRows[SpaceRows]) -> None:

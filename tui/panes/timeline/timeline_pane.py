@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 
 from paimark.core.errors import PaimarkError
 from paimark.core.figures import age, counted, exact_time
-from paimark.core.table.operations import operation_entries
+from paimark.core.table.operations import log_entries
 from paimark.core.table.timeline.lanes import NEWEST_SHOWN, Lane, LaneCommit
 from paimark.core.table.timeline.lanes import Opened as OpenedRun
 from paimark.core.table.timeline.scene import Scene, read_scene
@@ -132,7 +132,7 @@ class TimelinePane(RecordPane[TimelineRows]):
             main.lineage.latest_id(),
             oldest_left,
             tags_fingerprint(main),
-            len(operation_entries(files, table)),
+            len(log_entries(files, table)),
         )
 
     def take(self, loaded: PaneRows[TimelineRows]) -> None:

@@ -12,7 +12,7 @@ from paimark.core.spark.protocol import Failed
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import databases, table_exists, tables
 from paimark.core.table.layout import TablePath
-from paimark.core.table.names import is_safe_name
+from paimark.core.table.names import is_safe_name, system_hint
 from paimark.core.table.system_tables import SYSTEM_TABLES
 from paimark.core.travel.parse.uses import Statement, TableUse
 from paimark.core.travel.resolving import tables_called
@@ -37,7 +37,9 @@ def helped(end: Failed, statement: Statement, files: Files, database: str | None
     use = _failed_use(end, statement)
     if use is None:
         return end
-    return _named(end, use, " or ".join(_meant(files, use, database)))
+    if not (meant := " or ".join(_meant(files, use, database))) and (hint := system_hint(use.parts[-1])):
+        return replace(end, hint=hint)
+    return _named(end, use, meant)
 
 
 def _is_default(end: Failed, statement: Statement) -> bool:

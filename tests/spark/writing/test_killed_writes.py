@@ -12,7 +12,7 @@ from paimark.core.actions.plan import Plan
 from paimark.core.spark.writing import row_files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.operations import Operation, log_entries, read_operations
-from tests.actions.acting import context_on, done, planned
+from tests.actions.acting import context_on, done, item, planned
 from tests.faults.fault_files import Film
 from tests.faults.trees import TreeOnDisk
 from tests.interop.written import Table
@@ -109,8 +109,10 @@ def test_another_takes_the_snapshot_that_it_did_not_make(table: Table, film: Fil
         if not is_there:
             another(table)
             assert writes(table)[1:] == [], when
-            [said] = [each for each in undo(table).warnings if "operation log" in each]
-            assert said.startswith("not: the newest commit of main, snapshot 2 ("), when
+            said = item(undo(table), "later-change-stays").text
+            assert said.startswith("the newest commit of main, snapshot 2 (") and "operation log" in said, (
+                when
+            )
 
 
 def test_no_file_of_the_log_is_taken_for_a_strange_one(table: Table, film: Film) -> None:

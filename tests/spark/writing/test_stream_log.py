@@ -1,0 +1,182 @@
+"""A run of a streaming query is one operation: its batches, snapshots and rows, and how to take it back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from paimark.core.actions.change.operations import stacks_of
+from paimark.core.spark.streaming import writer
+from paimark.core.storage.local import LocalFiles
+from paimark.core.table.operations import Operation, append, log_entries, read_operations
+from paimark.core.table.records import point_of
+from paimark.core.table.system_tables import system_table
+from tests.actions.acting import context_on, done, item, planned
+from tests.faults.fault_files import Death
+from tests.spark.micro_batches import lineage
+from tests.spark.streaming.test_streaming_writes import LOG, Sink, ids, other_commits, shop
+
+__all__ = ["shop"]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Sets the run of the query that Spark tells its tasks of."""
+    made = writer.StreamTaskMessage.__init__
+
+    def set_run(name: str) -> None:
+        def init(self: writer.StreamTaskMessage, target: str, messages: list[Any], run: str) -> None:
+            made(self, target, messages, name)
+
+        monkeypatch.setattr(writer.StreamTaskMessage, "__init__", init)
+
+    return set_run
+
+
+def logged(warehouse: Path) -> list[Operation]:
+    return read_operations(LocalFiles(str(warehouse)), LOG)
+
+
+def summaries(warehouse: Path) -> list[str]:
+    return [str(row[2]) for row in system_table("operations").read(LocalFiles(str(warehouse)), LOG.root())]
+
+
+def test_a_run_is_one_operation_for_all_its_batches(shop: Path) -> None:
+    sink = Sink(shop)
+    sink.batch(0, [1, 2])
+    sink.batch(1, [])
+    sink.batch(2, [3])
+    [run] = logged(shop)
+    assert (run.action, run.before, run.after) == (
+        "write-stream",
+        "main had no snapshot",
+        "main at snapshot 2",
+    )
+    assert run.summary == (
+        f"Stream {sink.query} committed batches 0 to 2 as snapshots 1 to 2 of shop.log: 3 rows added"
+    )
+    assert run.landed and run.records_added == 3
+    assert run.way_back is not None and (run.way_back.commits, run.way_back.before) == (2, None)
+    [said] = summaries(shop)
+    assert said.startswith(run.summary) and "its end is not in the log: it runs, was stopped or died" in said
+    assert len(log_entries(LocalFiles(str(shop)), LOG)) == 1
+
+
+def test_the_next_run_notes_that_the_one_before_is_over(shop: Path, run: Any) -> None:
+    sink = Sink(shop)
+    for name, batch in (("first", 0), ("first", 1), ("second", 2)):
+        run(name)
+        sink.batch(batch, [batch])
+    first, second = logged(shop)
+    assert first.stream is not None and first.stream.is_over
+    assert second.stream is not None and not second.stream.is_over
+    assert (first.stream.last, second.stream.first, second.before) == (1, 2, "main at snapshot 2")
+    assert "not in the log" not in summaries(shop)[0] and "not in the log" in summaries(shop)[1]
+
+
+def test_the_plan_of_its_undo_goes_to_the_snapshot_before_its_first_batch(shop: Path) -> None:
+    other_commits(shop, 90)
+    sink = Sink(shop)
+    for batch in range(3):
+        sink.batch(batch, [batch])
+    plan = planned(context_on(shop), "undo", LOG)
+    assert plan.headline.startswith("Take back write-stream (snapshots 2 to 4) (")
+    assert plan.headline.endswith("give main of shop.log the rows of snapshot 1 again.")
+    assert item(plan, "stop-writers").kind == "first"
+    other_commits(shop, 91)
+    [refusal] = planned(context_on(shop), "undo", LOG).refusals
+    assert refusal.reason.startswith("main of shop.log moved since write-stream (snapshots 2 to 4)")
+    assert "paimark rollback shop.log --to snapshot.1" in refusal.hint
+    sink.batch(3, [3])
+    [refusal] = planned(context_on(shop), "undo", LOG).refusals
+    assert refusal.reason == (
+        "Others committed to main of shop.log between the commits of write-stream (snapshots 2 to 6)"
+    )
+    assert "paimark rollback shop.log --to snapshot.1" in refusal.hint
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False], ids=["confirmed", "not confirmed"])
+def test_a_killed_run_is_in_the_log_up_to_its_last_commit(
+    shop: Path, run: Any, monkeypatch: pytest.MonkeyPatch, is_confirmed: bool
+) -> None:
+    sink = Sink(shop)
+    run("first")
+    sink.batch(0, [1])
+    replace = LocalFiles.replace
+
+    def dies(files: LocalFiles, path: str, data: bytes) -> None:
+        if "/operations/write-" in path or "/STREAM-" in path:
+            raise Death(path)
+        replace(files, path, data)
+
+    messages = sink.write([2])
+    with monkeypatch.context() as patch, pytest.raises(Death):
+        patch.setattr(LocalFiles, "replace", dies)
+        sink.commit(1, messages)
+    [killed] = logged(shop)
+    assert killed.landed and killed.after == "main at snapshot 2" and killed.records_added == 2
+    # The next run writes batch 1 again, which has landed, and goes on.
+    run("second")
+    sink.batch(1, [2])
+    sink.batch(2, [3])
+    assert ids(shop) == [1, 2, 3]
+    first, second = logged(shop)
+    assert (first.after, second.before) == ("main at snapshot 2", "main at snapshot 2")
+    assert [each.after.id for each in stacks_of(LocalFiles(str(shop)), LOG).undo if each.after] == [2, 3]
+
+
+def test_batches_after_the_undo_of_a_run_are_not_passed_over_in_silence(shop: Path) -> None:
+    """The stream was not stopped, and its next batch came after the undo's commit."""
+    context, sink = context_on(shop), Sink(shop)
+    done(context_on(shop), "alter-branch-schema", LOG, set="'snapshot.time-retained' = '2 h'")
+    sink.batch(0, [1])
+    [_, run] = logged(shop)
+    other_commits(shop, 90)
+    newest = lineage(shop, "shop.log").latest()
+    assert newest is not None
+    undo = Operation(
+        number=0,
+        token="undo",
+        action="undo",
+        request={},
+        user="ana",
+        host="vm",
+        time=1,
+        summary="",
+        before="",
+        after="",
+        undoes=run.token,
+        now=point_of(newest),
+    )
+    append(context.files, LOG, undo)
+    assert not [each for each in planned(context, "undo", LOG).items if each.kind == "not"]
+    sink.batch(1, [2])
+    plan = planned(context, "undo", LOG)
+    assert plan.arguments["undone"] == "alter-branch-schema"
+    said = item(plan, "later-change-stays").text
+    assert said.startswith("the last change: write-stream (snapshots 1 to 3) (")
+    assert "stays: its rows are followed by others" in said
+
+
+def test_a_run_that_follows_main_to_another_root_is_no_later_than_the_replacement(
+    shop: Path, run: Any
+) -> None:
+    context, sink = context_on(shop), Sink(shop)
+    run("first")
+    other_commits(shop, 90)
+    done(context, "create-tag", LOG, name="one")
+    done(context, "create-branch", LOG, name="fix", tag="one")
+    sink.batch(0, [1])
+    done(context, "replace-main-branch", LOG, name="fix")
+    sink.batch(1, [2])
+    numbers = [each.number for each in logged(shop) if each.action == "write-stream"]
+    assert numbers == [3, 3]
+    assert planned(context, "undo", LOG).arguments["undone"] == "replace-main-branch"
+    # The rows of a run that began later stay on the branch.
+    run("second")
+    sink.batch(2, [3])
+    assert planned(context, "undo", LOG).arguments["undone"] == "write-stream"
+    plan = planned(context, "undo", LOG, replacement=True)
+    assert (plan.arguments["undone"], plan.refusals) == ("replace-main-branch", ())
