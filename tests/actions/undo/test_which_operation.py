@@ -18,7 +18,7 @@ def test_the_newest_operation_is_named_with_its_age(context: Context) -> None:
     done(context, "create-tag", name="month-end", snapshot=4)
     plan = planned(later(context), "undo")
     assert plan.headline == "Take back create-tag (2 h ago): delete tag month-end of shop.orders."
-    assert (codes(plan), plan.take_back.how, plan.ask.phrase) == (["name-gone"], "redo", "month-end")
+    assert (codes(plan), plan.take_back.how, plan.ask.phrase) == (["name-gone"], "redo", "")
 
 
 def test_who_did_it_is_named_if_it_is_somebody_else(context: Context) -> None:
@@ -33,7 +33,7 @@ def test_a_deletion_that_stays_is_named(context: Context) -> None:
     plan = planned(later(context), "undo")
     assert ": delete tag month-end" in plan.headline
     assert texts(plan, "not") == [
-        "the last change: delete-branch fix (2 h ago) stays: what it deleted is gone"
+        "the last change, delete-branch fix (2 h ago): what it deleted is gone"
     ]
     assert item(plan, "later-change-stays").is_grave
 
@@ -76,4 +76,4 @@ def test_parts_of_a_change_of_many_do_not_name_each_other(context: Context) -> N
     assert not texts(plan, "not")
     done(context, "delete-tag", name="before")
     [stays] = texts(planned(context, "undo"), "not")
-    assert stays.startswith("the last change: delete-tag before (")
+    assert stays.startswith("the last change, delete-tag before (")

@@ -81,7 +81,7 @@ async def test_a_change_is_left_found_again_and_rings_when_it_ends(
         assert rung == ["bell"]
         # Nothing runs any more: there is nothing to cancel.
         await console.press("x", "ctrl+c", "enter")
-        await console.sees("✓ done   Savepoint 1", "Close")
+        await console.sees("✓ done   Saved snapshot 4", "Close")
         await console.press("escape")
         await console.loses("1 job: J")
 
