@@ -112,6 +112,11 @@ class Undoable(Record, frozen=True, kw_only=True):
         return f"{self.action} of {self.branch}" if self.branch else self.action
 
     @property
+    def is_truncation(self) -> bool:
+        """Whether it moved main's later commits to the branch `kept_as`."""
+        return self.moved_rows and self.kept_as is not None
+
+    @property
     def snapshots(self) -> str:
         """Those of a write: `snapshot 6`, `snapshots 6 to 9`."""
         first = self.first_id

@@ -18,7 +18,7 @@ from paimark.core.actions.change.change import Change
 from paimark.core.actions.change.owner import Owner
 from paimark.core.actions.change.registry import CHANGES, change_named
 from paimark.core.actions.context import Context
-from paimark.core.actions.garbage import sweep
+from paimark.core.actions.garbage import release_pins, sweep
 from paimark.core.actions.merge.history import MergeEvent
 from paimark.core.actions.plan import Item, Plan, Refusal, Step
 from paimark.core.actions.replace import replace_main_branch
@@ -63,7 +63,7 @@ WRITTEN: dict[str, type[msgspec.Struct]] = {
 }
 STEPS = {
     *(journal.CHECKED, journal.COMMITTED, journal.NOT_COMMITTED),
-    *(sweep.DATA_GONE, sweep.MANIFESTS_GONE, sweep.LISTS_GONE),
+    *(sweep.DATA_GONE, sweep.MANIFESTS_GONE, sweep.LISTS_GONE, release_pins.RELEASES),
     *(rewrite_main.TRY, rewrite_main._SAFE, rewrite_main._RECORDED),
     *(replace_main_branch._CLEARING, replace_main_branch._COMPARED, replace_main_branch._CLEARED),
     *(undo_replacement._RESTORED, undo_truncation._TRY, undo_truncation._PUT_BACK, rename_tag.DELETED),

@@ -1,9 +1,16 @@
-"""Delete pins: the tags by which main keeps what a branch depends on. Tells when they may go."""
+"""Delete pins: the tags by which main keeps what a branch depends on. Tells when they may go.
+
+The tags go before their files: whoever reads a tag finds all that it names. The journal has them for a
+recovery, which would not find them any more.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.context import Context, Progress
@@ -13,10 +20,26 @@ from paimark.core.actions.garbage.sweep import Removed, remove
 from paimark.core.actions.garbage.unreferenced import FileCount
 from paimark.core.actions.names import first_name
 from paimark.core.storage.files import Files
-from paimark.core.table.layout import Root
+from paimark.core.table.layout import TAG_PREFIX, Root
 from paimark.core.table.lineage.forks import Side, find_forks
 from paimark.core.table.lineage.main_branch import all_roots, main_root
-from paimark.core.table.records import Tag, commit_key
+from paimark.core.table.records import Tag, commit_key, is_same_commit
+
+RELEASES = "releases the pins"
+
+
+class Pins(msgspec.Struct, frozen=True):
+    """The pins of `root` (None: the table directory) that go, by name, as they were written."""
+
+    root: str | None
+    tags: dict[str, dict[str, Any]]
+
+    @classmethod
+    def of(cls, main: Root, tags: Mapping[str, Tag]) -> Pins:
+        return cls(main.branch, {name: tag.as_written() for name, tag in tags.items()})
+
+    def by_name(self) -> dict[str, Tag]:
+        return {name: Tag.from_json(msgspec.json.encode(each), name) for name, each in self.tags.items()}
 
 
 def released(files: Files, main: Root, branch: str) -> dict[str, Tag]:
@@ -62,14 +85,24 @@ def release(
 
     `count`: a count of them that was made before. With `snapshot`, only the pins of it.
     """
-    files, main = context.files, main_root(context.files, hold.table)
-    found = released(files, main, branch).items()
-    pins = {name: tag for name, tag in found if snapshot in (None, tag.id)}
-    if not pins:
-        return Removed()
-    to_delete = pins_to_delete(main, pins)
-    removed = remove(context, hold, to_delete, progress, part="pins: ", count=count)
-    for path in sorted(to_delete.paths):
-        files.delete(path)
+    files, going = context.files, hold.journaled.noted(RELEASES, Pins)
+    if going is None:
+        main = main_root(files, hold.table)
+        found = released(files, main, branch).items()
+        going = Pins.of(main, {name: tag for name, tag in found if snapshot in (None, tag.id)})
+        if not going.tags:
+            return Removed()
+        hold.note(RELEASES, msgspec.to_builtins(going))
+    pins = going.by_name()
+    to_delete = pins_to_delete(hold.table.root(going.root), pins)
+    paths = sorted(to_delete.paths)
+    for path, data in zip(paths, files.read_many(paths), strict=True):
+        # In a recovery, another may have the name by now.
+        if data is not None and is_same_commit(Tag.from_json(data, path), pins[_name_of(path)]):
+            files.delete(path)
     progress(f"released tag {', '.join(pins)}")
-    return removed
+    return remove(context, hold, to_delete, progress, part="pins: ", count=count)
+
+
+def _name_of(path: str) -> str:
+    return path.rpartition(f"/{TAG_PREFIX}")[2]

@@ -23,12 +23,12 @@ from paimark.core.text import whole_number
 
 
 def is_untouched(files: Files, table: TablePath, entry: Undoable) -> bool:
-    """Whether the thing that a change made is unchanged. True for a change without an inverse action.
+    """Whether the thing that a change made is unchanged. Mostly true for a change without an inverse action.
 
-    The rows of a write are gone with its branch.
+    The rows of a write are gone with its branch, and what a truncation cut off with the snapshots that moved.
     """
     if entry.inverse is None:
-        return not _is_of_deleted_branch(files, table, entry)
+        return not (_is_of_deleted_branch(files, table, entry) or _has_lost_commits(files, table, entry))
     try:
         return holds(files, table, entry.inverse, entry.arguments or {}) == entry.holds
     except NotFound:
@@ -47,11 +47,22 @@ def is_gone(files: Files, table: TablePath, entry: Undoable) -> bool:
 
 
 def _is_of_deleted_branch(files: Files, table: TablePath, entry: Undoable) -> bool:
-    return entry.is_write and entry.root is not None and not root_exists(files, table.root(entry.root))
+    named = entry.root if entry.is_write else entry.kept_as if entry.is_truncation else None
+    return named is not None and not root_exists(files, table.root(named))
+
+
+def _has_lost_commits(files: Files, table: TablePath, entry: Undoable) -> bool:
+    """Whether the branch of a truncation lacks snapshots that followed main's present one: they expired."""
+    if not entry.is_truncation or entry.before is None or entry.after is None:
+        return False
+    there = Lineage(files, table.root(entry.kept_as)).snapshot_ids()
+    return not {*there}.issuperset(range(entry.after.id + 1, entry.before.id + 1))
 
 
 def changed_since(entry: Undoable) -> str:
     """The sentence on a change whose thing was changed since."""
+    if entry.is_truncation:
+        return f"Branch {entry.kept_as} has lost commits that {entry.description} moved there"
     if entry.is_write:
         return f"Branch {entry.root} is gone since {entry.description}"
     if entry.inverse == entry.action:

@@ -41,6 +41,7 @@ from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_branch_name, root_exists
 
+_DROPPED = "took main's past out of the branch"
 _RESTORED = "took the guards out of the table directory"
 _GOES = "the archive goes"
 
@@ -139,8 +140,12 @@ class UndoReplacement(Change[UndoState]):
     def finish(self, hold: Hold) -> None:
         files, table, entry, archive = self.work.files, self.work.table, self._entry, self._archive
         self.work.progress(f"{entry.previous or 'the table directory'} is main again")
-        copied = range(entry.first_copied, entry.last_copied + 1)
-        drop_copies(files, table.root(entry.previous), table.root(entry.branch), copied, entry.copied_tags)
+        if _DROPPED not in hold.steps:
+            copied = range(entry.first_copied, entry.last_copied + 1)
+            previous, branch = table.root(entry.previous), table.root(entry.branch)
+            drop_copies(files, previous, branch, copied, entry.copied_tags)
+            # Once the barrier is gone, another engine can make another branch of this name.
+            hold.note(_DROPPED)
         if archive is None:
             clear_table_directory(files, table, table.root(entry.previous), None)
             return

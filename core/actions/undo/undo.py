@@ -104,7 +104,7 @@ def _planner(table: TablePath, entry: Undoable) -> _Plan:
     if entry.action == delete_branch.ACTION:
         return undo_retirement.plan
     if entry.moved_rows:
-        return undo_truncation.plan if entry.kept_as is not None else undo_commit.plan
+        return undo_truncation.plan if entry.is_truncation else undo_commit.plan
     if entry.is_replacement:
         return undo_replacement.plan
     raise Corrupt(
@@ -138,9 +138,13 @@ def _last(
     untouched = (each for each in reversed(known) if is_untouched(context.files, table, each))
     entry = next(untouched, None)
     if entry is None:
-        first = known[-1].description
+        first = known[-1]
+        if first.is_truncation:
+            command = f"paimark replace-main-branch {table.word} --name {first.kept_as}"
+            raise Refused(changed_since(first), f"Make that branch main: `{command}`.")
         raise Refused(
-            f"What {first} of {table.full_name} made has been changed since", "Take it back by hand."
+            f"What {first.description} of {table.full_name} made has been changed since",
+            "Take it back by hand.",
         )
     return entry
 

@@ -16,10 +16,13 @@ from paimark.core.space.space import space
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots, branch_names
+from paimark.core.table.manifests.files import missing_of
 from paimark.core.verify.verify import verify
-from tests.actions.acting import ORDERS, applied, codes, contents, done, item, planned, texts
+from tests.actions.acting import ORDERS, applied, codes, contents, context_on, done, item, planned, texts
 from tests.actions.taking_over import add, branched, main_rows, rows_of
 from tests.conftest import ORDERS as ORDERS_SCHEMA
+from tests.faults.fault_files import Film
+from tests.faults.trees import TreeOnDisk
 from tests.paimon import commit, open_table
 
 ACTION = "delete-branch"
@@ -266,6 +269,27 @@ def test_what_a_merge_pinned_goes_with_the_branch(context: Context, warehouse: P
     gone = [p for p in before if p not in contents(orders) and p.partition("/")[0] not in ("branch", "tag")]
     assert outcome.result["freed_files"] == plan.freed_files == len(gone) > 0
     assert [each for each in gone if each.startswith("bucket-")]
+
+
+def test_a_pin_that_can_be_read_has_all_its_files_wherever_a_deletion_dies(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """And a recovery, which does not find a pin any more, deletes what only that kept."""
+    pin, root = merged_and_gone(context, warehouse), ORDERS.root()
+    film = Film(context.files, TreeOnDisk(orders))
+    done(context_on(warehouse, film), ACTION, name="fix")
+    after = contents(orders)
+    kinds = set()
+    for point in film.points():
+        film.put_back(point)
+        lineage = Lineage(context.files, root)
+        if is_there := lineage.has_tag(pin):
+            assert missing_of(context.files, root, lineage.tag(pin)) == [], point
+        kinds.add((is_there, context.files.exists(ORDERS.journal)))
+        if (False, True) in kinds and context.files.exists(ORDERS.journal):
+            done(context, "recover")
+            assert contents(orders) == after, point
+    assert {(True, True), (False, True)} <= kinds
 
 
 def test_a_pin_stays_while_somebody_may_need_it(context: Context, warehouse: Path) -> None:

@@ -16,6 +16,7 @@ from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names
 from paimark.core.table.savepoints import SavepointManager
+from paimark.core.text import lowered
 from tests.actions.acting import (
     ORDERS,
     NoWrites,
@@ -141,6 +142,29 @@ def test_an_archive_that_went_on_is_not_put_back(context: Context) -> None:
     add(context, f"shop.orders$branch_{archive.label}", 901)
     [refusal] = planned(context, "undo").refusals
     assert refusal.reason == f"Branch {archive.label} of shop.orders has gone on since rollback to v2"
+
+
+def test_an_archive_that_expired_is_not_promised_and_undo_goes_on(context: Context) -> None:
+    done(context, "create-branch", name="fix", tag="v2")
+    _, archive = truncated(context)
+    done(context, "expire-snapshots", branch=archive.label, retain_last=1)
+    assert ids(context, archive) == [5]
+    plan = planned(context, "undo")
+    lost = f"Branch {archive.label} has lost commits that rollback to v2 moved there"
+    assert plan.arguments["undone"] == "create-branch"
+    assert f"{lowered(lost)}, and stays" in texts(plan, "not")
+    applied(context, plan)
+    [refusal] = planned(context, "undo").refusals
+    by = f"paimark replace-main-branch shop.orders --name {archive.label}"
+    assert (refusal.reason, refusal.hint) == (lost, f"Make that branch main: `{by}`.")
+
+
+def test_an_archive_that_expired_still_gives_main_its_rows(context: Context) -> None:
+    rows = main_rows(context)
+    _, archive = truncated(context)
+    done(context, "expire-snapshots", branch=archive.label, retain_last=1)
+    done(context, "replace-main-branch", name=archive.label)
+    assert main_rows(context) == rows
 
 
 def test_a_tag_made_on_the_archive_is_not_lost_with_it(context: Context) -> None:

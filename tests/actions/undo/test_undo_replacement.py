@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from paimark.core.errors import Refused
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, main_root
 from paimark.core.table.savepoints import SavepointManager
+from paimark.core.verify.verify import verify
 from tests.actions.acting import (
     ORDERS,
     Meanwhile,
@@ -25,7 +27,9 @@ from tests.actions.acting import (
     undoable,
 )
 from tests.actions.taking_over import add, branched, main_rows, rows_of
+from tests.actions.test_late_recovery import died
 from tests.faults.fault_files import Death, FaultFiles
+from tests.table.branches import create_branch
 
 
 def of_main(orders: Path) -> dict[str, bytes]:
@@ -232,3 +236,20 @@ def test_a_name_that_is_taken_after_the_plan_is_not_overwritten_either(
             applied(context_on(warehouse, FaultFiles(context.files, point)), plan)
         done(context, "recover")
         assert contents(orders) == before
+
+
+def test_another_branch_of_the_name_keeps_what_it_has_of_main(
+    context: Context, warehouse: Path, orders: Path
+) -> None:
+    """Another engine made it once it could open the table, and before the undo was recovered."""
+    done(context, "create-tag", name="first", snapshot=1)
+    branched(context)
+    done(context, "replace-main-branch", name="fix")
+    died(warehouse, r"STEP-\w+-5$", "undo")
+    shutil.rmtree(orders / "branch/branch-fix")
+    create_branch(warehouse, "shop.orders", "fix", "first")
+    add(context, "shop.orders$branch_fix", 901)
+    before = contents(orders / "branch/branch-fix")
+    done(context, "recover")
+    assert contents(orders / "branch/branch-fix") == before
+    assert verify(context, ORDERS).problems == ()

@@ -119,6 +119,12 @@ CASES = (
     Case("branch goes", "delete-branch", {"name": "b"}, _BRANCH),
     Case("branch without commits goes", "delete-branch", {"name": "b"}, _BRANCH[:1]),
     Case("merged branch goes", "delete-branch", {"name": "b"}, _MERGED),
+    Case(
+        "branch goes with a pin that alone kept its files",
+        "delete-branch",
+        {"name": "b"},
+        (*_MERGED, lambda bench: bench.write(None, "overwrite"), lambda bench: bench.expire()),
+    ),
     Case("branch is retired", "delete-branch", {"name": "b", "keep": True}, _BRANCH),
     Case("expiry", "expire-snapshots", {"retain_last": 2}, _SAVED),
     Case("expiry of a branch", "expire-snapshots", {"retain_last": 1, "branch": "b"}, _BRANCH),
