@@ -32,9 +32,7 @@ def test_a_deletion_that_stays_is_named(context: Context) -> None:
     done(context, "delete-branch", name="fix")
     plan = planned(later(context), "undo")
     assert ": delete tag month-end" in plan.headline
-    assert texts(plan, "not") == [
-        "the last change, delete-branch fix (2 h ago): what it deleted is gone"
-    ]
+    assert texts(plan, "not") == ["the last change, delete-branch fix (2 h ago): what it deleted is gone"]
     assert item(plan, "later-change-stays").is_grave
 
 
