@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -27,6 +27,9 @@ class Problems:
 
     files: Files
     needs: TableNeeds
+    # Paths of snapshots whose files another root's expiry may take, and of those whose files it took.
+    may_lose: Collection[str] = ()
+    lost_files: set[str] = field(default_factory=set)
     listed: list[Problem] = field(default_factory=list)
     count: int = 0
     lost: int = 0
@@ -64,7 +67,20 @@ class Problems:
     def add_missing(self, directory: str, needed: Mapping[str, NeededFile]) -> None:
         """Add files that a listing of the directory lacks."""
         for name, each in sorted(needed.items()):
-            self.add_of("missing", f"{directory}/{name}", "it is not there", each.users)
+            if not self._took_another_expiry(each.users):
+                self.add_of("missing", f"{directory}/{name}", "it is not there", each.users)
+
+    def _took_another_expiry(self, users: Runs) -> bool:
+        """Whether only snapshots need the file that another root has expired. It remembers them."""
+        if not self.may_lose:
+            return False
+        taken = list[StoredVersion]()
+        for each in self._versions(minus(users, self._optional)):
+            if each.path not in self.may_lose:
+                return False
+            taken.append(each)
+        self.lost_files |= {each.path for each in taken if self._is_there(each)}
+        return bool(taken)
 
     def add_missing_schemas(self, located: Located, being_made: Callable[[], Root | None]) -> None:
         """Each root needs the schemas with which its files were written, and those of its snapshots.

@@ -36,6 +36,26 @@ class Orphan(msgspec.Struct, frozen=True, kw_only=True):
     is_leftover: bool = False
 
 
+class Expired(msgspec.Struct, frozen=True, kw_only=True):
+    """Snapshots `first` to `last` of a branch, which lost files because the branch `expired_by` shared and
+    expired them. `heal` is the command that lets them expire here too.
+    """
+
+    branch: str
+    expired_by: str
+    first: int
+    last: int
+    heal: str
+
+    def __str__(self) -> str:
+        one = self.first == self.last
+        those = f"Snapshot {self.first}" if one else f"Snapshots {self.first} to {self.last}"
+        return (
+            f"{those} of {self.branch} can't be read: {self.expired_by} had {'it' if one else 'them'} too, "
+            "and a stock expiry there took the files. Nothing later is lost"
+        )
+
+
 class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     """`files` are needed, `bytes` in all, data and metadata. `sampled` data files were read; `unread` ones
     would have taken too much memory, so their content is unknown.
@@ -43,7 +63,8 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     Lists are cut off after some thousands, the counts are not. `lost_count` of the problems are lost commits.
     `unseen` counts needed files outside the table's own directories, which were not checked. Without
     `tells_orphans`, metadata is missing or damaged that may name more needed files: an orphan may be needed.
-    `warnings` name what may go wrong later, even if no file is missing.
+    `expired` is no problem: what the expiry of another branch took. `warnings` name what may go wrong later,
+    even if no file is missing.
     """
 
     table: str
@@ -65,6 +86,7 @@ class VerifyReport(msgspec.Struct, frozen=True, kw_only=True):
     leftovers: tuple[Orphan, ...]
     tells_orphans: bool
     warnings: tuple[str, ...] = ()
+    expired: tuple[Expired, ...] = ()
 
     @property
     def is_whole(self) -> bool:

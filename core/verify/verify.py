@@ -12,9 +12,11 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lost_newest import lost_newest
+from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests import apart
 from paimark.core.table.records import is_apart
 from paimark.core.verify.barrier import barrier_problems
+from paimark.core.verify.expired import expired_elsewhere, summed_up
 from paimark.core.verify.located import Located, SampleFile, locate
 from paimark.core.verify.lost import lost_commits
 from paimark.core.verify.needs import needs_of
@@ -55,7 +57,7 @@ def verify(
     located = locate(files, needs, partial(_is_sampled, share=read_data))
     number = sum(map(len, located.files.values()))
     size = sum(each.size or 0 for files_there in located.files.values() for each in files_there.values())
-    problems = Problems(files, needs)
+    problems = Problems(files, needs, expired_elsewhere(there))
     orphans = Orphans(table, context.clock(), older_than)
     problems.add_damaged(there.damaged | needs.damaged)
     problems.add_missing_schemas(located, partial(root_being_made, context, table))
@@ -90,6 +92,7 @@ def verify(
         leftovers=tuple(orphans.leftovers),
         tells_orphans=needs.is_whole and not there.damaged and not located.unplaced,
         warnings=tuple(_warnings(files, there)),
+        expired=tuple(summed_up(there, problems.lost_files, main_root(files, table))),
     )
 
 

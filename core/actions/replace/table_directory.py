@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from paimark.core.actions.merge.fast_forward import newest_id, point_at_newest
 from paimark.core.actions.roots import guard_tags
-from paimark.core.actions.roots.barrier import notice, put_barrier, remove_barrier
+from paimark.core.actions.roots.barrier import (
+    has_barrier,
+    notice,
+    put_barrier,
+    remove_barrier,
+    restore_file,
+)
 from paimark.core.actions.roots.json_edit import decoded, with_options
 from paimark.core.actions.roots.root_files import (
     PARTS,
@@ -25,7 +31,7 @@ from paimark.core.table.layout import BARRIER, SCHEMA_PREFIX, SNAPSHOT_PREFIX, T
 from paimark.core.table.reading import numbered
 from paimark.core.table.records import Snapshot, Tag, is_same_commit
 
-_LATEST = f"{SNAPSHOTS}/LATEST"
+_HINTS = (f"{SNAPSHOTS}/LATEST", f"{SNAPSHOTS}/EARLIEST")
 _FIRST_SCHEMA = f"{SCHEMAS}/{SCHEMA_PREFIX}0"
 
 
@@ -38,8 +44,9 @@ def restore(files: Files, table: TablePath, archive: Root, schema_id: int, schem
     for part in PARTS:
         if part != SCHEMAS:
             # LATEST names the barrier until the table directory is main.
-            wanted = [name for name in part_of(names, part) if name != _LATEST]
+            wanted = [name for name in part_of(names, part) if name not in _HINTS]
             copy_files(files, archive, own, wanted, replacing=part != SNAPSHOTS)
+    _restore_earliest(files, own, archive)
     changed = _own_schemas(files, archive, schema_id, schema)
     for name in reversed(_schemas_ascending(names)):
         copy_files(files, archive, own, [name], changed, replacing=True)
@@ -51,6 +58,8 @@ def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
     The guard of a snapshot that main has itself stays, as main's tag: the branch keeps that snapshot.
     """
     own, kept = table.root(), part_of(root_files(files, archive), TAGS)
+    if has_barrier(files, table):
+        _restore_earliest(files, own, archive)
     # Not the archive's LATEST: a job may have committed there since, and engines fail on a hint to nothing.
     newest = newest_id(files, own)
     remove_barrier(files, table, str(newest).encode() if newest else None)
@@ -60,6 +69,11 @@ def drop_guards(files: Files, table: TablePath, archive: Root) -> None:
             continue
         if not _is_of_live_snapshot(files, own, own.tag(tag_name)):
             files.delete(own.tag(tag_name))
+
+
+def _restore_earliest(files: Files, own: Root, archive: Root) -> None:
+    """A stock expiry of the plain name may have written another: one that is too high hides snapshots."""
+    restore_file(files, own.earliest_hint, read_if_there(files, archive.earliest_hint))
 
 
 def _is_of_live_snapshot(files: Files, root: Root, path: str) -> bool:

@@ -92,7 +92,13 @@ def unmark(files: Files, root: Root, earliest: bytes | None) -> None:
 
 def _restore_hint(files: Files, path: str, before: bytes | None) -> None:
     """Replace a hint to the barrier. Without a hint engines search for the snapshot."""
-    if read_if_there(files, path) != _HINT:
+    if read_if_there(files, path) == _HINT:
+        restore_file(files, path, before)
+
+
+def restore_file(files: Files, path: str, before: bytes | None) -> None:
+    """Replace a file by what it was before; None if there was none. Idempotent."""
+    if read_if_there(files, path) == before:
         return
     if before is not None:
         files.replace(path, before)

@@ -46,7 +46,9 @@ from paimark.core.table.manifests import apart
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.text import capitalised
 from paimark.core.verify import verify
+from paimark.core.verify.expired import expired_elsewhere, summed_up
 from paimark.core.verify.lists import missing_lists
+from paimark.core.verify.versions import versions
 
 _NAMED = 5
 
@@ -198,11 +200,20 @@ def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
 
 def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
     """Versions that can't be read because somebody deleted their files."""
-    for path, names in missing_lists(files, table):
+    there = versions(files, table)
+    elsewhere = expired_elsewhere(there)
+    taken: set[str] = set()
+    for path, needing in missing_lists(files, there, table):
+        if all(each.path in elsewhere for each in needing):
+            taken |= {each.path for each in needing}
+            continue
+        names = [each.name for each in needing]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        needing = ", ".join(names[:_NAMED])
+        some = ", ".join(names[:_NAMED])
         hint = f"`paimark verify {table.word}` tells all that is lost; restore it from a backup."
-        yield Finding("files", "broken", f"{path} is not there; {needing}{more} can't be read", hint)
+        yield Finding("files", "broken", f"{path} is not there; {some}{more} can't be read", hint)
+    for each in summed_up(there, taken, main_root(files, table)):
+        yield Finding(f"branch {each.branch}", "warning", str(each), f"Run: {each.heal}")
 
 
 def _files(options: GlobalOptions, name: str) -> Iterator[Finding]:
@@ -217,6 +228,8 @@ def _files(options: GlobalOptions, name: str) -> Iterator[Finding]:
         if each.cause == "lost":
             hint = "Two engines wrote without a lock (lock.enabled): what is lost is to be written again."
         yield Finding("files", "broken", f"{each.path}: {each.detail}{needed}", hint)
+    for expired in report.expired:
+        yield Finding(f"branch {expired.branch}", "warning", str(expired), f"Run: {expired.heal}")
     for sentence in sentences(report):
         yield Finding("files", "ok", sentence)
 

@@ -74,7 +74,8 @@ def verify(ctx: click.Context, table: str, read_data: str | None, orphans: bool,
         rows = row_writer(options, FindingRow._fields)
         rows.write(findings)
         rows.close()
-    for line in (*sentences(report), *report.warnings):
+    expired = (f"{each}. To let them expire here too: {each.heal}" for each in report.expired)
+    for line in (*sentences(report), *expired, *report.warnings):
         narrator.say(line)
     if report.problem_count > report.lost_count:
         count = report.problem_count - report.lost_count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from pathlib import Path
 
@@ -9,12 +10,13 @@ import pytest
 
 from paimark.core.actions.context import Context
 from paimark.core.actions.merge import history
+from paimark.core.cli.main import run
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.operations import read_operations
 from paimark.core.table.records import is_apart, point_of
 from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, applied, done, planned, replace_rows
-from tests.actions.taking_over import add, main_rows
+from tests.actions.taking_over import add, main_rows, rows_of
 from tests.actions.test_late_recovery import died, expired
 from tests.interop.judge import Judge
 from tests.paimon import open_table
@@ -180,3 +182,35 @@ def test_a_savepoint_outlives_a_dead_merge_its_consumer_and_an_expiry(
 def hurt(context: Context) -> set[str]:
     """What lacks files. Snapshots that no tag holds may: the plan of a fast-forward warns of that."""
     return {each for problem in verify(context, ORDERS).problems for each in problem.needed_by}
+
+
+def test_what_stock_expires_on_main_is_no_loss_of_the_branch(
+    ahead: Context, warehouse: Path, judge: Judge, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They share snapshots after a fast-forward; main's expiry takes files of the branch's, and no rows."""
+    done(ahead, "merge-branch", name="fix")
+    add(ahead, "shop.orders", 902)
+    before = rows_of(ahead, ORDERS.root("fix"))
+    judge.expire(warehouse, "shop.orders")
+    report = verify(ahead, ORDERS)
+    [expired] = report.expired
+    assert report.is_whole and str(expired).startswith("Snapshot 6 of fix can't be read: main had ")
+    at = ["--warehouse", str(warehouse)]
+    assert run(["doctor", "shop.orders", *at, "--output", "json"]) == 0
+    assert expired.heal in capsys.readouterr().out
+    assert run([*shlex.split(expired.heal)[1:], *at, "--yes"]) == 0
+    report = verify(ahead, ORDERS)
+    assert report.is_whole and report.expired == ()
+    assert rows_of(ahead, ORDERS.root("fix")) == before
+
+
+def test_a_file_that_the_newest_needs_too_is_missing(
+    ahead: Context, orders: Path, warehouse: Path, judge: Judge
+) -> None:
+    done(ahead, "merge-branch", name="fix")
+    add(ahead, "shop.orders", 902)
+    judge.expire(warehouse, "shop.orders")
+    newest = Lineage(ahead.files, ORDERS.root("fix")).snapshot(7)
+    (orders / "manifest" / newest.base_manifest_list).unlink()
+    report = verify(ahead, ORDERS)
+    assert not report.is_whole and report.expired

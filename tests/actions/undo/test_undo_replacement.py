@@ -253,3 +253,18 @@ def test_another_branch_of_the_name_keeps_what_it_has_of_main(
     done(context, "recover")
     assert contents(orders / "branch/branch-fix") == before
     assert verify(context, ORDERS).problems == ()
+
+
+@pytest.mark.parametrize("hint", [None, "1"])
+def test_a_stock_expiry_of_the_plain_name_does_not_stop_the_undo(
+    context: Context, orders: Path, hint: str | None
+) -> None:
+    """It finds nothing to expire, and writes EARLIEST: the barrier's number would hide all snapshots."""
+    if hint is not None:
+        (orders / "snapshot/EARLIEST").write_text(hint)
+    branched(context)
+    before = of_main(orders)
+    done(context, "replace-main-branch", name="fix")
+    (orders / "snapshot/EARLIEST").write_text("9000000000")
+    done(context, "undo")
+    assert of_main(orders) == before
