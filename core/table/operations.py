@@ -104,11 +104,11 @@ class Undoable(Record, frozen=True, kw_only=True):
 
     @property
     def description(self) -> str:
-        """`merge-branch of fix`, `rollback to v2`, `insert-into (snapshot 6)`."""
+        """`merge-branch of fix`, `rollback to v2`, `insert-into of snapshot 6`."""
         if self.to:
             return f"{self.action} to {self.to}"
         if self.is_write and self.after is not None:
-            return f"{self.action} ({self.snapshots})"
+            return f"{self.action} of {self.snapshots}"
         return f"{self.action} of {self.branch}" if self.branch else self.action
 
     @property

@@ -97,7 +97,7 @@ def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
     what, place = going_back.entry.description, f"{start.place} of {table.full_name}"
     rows = "no rows" if then is None else f"the rows of snapshot {then.id}"
     head = start.head.snapshot.id
-    lost = f"the rows of snapshot {head}" if going_back.is_redo else f"what {what} changed (snapshot {head})"
+    lost = f"the rows of snapshot {head}" if going_back.is_redo else f"what {what} changed"
     return Plan(
         change="undo-commit",
         headline=f"Give {place} {rows} again.",

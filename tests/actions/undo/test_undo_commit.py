@@ -72,7 +72,7 @@ def test_a_fast_forward_is_taken_back_and_made_again(with_engine: Context) -> No
         r"give main of undone_forward\.orders the rows of snapshot 5 again\.",
         undone.headline,
     )
-    assert "(snapshot 7)" in item(undone, "rows-replaced").text
+    assert "merge-branch of fix changed" in item(undone, "rows-replaced").text
     assert scene.rows() == before
     # No id was used again, and the branch and its pin are as they were.
     assert scene.head() == 8
