@@ -34,7 +34,8 @@ class EngineRoom:
 
     @property
     def log_path(self) -> Path:
-        return state_directory() / f"spark-{os.getpid()}.log"
+        engine = self._made or self._given
+        return state_directory() / f"spark-{os.getpid()}.log" if engine is None else engine.log_path
 
     @once_for_all
     def engine(self) -> Engine:
