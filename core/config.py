@@ -29,6 +29,7 @@ import msgspec
 from paimark.core.errors import UsageError
 from paimark.core.redaction import HidesSecrets, keep_secrets
 from paimark.core.regular_files import read_regular
+from paimark.core.working_directory import absolute
 
 TRUE_WORDS = frozenset({"1", "true", "yes", "on"})
 FALSE_WORDS = frozenset({"", "0", "false", "no", "off"})
@@ -318,4 +319,4 @@ def full_address(warehouse: str) -> str:
         return os.path.abspath("/" + warehouse.removeprefix("file:").lstrip("/"))
     if "://" in warehouse or warehouse.lower().startswith("jdbc:"):
         return warehouse
-    return os.path.abspath(os.path.expanduser(warehouse))
+    return absolute(os.path.expanduser(warehouse))

@@ -90,17 +90,15 @@ def exact_time(epoch_ms: int, now_ms: int) -> str:
 def age(epoch_ms: int, now_ms: int) -> str:
     """`3 min ago`, `in 2 h`, `now`."""
     words = distance(epoch_ms, now_ms)
-    if words == "now":
-        return words
-    return f"{words} ago" if now_ms > epoch_ms else f"in {words.removeprefix('-')}"
+    return words if words == "now" or now_ms < epoch_ms else f"{words} ago"
 
 
 def distance(epoch_ms: int, now_ms: int) -> str:
-    """`3 min`, `-2 h` for a time in the future, `now`: for a column of ages."""
+    """`3 min`, `in 2 h`, `now`: for a column of ages."""
     passed = (now_ms - epoch_ms) // 1000
     if abs(passed) < 2:
         return "now"
-    return _distance(passed) if passed > 0 else f"-{_distance(-passed)}"
+    return _distance(passed) if passed > 0 else f"in {_distance(-passed)}"
 
 
 def _distance(passed: int) -> str:

@@ -50,7 +50,7 @@ class Session:
         """The context of one action, with a Spark engine that starts on demand and ends with the action."""
         from paimark.core.spark.client.client import Engine
 
-        engine = Engine(self.settings, state_directory() / "engine.log")
+        engine = Engine(self.settings, state_directory() / "engine.log", lambda line: tell(Remark(line)))
         with reworded(IN_PYTHON.translate), closing(engine):
             yield replace(self.context, engine=lambda: engine, progress=tell)
 

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from paimark.core.figures import age, clock_time, counted, duration, exact_time, moment, seconds, size
+from paimark.core.figures import (
+    age,
+    clock_time,
+    counted,
+    distance,
+    duration,
+    exact_time,
+    moment,
+    seconds,
+    size,
+)
 
 pytestmark = pytest.mark.usefixtures("in_berlin")
 
@@ -55,6 +65,7 @@ def test_moments_say_their_offset() -> None:
     at = 1_777_629_791_042
     assert clock_time(at) == "2026-05-01 12:03:11"
     assert moment(at) == "2026-05-01 12:03:11+02:00"
+    assert [distance(at, at + hours * HOUR) for hours in (2, 0, -2)] == ["2 h", "now", "in 2 h"]
     assert exact_time(at, at + 2 * HOUR) == "2026-05-01 12:03:11.042+02:00, 2 h ago"
     # A writer's clock may say anything.
     assert (clock_time(10**30), moment(-(10**30))) == (str(10**30), f"{-(10**30)} ms since 1970")

@@ -23,6 +23,7 @@ from paimark.core.figures import counted, seconds
 from paimark.tui.keymap import ANYWHERE, hidden
 from paimark.tui.keys.closing_key import ClosingKey
 from paimark.tui.keys.early_keys import EarlyKeys, Typed
+from paimark.tui.keys.layouts import latin
 from paimark.tui.messages import Copied, LogLineAdded, StatusShown
 from paimark.tui.mouse import TakesMouse
 from paimark.tui.named_keys import how_to_quit, key, quit_key
@@ -33,7 +34,7 @@ from paimark.tui.screens.browse import BrowseScreen
 from paimark.tui.session import Session
 from paimark.tui.styled_app import StyledApp
 from paimark.tui.terminal.escape_key import apart, read_escape
-from paimark.tui.terminal.key_order import Cancellable, settled
+from paimark.tui.terminal.key_order import Cancellable, is_bound, settled
 from paimark.tui.terminal.leaving import keep_quiet
 from paimark.tui.terminal.mouse import toggle
 from paimark.tui.terminal.sent_cells import SparingApp
@@ -176,10 +177,17 @@ class Console(TakesMouse, SparingApp, StyledApp):
             await self._typed(event)
             return
         for typed in apart(self.screen, event):
+            typed = self._on_latin(typed)
             self._typed_keys += 1
             self._collector.key_pressed()
             self._key_bar.key_pressed()
             await self._typed(typed)
+
+    def _on_latin(self, event: events.Key) -> events.Key:
+        """The key of a Latin layout, if a letter of another one is neither text nor bound."""
+        focused = self.focused
+        is_text = focused is not None and focused.check_consume_key(event.key, event.character)
+        return event if is_text or is_bound(self.screen, event.key) else latin(event)
 
     async def _typed(self, event: Typed) -> None:
         """Handle a key, or keep it until its rows are read."""
@@ -309,7 +317,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
     async def action_palette(self) -> None:
         from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
         from paimark.tui.keys.rebinding import shown_keys
-        from paimark.tui.screens.contexts import context_entries
+        from paimark.tui.screens.contexts import context_entries, opening_entry
         from paimark.tui.screens.palette.entries import entries
         from paimark.tui.screens.palette.own_entries import own_entries
 
@@ -320,6 +328,7 @@ class Console(TakesMouse, SparingApp, StyledApp):
 
         own = own_entries(self, () if self.no_color else THEMES)
         own += context_entries(self.session, self.say, self._switch_to)
+        own.append(opening_entry(self.session, self.say, self._switch_to))
         keys = shown_keys([*BrowseScreen.BINDINGS, *self.BINDINGS], self._keymap)
 
         def offered() -> list[PaletteEntry]:

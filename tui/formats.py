@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Literal
 
 from paimark.core.figures import clock_time, distance, size
@@ -9,8 +11,15 @@ from paimark.core.text import clean_text
 
 CellKind = Literal["text", "number", "id", "time", "age", "bytes"]
 
+_UUID = re.compile(r"(?<![0-9a-f])([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
+_ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 # In characters, more than any cell shows: a longer text is cut early, to save time.
 LONGEST = 1000
+
+
+def short_user(text: str) -> str:
+    """A commit user with its UUID cut short: `order-load-1f0c2e77…`."""
+    return _UUID.sub(r"\1…", text[:LONGEST])
 
 
 def format_value(kind: CellKind, value: object, now_ms: int) -> str:
@@ -29,6 +38,12 @@ def format_value(kind: CellKind, value: object, now_ms: int) -> str:
         return str(value)
     # Each element of a list or byte takes at least one character.
     return clean_text(whole_text(value[:LONGEST] if isinstance(value, list | bytes) else value)[:LONGEST])
+
+
+def copied_cells(values: Iterable[object], null: str = "") -> str:
+    """The cells of a row as one line for other programs: separated by tabs, with those within as `\\t`."""
+    texts = (null if value is None else whole_text(value) for value in values)
+    return "\t".join(text.translate(_ESCAPES) for text in texts)
 
 
 def whole_text(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from paimark.core.demo.placing import tidy_up
 from paimark.core.errors import Refused
 from paimark.core.export.json_rows import json_text
 from paimark.core.shell import shell_line
+from paimark.core.working_directory import absolute
 
 STORY = (
     "The twelfth load of shop.orders came with prices below zero.",
@@ -65,7 +67,7 @@ def demo(ctx: click.Context, directory: str, no_open: bool, fresh: bool) -> int:
     savepoint is made and read back with Spark.
     """
     options = global_options(ctx)
-    target = Path(directory).expanduser().absolute()
+    target = Path(absolute(os.path.expanduser(directory)))
     read_only = options.read_only or read_only_environment()
     if there := is_demo(target):
         if not (read_only or options.dry_run):

@@ -6,10 +6,10 @@ import importlib
 import os
 import sys
 
-from paimark.core.cli.places import require_place
+from paimark.core.cli.places import require_place, require_warehouse
 from paimark.core.config import Settings
 from paimark.core.demo.directory import MARKER, open_in
-from paimark.core.errors import NotFound, UsageError
+from paimark.core.errors import UsageError
 from paimark.core.storage.option_values import require_options
 
 
@@ -20,12 +20,9 @@ def open_console(settings: Settings) -> int:
     warehouse or the place does not exist.
     """
     require_options(settings.options, settings.warehouse)
-    if "://" not in settings.warehouse and not os.path.isdir(settings.warehouse):
-        raise NotFound(
-            f"There is no warehouse {settings.warehouse}",
-            "Name a directory or a URI; `paimark --help` lists the commands.",
-        )
+    require_warehouse(settings.warehouse)
     require_place(settings)
+    draw_on_stdout()
     if not has_terminal():
         raise UsageError(
             "The console needs a terminal",
@@ -37,6 +34,12 @@ def open_console(settings: Settings) -> int:
     return code
 
 
+def draw_on_stdout() -> None:
+    """If standard error goes elsewhere (`2>file`): draw on standard output. Errors still go to the file."""
+    if sys.stdin.isatty() and sys.stdout.isatty() and not sys.stderr.isatty():
+        sys.__stderr__ = sys.stdout  # type: ignore[misc,assignment]
+
+
 def has_terminal() -> bool:
-    """Whether the console can open. It draws on standard error, so that must be a terminal too."""
-    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    """Whether the console can open."""
+    return sys.stdin.isatty() and sys.stdout.isatty()

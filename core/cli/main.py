@@ -5,6 +5,7 @@ The path that opens the console imports no click, so that the console starts qui
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import os
@@ -13,6 +14,8 @@ from typing import NoReturn
 
 # Nothing else is imported here, so that ctrl+c during the other imports also gives a sentence.
 INTERRUPTED = 130
+# Signs of ours, in one character each: columns keep their width.
+_SIGNS = {"…": "~", "─": "-", "·": "-", "›": ">", "✓": "+", "✗": "x", "●": "*", "○": "o", "→": ">"}
 # The errors of writing to a stream on a full or broken disk, or to a lost terminal.
 _STREAM_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.ENXIO, errno.EFBIG)
 
@@ -21,15 +24,25 @@ def main() -> NoReturn:
     """The `paimark` script."""
     try:
         _open_closed_streams()
+        codecs.register_error("readable", _readable)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 # A character that the terminal's encoding lacks must not stop the output.
-                stream.reconfigure(errors="replace")
+                stream.reconfigure(errors="readable")
         code = run(sys.argv[1:])
     except KeyboardInterrupt:
         print("paimark: Interrupted", file=sys.stderr)
         code = INTERRUPTED
     sys.exit(code)
+
+
+def _readable(error: UnicodeError) -> tuple[str, int]:
+    """Our signs as the nearest ASCII character, those of data as `\\u00e9`: with `?` they would be lost."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end]
+    plain = "".join(_SIGNS.get(each, each) for each in text)
+    return plain.encode("ascii", "backslashreplace").decode(), error.end
 
 
 def run(words: list[str]) -> int:

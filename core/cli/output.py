@@ -12,7 +12,7 @@ from typing import TextIO
 import click
 
 from paimark.core.cli.options import GlobalOptions
-from paimark.core.cli.table_rows import TableRows
+from paimark.core.cli.table_rows import MEASURED, TableRows
 from paimark.core.errors import shortened
 from paimark.core.export.json_rows import JsonRows
 from paimark.core.figures import moment
@@ -20,14 +20,16 @@ from paimark.core.redaction import redacted
 from paimark.core.text import clean_text
 
 
-def row_writer(options: GlobalOptions, names: Sequence[str], *, null: str = "") -> JsonRows | TableRows:
-    """A writer to stdout in the chosen format; `close` it after the last row."""
+def row_writer(
+    options: GlobalOptions, names: Sequence[str], *, null: str = "", measured: int = MEASURED
+) -> JsonRows | TableRows:
+    """A writer to stdout in the chosen format; `close` it after the last row. `measured`: see `TableRows`."""
     if options.as_json:
         if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.encoding.lower() != "utf-8":
             sys.stdout.reconfigure(encoding="utf-8")
         return JsonRows(sys.stdout, names)
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-    return TableRows(sys.stdout, names, width, null)
+    return TableRows(sys.stdout, names, width, null, measured)
 
 
 def show(line: str, ink: str = "") -> None:

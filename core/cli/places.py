@@ -47,7 +47,8 @@ def meaning_of(word: str) -> Meaning:
         raise UsageError("The warehouse's name is empty", "Is the variable set that it comes from?")
     if "://" in word:
         return _in_uri(word)
-    if _is_directory(word):
+    if _is_directory(word) or os.path.isfile(os.path.expanduser(word)):
+        # A file is no warehouse, and its name is no table's: `bucket-0/data-1.parquet`.
         return Meaning(word)
     contexts = read_config(config_path()).contexts
     before, slash, last = word.rpartition("/")
@@ -66,6 +67,19 @@ def looks_like_place(word: str) -> bool:
     from paimark.core.travel.place import looks_like_place
 
     return looks_like_place(word)
+
+
+def require_warehouse(address: str) -> None:
+    """Raises `NotFound` if this machine has no such warehouse; the hint says what the address names."""
+    if "://" in address or os.path.isdir(address):
+        return
+    from paimark.core.table.catalog import address_hint
+
+    hint = "Name a directory or a URI; `paimark --help` lists the commands."
+    above, _, last = address.rstrip("/").rpartition("/")
+    if os.path.isdir(f"{address.rstrip('/')}.db"):
+        hint = f"{last} is a database: its warehouse is {above or '.'}."
+    raise NotFound(f"There is no warehouse {address}", address_hint(address) or hint)
 
 
 def require_place(settings: Settings) -> None:

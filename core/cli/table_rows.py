@@ -12,8 +12,8 @@ from paimark.core.export.json_rows import as_text
 from paimark.core.text import clean_text
 from paimark.core.travel.diff.compared import Fitted
 
-# The first rows decide the widths; a later, wider cell pushes the rest of its line to the right.
-_MEASURED = 500
+# So many of the first rows decide the widths; a later, wider cell pushes the rest of its line to the right.
+MEASURED = 500
 _GAP = "  "
 _NARROWEST = 6
 # `2026-05-01 12:03:11+02:00`
@@ -28,11 +28,14 @@ class Count(int):
 class TableRows:
     """Writes a header, a rule and one line per row. `width` is the terminal's, None in a pipe.
 
-    `null` is the text of an absent cell.
+    `null` is the text of an absent cell; the first `measured` rows are held back, and decide the widths.
     """
 
-    def __init__(self, out: TextIO, names: Sequence[str], width: int | None, null: str = "") -> None:
+    def __init__(
+        self, out: TextIO, names: Sequence[str], width: int | None, null: str = "", measured: int = MEASURED
+    ) -> None:
         self._out = out
+        self._measured = measured
         self._names = [clean_text(name) for name in names]
         self._width = width
         self._null = null
@@ -43,9 +46,9 @@ class TableRows:
     def write(self, rows: Iterable[Sequence[object]]) -> None:
         remaining = iter(rows)
         if self._widths is None:
-            for row in islice(remaining, _MEASURED - len(self._held)):
+            for row in islice(remaining, self._measured - len(self._held)):
                 self._measure(row)
-            if len(self._held) < _MEASURED:
+            if len(self._held) < self._measured:
                 return
             self._begin()
         for row in remaining:

@@ -9,13 +9,14 @@ from pathlib import Path
 
 from paimark.core.errors import UsageError
 from paimark.core.regular_files import is_in_the_way
+from paimark.core.working_directory import absolute
 
 _HINT = "Name a file in a directory that exists and may be written to."
 
 
 def target_file(path: Path) -> Path:
     """The file itself, where links lead to it. Raises `UsageError` if it can't be written."""
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(absolute(str(path))))
     if is_in_the_way(target):
         kind = "a directory" if target.is_dir() else "no regular file"
         raise UsageError(f"{path} is {kind}, and is not written over", _HINT)

@@ -14,6 +14,7 @@ from paimark.core.storage.files import Denied, DirectoryEntry, delete_if_own
 from paimark.core.storage.limits import NotMetadata, require_small
 from paimark.core.storage.no_follow import parent_directory
 from paimark.core.storage.paths import checked, checked_directory, is_plain, no_warehouse
+from paimark.core.working_directory import absolute
 
 _READ_BYTES = 1 << 16
 # Opening must not block on a named pipe in a file's place, nor acquire a terminal.
@@ -26,7 +27,7 @@ class LocalFiles:
     """Implements `Files` with directory-relative opens for bulk reads, and link or rename for writes."""
 
     def __init__(self, root: str) -> None:
-        self._root = os.path.abspath(os.path.expanduser(root))
+        self._root = absolute(os.path.expanduser(root))
 
     @property
     def uri(self) -> str:

@@ -36,14 +36,25 @@ def databases(files: Files) -> list[str]:
 
 
 def address_hint(uri: str) -> str:
-    """A hint about an address without databases: that it is a database or a table. Empty if it is neither."""
-    above, _, last = uri.rstrip("/").rpartition("/")
-    if last.endswith(DATABASE_SUFFIX):
-        return f"{last} is a database: its warehouse is {above}."
-    warehouse, _, database = above.rpartition("/")
-    if database.endswith(DATABASE_SUFFIX):
+    """A hint about an address that is no warehouse, but lies in one: a database, a table, a file of a table.
+
+    Empty if no part of it is named like a database.
+    """
+    parts = uri.rstrip("/").split("/")
+    place = next((place for place, part in enumerate(parts) if _is_database(part)), None)
+    if place is None:
+        return ""
+    warehouse, database, last = "/".join(parts[:place]) or "/", parts[place], parts[-1]
+    if len(parts) == place + 1:
+        return f"{last} is a database: its warehouse is {warehouse}."
+    if len(parts) == place + 2:
         return f"{last} is in the database {database}: its warehouse is {warehouse}."
-    return ""
+    table = f"{database.removesuffix(DATABASE_SUFFIX)}.{parts[place + 1]}"
+    return f"{last} is part of table {table}: its warehouse is {warehouse}."
+
+
+def _is_database(name: str) -> bool:
+    return name.endswith(DATABASE_SUFFIX) and name != DATABASE_SUFFIX
 
 
 def database_directory(database: str) -> str:

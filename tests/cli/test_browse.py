@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,7 +26,12 @@ def test_tables_name_every_table_with_its_newest_commit(paimark: Paimark, wareho
 
 
 @pytest.mark.parametrize(
-    ("below", "words"), [("shop.db", "shop.db is a database"), ("shop.db/orders", "in the database shop.db")]
+    ("below", "words"),
+    [
+        ("shop.db", "shop.db is a database"),
+        ("shop.db/orders", "orders is in the database shop.db"),
+        ("shop.db/orders/snapshot", "snapshot is part of table shop.orders"),
+    ],
 )
 def test_a_place_in_a_warehouse_is_told_from_an_empty_one(
     paimark: Paimark, warehouse: Path, below: str, words: str
@@ -35,6 +41,34 @@ def test_a_place_in_a_warehouse_is_told_from_an_empty_one(
     assert "There are no databases in" in ran.err and words in ran.err
     assert f"its warehouse is {warehouse}." in ran.err
     assert words in paimark("--warehouse", warehouse / below, "snapshots", "shop.orders").err
+
+
+@pytest.mark.parametrize(
+    ("below", "words"),
+    [
+        ("shop", "shop is a database"),
+        ("shop.db/orders/snapshot/snapshot-1", "snapshot-1 is part of table shop.orders"),
+        ("shop.db/orders/bucket-0/data-1.parquet", "data-1.parquet is part of table shop.orders"),
+    ],
+)
+def test_the_console_tells_what_an_address_names_that_is_no_warehouse(
+    paimark: Paimark, warehouse: Path, below: str, words: str
+) -> None:
+    (warehouse / "shop.db/orders/bucket-0").mkdir(exist_ok=True)
+    (warehouse / "shop.db/orders/bucket-0/data-1.parquet").touch()
+    ran = paimark(warehouse / below)
+    assert (ran.code, "There is no warehouse" in ran.err) == (1, True)
+    assert f"{words}: its warehouse is {warehouse}." in ran.err
+
+
+def test_the_columns_of_a_long_list_stay_in_line(paimark: Paimark, warehouse: Path) -> None:
+    names = [f"t{number:03}" for number in range(520)]
+    for name in [*names, "the_longest_name_comes_last"]:
+        (warehouse / "many.db" / name / "schema").mkdir(parents=True)
+        shutil.copy(warehouse / "shop.db/orders/schema/schema-0", warehouse / "many.db" / name / "schema")
+    _, _, *lines = paimark("--warehouse", warehouse, "tables", "many").out.splitlines()
+    assert len(lines) == 521
+    assert len({line.rindex("  main") for line in lines}) == 1
 
 
 def test_a_broken_table_hides_no_other(paimark: Paimark, warehouse: Path) -> None:

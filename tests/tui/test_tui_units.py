@@ -17,7 +17,7 @@ from paimark.core.quoting import quoted_if_needed
 from paimark.core.spark.protocol import CANCELLED, Finished, StageProgress
 from paimark.core.table.layout import TablePath
 from paimark.tui.dialogs.plan_text import by_keys
-from paimark.tui.formats import LONGEST, format_value, whole_text
+from paimark.tui.formats import LONGEST, copied_cells, format_value, short_user, whole_text
 from paimark.tui.query.history import QueryExecution, add_to_history, read_history
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.query.statements import select_all
@@ -168,6 +168,16 @@ def test_history_is_newest_first_once_each_and_private(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     add_to_history(tmp_path / "pipe", QueryExecution(1, "a", "1 row"))
     assert read_history(tmp_path / "pipe") == []
+
+
+def test_a_commit_user_is_shown_without_the_end_of_its_uuid() -> None:
+    uuid = "23764166-ab0b-492f-8d8c-97f5534d8690"
+    assert short_user(f"order-load_{uuid}") == "order-load_23764166…"
+    assert (short_user(uuid), short_user(f"{uuid}0")) == ("23764166…", f"{uuid}0")
+
+
+def test_a_copied_row_stays_a_row() -> None:
+    assert copied_cells(["a\r\nb", None, "c\td", "e\\n", 1]) == "a\\r\\nb\t\tc\\td\te\\n\t1"
 
 
 @pytest.mark.parametrize("tab", Tab)

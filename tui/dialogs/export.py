@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from paimark.core.export import FORMATS
 from paimark.core.text import clean_text
 from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.query.sql_files import full_path
 from paimark.tui.theme import Line
 from paimark.tui.widgets.clean_input import CleanInput
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
@@ -79,5 +80,5 @@ class ExportScreen(Dialog[Path]):
         if problem is not None and (pressed or self._path.suffix):
             lines.append([("! ", "warn"), (clean_text(problem), "warn")])
         elif problem is None:
-            lines.append([("→ ", "accent"), (clean_text(self._path.absolute()), "quiet")])
+            lines.append([("→ ", "accent"), (clean_text(full_path(str(self._path))), "quiet")])
         self.show_text(self._text, lines)

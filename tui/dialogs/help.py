@@ -8,9 +8,11 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
+from paimark.tui.dialogs.data.fields import matches
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import Line
+from paimark.tui.widgets.grid.filter_line import FilterLine
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
 from paimark.tui.widgets.key_bar import KeyBar, written
 
@@ -26,11 +28,16 @@ KeySection = tuple[str, Sequence[BindingType]]
 class HelpScreen(Dialog[None]):
     """Sections of keys. `is_whole` tells whether they are those of the console, and not of a dialog only."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [hidden("help.close", "question_mark,f1,q", "close", "close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        hidden("help.close", "question_mark,f1,q", "close", "close"),
+        Binding("/", "find", "find", tooltip="only keys with these words; !words without", id="help.find"),
+    ]
 
     def __init__(self, sections: Sequence[KeySection], *, is_whole: bool) -> None:
         super().__init__()
-        self._lines = _page(sections) + (_END if is_whole else [])
+        self._sections = sections
+        self._end = _END if is_whole else []
+        self._words = ""
         self._text = ScrollLines()
 
     def compose(self) -> ComposeResult:
@@ -39,15 +46,39 @@ class HelpScreen(Dialog[None]):
             yield KeyBar()
 
     def on_mount(self) -> None:
-        self.show_text(self._text, self._lines)
+        self._show()
         self.set_focus(self._text)
 
+    def _show(self) -> None:
+        lines = _page(self._sections, self._words) + ([] if self._words else self._end)
+        self.show_text(self._text, lines or [[(f"No key matches /{self._words}", "quiet")]])
 
-def _page(sections: Sequence[KeySection]) -> list[Line]:
+    async def action_find(self) -> None:
+        await FilterLine(self._text, self._words, self._find, "words; with ! in front: keys without").open()
+        # The text has one line less.
+        self.call_after_refresh(self._show)
+
+    def _find(self, words: str) -> None:
+        if words != self._words:
+            self._words = words
+            self._show()
+
+    def take_filter_away(self) -> bool:
+        had_words = bool(self._words)
+        self._find("")
+        return had_words
+
+
+def _page(sections: Sequence[KeySection], words: str) -> list[Line]:
+    """The sections with the keys that match, as in `matches`, by key, effect or section."""
     lines: list[Line] = []
     for title, bindings in sections:
-        lines += [[("", "")], [(title, "title")]] if lines else [[(title, "title")]]
-        lines += [_line(binding) for binding in bindings if isinstance(binding, Binding)]
+        keys = [binding for binding in bindings if isinstance(binding, Binding)]
+        texts = [f"{title}\0{each.key}\0{each.description}\0{each.tooltip}" for each in keys]
+        found = [_line(each) for each, text in zip(keys, texts, strict=True) if matches(text, words)]
+        if found:
+            lines += [[("", "")], [(title, "title")]] if lines else [[(title, "title")]]
+            lines += found
     return lines
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from paimark.tui.dialogs.pick import PickDialog
 from paimark.tui.records.sources import GridColumn, Records
@@ -21,13 +21,22 @@ _COLUMNS = (
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
     """`run` is called after the palette has closed; an awaitable that it returns is awaited. `aliases` are
-    other whole names."""
+    other whole names. `run_with`, if there is one, is called instead with the text after the name."""
 
     name: str
     what: str
     keys: str
     run: Callable[[], object]
     aliases: tuple[str, ...] = ()
+    run_with: Callable[[str], object] | None = None
+
+    def with_text(self, typed: str) -> PaletteEntry | None:
+        """What `name text` does; None if the entry takes no text, or the typed one is no such."""
+        name, _, text = typed.strip().partition(" ")
+        run_with = self.run_with
+        if run_with is None or not text or name.lower() != self.name:
+            return None
+        return replace(self, name=typed.strip(), run=lambda: run_with(text.strip()))
 
     def is_named(self, typed: str) -> bool:
         """Whether the text is in its name, or an alias."""
@@ -87,9 +96,18 @@ class PaletteScreen(PickDialog[PaletteEntry]):
 
     def _show_matching(self) -> None:
         # Names that are the text, or begin with it, come before other matches.
-        typed = self._typed
+        typed, given = self._typed, self._input.value
+        if taking := [entry for each in self._all if (entry := each.with_text(given)) is not None]:
+            self._entries = taking
+            self._grid.show(Records(self._entries, PaletteEntry.values))
+            self._grid.filter("", to_top=True)
+            return
         self._entries = sorted(
-            self._all, key=lambda each: (typed not in each.aliases, not each.name.lower().startswith(typed))
+            self._all,
+            key=lambda each: (
+                typed not in (each.name.lower(), *each.aliases),
+                not each.name.lower().startswith(typed),
+            ),
         )
         self._grid.show(Records(self._entries, PaletteEntry.values))
         if not self._is_pointed:

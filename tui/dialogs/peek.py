@@ -12,7 +12,7 @@ from paimark.core.figures import counted
 from paimark.core.table.definition.units import unit_of
 from paimark.core.travel.diff.versions import DiffVersion
 from paimark.tui.dialogs.dialog import Dialog
-from paimark.tui.formats import whole_text
+from paimark.tui.formats import copied_cells, whole_text
 from paimark.tui.keymap import hidden
 from paimark.tui.messages import Copied
 from paimark.tui.query.arrow_rows import ArrowRows, arrow_columns
@@ -98,8 +98,8 @@ class PeekScreen(Dialog[None]):
         return Detail(f"row {index + 1}", tuple(self._row()), values=tuple(self._grid.source.row(index)))
 
     def action_copy(self) -> None:
-        if row := self._row():
-            self.app.post_message(Copied("\t".join(value for _, value in row)))
+        if (index := self._grid.index) is not None:
+            self.app.post_message(Copied(copied_cells(self._grid.source.row(index), "null")))
 
     async def action_record(self) -> None:
         from paimark.tui.dialogs.record import RecordScreen

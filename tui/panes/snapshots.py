@@ -32,7 +32,7 @@ from paimark.tui.records.record_key import (
     has_moved,
     snapshot_key,
 )
-from paimark.tui.records.sources import GridColumn, Records
+from paimark.tui.records.sources import GridColumn, Records, user_cell
 from paimark.tui.session import Opened, RowVersion, Session, Target
 from paimark.tui.widgets.detail_strip import Detail, with_values
 from paimark.tui.work.background import Slot, ThreadReport
@@ -106,7 +106,7 @@ class SnapshotRows(Records[SnapshotRow]):
             row.delta_record_count,
             row.schema_id,
             ", ".join(kept_by) or None,
-            row.commit_user,
+            user_cell(row.commit_user),
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paimark.tui.formats import whole_text
+from paimark.tui.formats import copied_cells, whole_text
 from paimark.tui.query.query_result import QueryResult
 from paimark.tui.theme import Line
 from paimark.tui.widgets.detail_strip import Detail
@@ -14,7 +14,7 @@ def row_text(grid: RecordGrid) -> str | None:
     index = grid.index
     if index is None:
         return None
-    return "\t".join("" if value is None else whole_text(value) for value in grid.source.row(index))
+    return copied_cells(grid.source.row(index))
 
 
 def narrowed(grid: RecordGrid, result: QueryResult) -> Line:

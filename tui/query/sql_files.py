@@ -8,6 +8,7 @@ from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass
 from pathlib import Path
 
+from paimark.core import working_directory
 from paimark.core.errors import NotFound, Refused, Unavailable
 from paimark.core.regular_files import open_regular
 
@@ -41,8 +42,9 @@ class SqlFile:
 
 
 def full_path(typed: str) -> Path:
-    """The absolute path, with `~` and links resolved."""
-    return Path(os.path.realpath(os.path.expanduser(typed.strip())))
+    """The absolute path, with `~` and links resolved; as it is if the working directory was deleted."""
+    path = os.path.expanduser(typed.strip())
+    return Path(os.path.realpath(path)) if os.path.isabs(path) or working_directory.is_there() else Path(path)
 
 
 def read_sql(path: Path) -> SqlFile:

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from paimark.tui.formats import CellKind
+from paimark.tui.formats import CellKind, short_user
 from paimark.tui.records.record_key import has_moved
 
 T = TypeVar("T")
@@ -37,6 +37,12 @@ class ShortText(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         return self.text
+
+
+def user_cell(commit_user: str) -> str | ShortText:
+    """The cell of a commit user: without the end of its UUID, which a filter finds all the same."""
+    short = short_user(commit_user)
+    return commit_user if short == commit_user else ShortText(short, (commit_user,))
 
 
 class RowSource(Protocol):

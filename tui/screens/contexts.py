@@ -16,6 +16,8 @@ from paimark.tui.messages import Say
 from paimark.tui.named_keys import cancel_key, key
 from paimark.tui.session import Session
 
+_HOW_TO_OPEN = "open PATH opens another warehouse: /lake, s3://bucket/lake, /lake/shop.orders"
+
 
 def context_entries(session: Session, say: Say, go: Callable[[Settings], None]) -> list[PaletteEntry]:
     """An entry for each context of the config file; none if it can't be read. `go` opens the chosen one."""
@@ -32,6 +34,31 @@ def context_entries(session: Session, say: Say, go: Callable[[Settings], None]) 
         )
         for name in contexts
     ]
+
+
+def opening_entry(session: Session, say: Say, go: Callable[[Settings], None]) -> PaletteEntry:
+    """`open PATH`: another warehouse, or a table of it, as `paimark PATH` opens it."""
+    entry = PaletteEntry("open", "another warehouse: open PATH", "", lambda: say(_HOW_TO_OPEN, "warn"))
+    return replace(entry, run_with=lambda path: _open(session, path, say, go))
+
+
+def _open(session: Session, word: str, say: Say, go: Callable[[Settings], None]) -> None:
+    from paimark.core.cli.places import go_to, require_place, require_warehouse
+
+    if reason := why_not_now(session):
+        say(reason, "warn")
+        return
+    given = session.settings.flags or Flags()
+    flags = replace(given, warehouse=None, options={}, context=None, start=None)
+    try:
+        go_to(os.path.expanduser(word), flags)
+        settings = load_settings(flags)
+        require_options(settings.options, settings.warehouse)
+        require_warehouse(settings.warehouse)
+        require_place(settings)
+        go(settings)
+    except PaimarkError as error:
+        say(f"{error.message}. {error.hint}".rstrip(), "bad")
 
 
 def _switch(session: Session, name: str, say: Say, go: Callable[[Settings], None]) -> None:

@@ -139,5 +139,6 @@ def _set(to: Attributes) -> None:
 
 
 def _write(text: str) -> None:
-    with suppress(OSError):
-        os.write(2, text.encode())
+    # Where the console was drawn.
+    with suppress(OSError, ValueError):
+        os.write(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2, text.encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rich.text import Text
+from textual import events
 from textual.strip import Strip
 from textual.widgets import Input
 
@@ -16,6 +17,13 @@ class CleanInput(Input):
     @property
     def _value(self) -> Text:
         return Text(clean_text(self.value), no_wrap=True, overflow="ignore", end="")
+
+    def _on_paste(self, event: events.Paste) -> None:
+        """Join pasted lines: Textual's own method drops all but the first."""
+        lines = [line.strip() for line in event.text.splitlines()]
+        if len(lines) > 1:
+            # Its own method is called next.
+            event.text = " ".join(line for line in lines if line)
 
     def validate_placeholder(self, placeholder: str) -> str:
         return clean_text(placeholder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from paimark.core.cells import width_of
 from paimark.core.figures import counted
 from paimark.core.text import clean_text
+from paimark.tui.formats import short_user
 from paimark.tui.named_keys import key
 from paimark.tui.theme import Line, Piece
 from paimark.tui.widgets.lines import Lines
@@ -16,6 +18,8 @@ from paimark.tui.widgets.lines import Lines
 Facts = Sequence[tuple[str, str]]
 # In cells, enough for a short name and its value. Narrower columns are hard to read.
 _NARROWEST = 25
+# The record shows these facts too: they take the place of those that people look for.
+_ONLY_IN_RECORD = re.compile(r"version|uuid|.*\bmanifest list\b.*")
 # In characters: the strip has no room for more of a value; the record shows all of it.
 _LONGEST = 2000
 
@@ -50,7 +54,8 @@ class DetailStrip(Lines):
             self.update_lines()
 
     def lines(self, width: int) -> Sequence[Line]:
-        return flow(self.detail.facts, width - 1, self.size.height)
+        facts = [(name, value) for name, value in self.detail.facts if not _ONLY_IN_RECORD.fullmatch(name)]
+        return flow([(name, short_user(value)) for name, value in facts], width - 1, self.size.height)
 
 
 def flow(facts: Facts, width: int, height: int) -> list[Line]:

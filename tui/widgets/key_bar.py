@@ -45,6 +45,9 @@ _WRITTEN = {
 }
 # The order of the keys, by prefixes of the bindings' ids: those of the pane first, then the general ones.
 _FIRST = (
+    # With many conflicts few people choose one by one.
+    "conflicts.all",
+    "conflicts.main",
     "pane.",
     "tables.",
     # The key that runs the query is the most important one of the query pane.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from paimark.core.config import Settings, state_directory
 from paimark.core.errors import PaimarkError
 from paimark.core.once import once_for_all
+from paimark.core.text import whole_number
 from paimark.tui.named_keys import run_key
 from paimark.tui.work.unfinished_files import UnfinishedFiles
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from paimark.core.spark.protocol import Event
     from paimark.core.travel.parse.uses import Statement
     from paimark.tui.theme import Line
+
+
+_KEPT_LOGS = 3
 
 
 class EngineRoom:
@@ -34,7 +39,8 @@ class EngineRoom:
 
     @property
     def log_path(self) -> Path:
-        return state_directory() / f"spark-{os.getpid()}.log"
+        engine = self._made or self._given
+        return state_directory() / f"spark-{os.getpid()}.log" if engine is None else engine.log_path
 
     @once_for_all
     def engine(self) -> Engine:
@@ -42,6 +48,7 @@ class EngineRoom:
             return self._given
         from paimark.core.spark.client.client import Engine
 
+        remove_old_logs(state_directory())
         self._made = Engine(self._settings, self.log_path)
         return self._made
 
@@ -102,6 +109,25 @@ class EngineRoom:
         """End the engine by force, also while another thread still waits in `close`."""
         if self._made is not None:
             self._made.close_at_once()
+
+
+def remove_old_logs(directory: Path) -> None:
+    """Remove the logs of consoles that have ended, but the newest: somebody may still ask why one failed."""
+    with suppress(OSError):
+        logs = {path: path.stat().st_mtime for path in directory.glob("spark-*.log")}
+        ended = [path for path in logs if (pid := whole_number(path.stem[6:])) and not _lives(pid)]
+        for path in sorted(ended, key=logs.__getitem__)[:-_KEPT_LOGS]:
+            path.unlink(missing_ok=True)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 _LINES: Mapping[str, tuple[str, str, str, str]] = {

@@ -51,6 +51,7 @@ from paimark.core.table.lineage.main_branch import root_exists
 from paimark.core.table.manifests.files import size_of
 from paimark.core.table.records import Point, Snapshot, is_same_commit, point_of
 from paimark.core.text import lowered
+from paimark.core.working_directory import absolute
 
 _CHOICES = ("fail", "branch", "main")
 # The arguments with which a merge by choices is redone.
@@ -89,7 +90,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
     resolution = None
     if resolve is not None:
         path, digest = (
-            os.path.abspath(os.path.expanduser(resolve)),
+            absolute(os.path.expanduser(resolve)),
             text_argument(arguments, "resolve_digest"),
         )
         survey, resolution = resolved(survey, path, digest)

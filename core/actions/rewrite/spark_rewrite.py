@@ -17,7 +17,7 @@ import msgspec
 from paimark.core.actions.change.journal import Hold
 from paimark.core.actions.change.landing import commit_user, find_commit
 from paimark.core.actions.checks import fingerprint
-from paimark.core.actions.context import Context, Counting, Progress
+from paimark.core.actions.context import Context, Counting, Progress, Remark
 from paimark.core.actions.plan import Refusal, Step
 from paimark.core.actions.roots import savepoint_claim
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
@@ -224,7 +224,9 @@ def engine_of(context: Context) -> Iterator[Engine]:
         yield context.engine()
         return
     settings = Settings(context.files.uri, context.options, context.read_only)
-    engine = Engine(settings, context.audit_path.parent / "engine.log")
+    engine = Engine(
+        settings, context.audit_path.parent / "engine.log", lambda line: context.progress(Remark(line))
+    )
     try:
         yield engine
     finally:

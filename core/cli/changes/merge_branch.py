@@ -4,7 +4,6 @@ writes them to a file in which a person chooses.
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections.abc import Generator
 from contextlib import closing, contextmanager
@@ -26,6 +25,7 @@ from paimark.core.figures import counted
 from paimark.core.table.catalog import find_table
 from paimark.core.table.layout import TablePath
 from paimark.core.text import clean_text
+from paimark.core.working_directory import absolute
 
 _ACTION = ACTIONS["merge-branch"]
 _CONFLICTS = click.Option(
@@ -111,7 +111,7 @@ def _write_conflicts(
     narrator = Narrator()
     with _conflict_context(options, table_name, narrator) as (context, path):
         count, decided = write_conflicts(
-            context, path, branch, os.path.abspath(out), _waiting(narrator), chosen_in=chosen_in
+            context, path, branch, absolute(out), _waiting(narrator), chosen_in=chosen_in
         )
     narrator.clear()
     if options.as_json:

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
+from paimark.core.cli.output import narrate
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.config import Settings, state_directory
 from paimark.core.errors import PaimarkError, UsageError
@@ -45,7 +46,7 @@ class RowSink(Protocol):
 
 def open_engine(settings: Settings) -> Engine:
     """The engine of one command. It starts no process before the first order."""
-    return Engine(settings, state_directory() / "engine.log")
+    return Engine(settings, state_directory() / "engine.log", narrate)
 
 
 def show_events(

@@ -16,9 +16,9 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
 
-from paimark.core.errors import Unavailable
+from paimark.core import working_directory
+from paimark.core.spark.client.log_file import open_log
 from paimark.core.spark.client.other_spark import without_other_spark
 from paimark.core.spark.client.scratch import make_scratch, remove_scratch
 from paimark.core.spark.protocol import (
@@ -38,13 +38,15 @@ from paimark.core.spark.protocol import (
 )
 
 _CLOSE_SECONDS = 5.0
-_LARGEST_LOG = 4 << 20
 # So many events may wait for the caller; then the engine has to wait.
 _WAITING_EVENTS = 8
 
 
 class EngineProcess:
-    """`ready` is set when Spark has started. `answers` counts ended statements. `ended`: it is all gone."""
+    """`ready` is set when Spark has started. `answers` counts ended statements. `ended`: it is all gone.
+
+    `log_note` says where the log is, if it is not where it should be.
+    """
 
     def __init__(self, log_path: Path) -> None:
         self._sending = threading.Lock()
@@ -58,21 +60,25 @@ class EngineProcess:
         self.prefetched = ""
         self.ended = False
         self.last_words: Died | None = None
-        # Open the log first: if that fails, nothing has to be cleaned up.
-        with _open_log(log_path) as log:
+        self.scratch = make_scratch()
+        log = open_log(log_path)
+        self.log_path, self.log_note = log.path, log.note
+        with log.file:
             environment, others = without_other_spark()
-            for each in others:
-                log.write(f"paimark: {each} of PYTHONPATH is another Spark, and left aside\n".encode())
-            log.flush()
-            self.scratch = make_scratch()
+            with suppress(OSError):
+                for each in others:
+                    log.file.write(
+                        f"paimark: {each} of PYTHONPATH is another Spark, and left aside\n".encode()
+                    )
             self._channel, theirs = socket.socketpair()
             with theirs:
                 self._process = subprocess.Popen(
                     [sys.executable, "-P", "-m", "paimark.core.spark.engine.engine", str(theirs.fileno())],
                     stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
+                    stdout=log.file,
+                    stderr=log.file,
                     env=environment,
+                    cwd=None if working_directory.is_there() else self.scratch,
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )
@@ -177,17 +183,3 @@ class EngineProcess:
         self.answers += is_end
         if is_end or not self._dropping:
             self._events.append(report)
-
-
-def _open_log(path: Path) -> IO[bytes]:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        too_large = path.exists() and path.stat().st_size > _LARGEST_LOG
-        # Don't block on a pipe that nobody reads. The path may also be a device, to discard the log.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | (os.O_TRUNC * too_large)
-        return os.fdopen(os.open(path, flags, 0o600), "wb")
-    except OSError as error:
-        raise Unavailable(
-            f"The engine's log {path} can't be written: {error.strerror or error}",
-            "Remove what lies there, or point XDG_STATE_HOME elsewhere.",
-        ) from error

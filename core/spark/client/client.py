@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import closing
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -53,10 +53,13 @@ class _Sent(NamedTuple):
 class Engine:
     """A Spark in a child process. Starts nothing before `start` or the first `run`."""
 
-    def __init__(self, settings: Settings, log_path: Path) -> None:
-        """`log_path` gets the whole output of Spark."""
+    def __init__(
+        self, settings: Settings, log_path: Path, say: Callable[[str], object] = lambda line: None
+    ) -> None:
+        """`log_path` gets the whole output of Spark; `say` hears once where else that goes if it can't."""
         self.settings = settings
-        self.log_path = log_path
+        self.log_path = self._wanted_log = log_path
+        self._say, self._noted = say, ""
         self._lock = threading.Lock()
         self._busy = threading.Lock()
         self._process: EngineProcess | None = None
@@ -285,7 +288,11 @@ class Engine:
         with self._lock:
             if self._process is None or self._process.ended:
                 settings = self.settings
-                process = EngineProcess(self.log_path)
+                process = EngineProcess(self._wanted_log)
+                self.log_path = process.log_path
+                if process.log_note not in ("", self._noted):
+                    self._noted = process.log_note
+                    self._say(process.log_note)
                 process.order(
                     Start(
                         warehouse=settings.warehouse,

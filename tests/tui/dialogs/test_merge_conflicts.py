@@ -78,7 +78,7 @@ async def test_conflicts_are_chosen_before_the_merge_is_planned_anew_and_applied
         await console.sees("✗ failed", "2 keys changed in main and in branch fix", "v conflicts")
         await console.press("v")
         await console.sees("0 of 2 keys decided", "order_id", "base", "main", "branch", "7.5", "1.5")
-        await console.sees("[red]x", "undecided", "m b n main, branch, neither")
+        await console.sees("[red]x", "undecided", "A all  ", "m b n main, branch, neither", "? keys  ^q quit")
         assert_harmless(console)
         await console.press("i")
         await console.sees("key 1", "price in base", "11.0", "price in main", "price in branch", "1.5")

@@ -108,7 +108,7 @@ async def test_copied_records_of_metadata_have_numbers_and_plain_times(warehouse
     act(warehouse, "create-savepoint", snapshot=4)
     create_branch(warehouse, "shop.orders", "fix", "v2")
     async with at_orders(warehouse, (100, 30)) as console:
-        await console.sees("base manifest list")
+        await console.sees("commit identifier")
         browse, copied = console.app.browse, {}
         for tab in Tab:
             if tab not in (Tab.QUERY, Tab.SPACE):

@@ -86,3 +86,18 @@ async def test_f1_shows_the_keys_also_while_typing_and_in_a_dialog(warehouse: Pa
         await console.sees("─ snapshot 2 ─", "esc close")
         await console.press("f1")
         await console.sees("╭─ Keys ─", "Here")
+
+
+async def test_the_keys_can_be_searched_by_key_effect_and_place(warehouse: Path) -> None:
+    async with at_events(warehouse) as console:
+        await console.press("question_mark", "slash")
+        await console.type("rename")
+        await console.sees("give the tag another name", "Everywhere")
+        await console.loses("In rows")
+        await console.press("enter", "escape")
+        await console.sees("make a savepoint")
+        await console.press("slash")
+        await console.type("nosuchkey")
+        await console.sees("No key matches /nosuchkey")
+        await console.press("escape", "escape")
+        await console.loses("─ Keys ─")

@@ -30,10 +30,10 @@ def snapshot_file(warehouse: Path, table: str, snapshot_id: int, branch: str = "
 
 
 def said_of(path: Path) -> tuple[str, str]:
-    """The commit time and the commit user of a snapshot, as the strip shows them."""
+    """The commit time of a snapshot as the strip shows it, and the beginning of its commit user."""
     record = json.loads(path.read_bytes())
     time_ms = int(record["timeMillis"])
-    return f"{clock_time(time_ms)}.{time_ms % 1000:03d}", str(record["commitUser"])
+    return f"{clock_time(time_ms)}.{time_ms % 1000:03d}", str(record["commitUser"])[:8]
 
 
 async def to_orders(console: Sitting, *keys: str) -> None:
@@ -72,10 +72,24 @@ async def test_the_strip_shows_this_branchs_snapshot_of_the_same_number(
         await console.sees("base manifest list", *said_of(theirs))
         await console.press("escape", "Y")
         record = json.loads(copied[-1])
+        in_file = json.loads(theirs.read_bytes())
         assert (record["user"], record["delta manifest list"]) == (
-            said_of(theirs)[1],
-            json.loads(theirs.read_bytes())["deltaManifestList"],
+            in_file["commitUser"],
+            in_file["deltaManifestList"],
         )
+
+
+async def test_what_only_programs_read_is_in_the_record_and_not_in_the_strip(warehouse: Path) -> None:
+    user = str(json.loads(snapshot_file(warehouse, "orders", 5).read_bytes())["commitUser"])
+    async with at_orders(warehouse, (120, 40)) as console:
+        await console.sees(f"user {user[:8]}… ")
+        assert "manifest list" not in console.text and user not in console.text
+        # A filter finds all of it.
+        await console.press("slash")
+        await console.type(user)
+        await console.sees(f"/{user[:8]}", "snapshot 5 ")
+        await console.press("escape", "i")
+        await console.sees("base manifest list", user)
 
 
 async def test_a_number_given_again_is_another_snapshot(warehouse: Path) -> None:

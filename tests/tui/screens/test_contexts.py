@@ -59,6 +59,27 @@ async def test_a_context_is_opened_from_the_palette_with_what_the_command_line_s
     assert said == ("here", "shop.orders", True, "local[2]")
 
 
+async def test_another_warehouse_is_opened_by_its_address(warehouse: Path, config: Path) -> None:
+    asked = load_settings(Flags(warehouse=str(config.parent), read_only=True))
+    async with sitting(warehouse, session=Session(asked)) as console:
+        await console.sees("No databases")
+        for typed, said in {
+            "open": "open PATH opens another warehouse",
+            "open /nowhere": "There is no warehouse /nowhere",
+            f"open {warehouse}/shop.nothing": "There is no table shop.nothing",
+        }.items():
+            await console.press("colon")
+            await console.type(typed)
+            await console.press("enter")
+            await console.sees(said)
+        await console.press("colon")
+        await console.type(f"open {warehouse}/shop.orders")
+        await console.press("enter")
+        await console.until(lambda: console.app.next_settings is not None, "it switches")
+        chosen = cast(Settings, console.app.next_settings)
+    assert (chosen.warehouse, chosen.start, chosen.read_only) == (str(warehouse), "shop.orders", True)
+
+
 class Writing:
     """What the console sees of a change while it is written."""
 

@@ -55,6 +55,16 @@ def test_what_is_typed_while_spark_ends_is_dropped_and_ctrl_c_is_no_interruption
     assert (warehouse / "after").read_text() == (warehouse / "before").read_text()
 
 
+def test_it_is_drawn_also_where_errors_go_to_a_file(warehouse: Path, tmp_path: Path, terminal: Tmux) -> None:
+    command = [sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/"]
+    terminal.start("sh", "-c", f"{shlex.join(command)} 2>{tmp_path}/errors; echo left with $?; sleep 100")
+    terminal.sees("● events", "snapshot 2", "MAIN = main")
+    terminal.keys("C-q")
+    terminal.sees("left with 0")
+    assert terminal.text.strip() == "left with 0"
+    assert (tmp_path / "errors").read_bytes() == b""
+
+
 def test_a_dropped_line_takes_no_text_along(warehouse: Path, tmp_path: Path, terminal: Tmux) -> None:
     terminal.start(sys.executable, "-c", "from paimark.core.cli.main import main; main()", f"{warehouse}/")
     terminal.sees("● events", "snapshot 2", "MAIN = main")

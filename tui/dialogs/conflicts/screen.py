@@ -20,6 +20,7 @@ from paimark.tui.dialogs.conflicts.columns import conflict_columns, conflict_det
 from paimark.tui.dialogs.conflicts.kept_file import kept_file
 from paimark.tui.dialogs.dialog import Dialog
 from paimark.tui.dialogs.pick import PickOne
+from paimark.tui.formats import copied_cells
 from paimark.tui.keymap import hidden
 from paimark.tui.messages import Copied
 from paimark.tui.named_keys import key
@@ -249,7 +250,7 @@ class ConflictsScreen(Dialog[str | None]):
     def action_copy(self) -> None:
         index = self._grid.index
         if index is not None:
-            self.app.post_message(Copied("\t".join(map(str, self._grid.source.row(index)))))
+            self.app.post_message(Copied(copied_cells(self._grid.source.row(index), "null")))
 
     def action_copy_record(self) -> None:
         from paimark.tui.dialogs.record import as_json

@@ -40,7 +40,7 @@ def paragraphs(fields: Fields, *, unfold: bool, words: str = "") -> list[Line]:
     for name, value in fields:
         title = cut_middle(clean_text(name), WIDEST_NAME)
         texts = [clean_text(each) for each in (unfolded(value) if unfold else [value])]
-        texts = [text for text in texts if _matches(f"{clean_text(name)}\0{text}", words)]
+        texts = [text for text in texts if matches(f"{clean_text(name)}\0{text}", words)]
         for number, text in enumerate(texts):
             lead = title if number == 0 else ""
             indent = len(text) - len(text.lstrip(" "))
@@ -48,7 +48,8 @@ def paragraphs(fields: Fields, *, unfold: bool, words: str = "") -> list[Line]:
     return lines
 
 
-def _matches(text: str, words: str) -> bool:
+def matches(text: str, words: str) -> bool:
+    """Whether a text has all of the words, ignoring case; with `!` in front, whether it does not."""
     parts = words.removeprefix("!").casefold().split()
     if not parts:
         return True

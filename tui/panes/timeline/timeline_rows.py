@@ -17,7 +17,7 @@ from paimark.tui.formats import format_value
 from paimark.tui.named_keys import key
 from paimark.tui.panes.record_pane import COUNTED
 from paimark.tui.records.record_key import CommitKey, RecordKey, commit_of_row, snapshot_key
-from paimark.tui.records.sources import GridColumn, Records, ShortText
+from paimark.tui.records.sources import GridColumn, Records, ShortText, user_cell
 from paimark.tui.session import RowVersion
 from paimark.tui.widgets.detail_strip import Detail, with_values
 
@@ -124,7 +124,7 @@ class TimelineRows(Records[Row | None]):
             newest.total_record_count if newest else None,
             shown.commit_kind if shown else None,
             shown.schema_id if shown else None,
-            shown.commit_user if shown else None,
+            user_cell(shown.commit_user) if shown else None,
         )
 
 
