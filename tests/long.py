@@ -1,6 +1,6 @@
 """What `make test-long` runs beyond `make test`: tests marked `long`, and generated examples from new seeds.
 
-A test that is left out is named. Without `--long` Hypothesis generates the same examples each time; a failure
+How many are left out is told. Without `--long` Hypothesis generates the same examples each time; a failure
 that new seeds find becomes an `@example` of its test.
 """
 
@@ -61,5 +61,9 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    for name in config.stash.get(_LEFT_OUT, []):
-        terminalreporter.write_line(f"LEFT OUT, as it takes minutes (make test-long runs it): {name}")
+    left = config.stash.get(_LEFT_OUT, [])
+    if left:
+        terminalreporter.write_line(
+            f"LEFT OUT, as they take minutes: {len(left)} tests. make test-long runs them, and "
+            "`pytest -m long --collect-only -q --long` lists them."
+        )

@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import msgspec
 
+from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
 from paimark.core.actions.change.later_files import others_since, written_later
@@ -216,8 +217,13 @@ def _still(twin: str) -> str:
 def what_goes(
     context: Context, table: TablePath, to_delete: ToDelete, refusals: list[Refusal]
 ) -> tuple[Freed, guard_tags.Repair]:
-    """The files to delete, and the guards to repair first. Reasons against it are added to the refusals."""
+    """The files to delete, and the guards to repair first. Reasons against it are added to the refusals.
+
+    While another change holds the table nothing is counted: that takes long, and every plan is refused then.
+    """
     freed, repair = Freed(), guard_tags.repair_needed(context.files, table)
+    if journal.refusals(context, table):
+        return freed, repair
     try:
         freed = count_of(context.files, table, to_delete, context.progress, repair).freed()
     except Refused as error:

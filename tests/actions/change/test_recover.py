@@ -435,3 +435,19 @@ def _stopped_at(warehouse: Path, name: str, line: str) -> subprocess.Popen[str]:
 def _kill(process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGKILL)
     process.communicate()
+
+
+@pytest.mark.parametrize(
+    "name, arguments", [("expire-snapshots", {"retain_last": 1}), ("delete-tag", {"name": "other"})]
+)
+def test_a_deletion_on_a_held_table_says_so_before_it_counts(
+    context: Context, warehouse: Path, orders: Path, name: str, arguments: dict[str, object]
+) -> None:
+    """What it would count can't be read, and it does not find out."""
+    done(context, "create-tag", name="other", snapshot=1)
+    with pytest.raises(Death):
+        done(context_on(warehouse, FaultFiles(context.files, 4)), "create-branch", name="b", tag="v2")
+    for manifest in (orders / "manifest").glob("manifest-*"):
+        manifest.write_bytes(b"")
+    [held] = planned(context, name, ORDERS, **arguments).refusals
+    assert held.reason.startswith("shop.orders has an interrupted create-branch by")
