@@ -80,7 +80,7 @@ def test_metadata_answers(
     assert found == expected if expected is not None else found[0] == {"col_name": "tag_name"}
 
 
-PARTITIONED = {
+PARTITIONED: dict[str, tuple[pa.DataType, str, list[Any]]] = {
     "t": (pa.string(), "STRING", [None, "", "  ", "a/b={}", "null"]),
     "day": (pa.date32(), "DATE", [date(2026, 5, 27), date(1, 1, 1), None]),
     "at": (
@@ -113,6 +113,24 @@ def test_partitions_are_printed_as_spark_casts_their_values(
     cast = rows(engine, f"SELECT ifnull(CAST({column} AS STRING), 'null') AS text FROM {name}")
     assert len(shown) == len(values)
     assert sorted(unquote(each) for each in shown) == sorted(row["text"] for row in cast)
+
+
+def test_columns_that_differ_by_case_only_are_told_apart_by_a_setting(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("ID", pa.string())])
+    create_table(engine_warehouse, "seen.twins", schema)
+    commit(engine_warehouse, "seen.twins", pa.table([[1], ["a"]], schema=schema))
+    failure = ask(engine, "SELECT id FROM seen.twins").failure
+    assert "Reference `id` is ambiguous" in failure.message
+    assert failure.hint.startswith("seen.twins has id and ID, which differ by case only: SET spark.sql.case")
+    rows(engine, "SET spark.sql.caseSensitive = true")
+    try:
+        assert rows(engine, "SELECT ID FROM seen.twins WHERE id = 1") == [{"ID": "a"}]
+    finally:
+        rows(engine, "RESET spark.sql.caseSensitive")
+    twice = ask(engine, "SELECT ID FROM seen.odd AS a JOIN seen.odd AS b ON true").failure
+    assert "is ambiguous" in twice.message and "caseSensitive" not in twice.hint
 
 
 def test_what_makes_a_table_is_shown(engine: Engine, odd_warehouse: str) -> None:
