@@ -28,8 +28,8 @@ from paimark.core.cli.output import row_writer
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
 from paimark.core.figures import counted
+from paimark.core.quoting import shell_line
 from paimark.core.redaction import redacted
-from paimark.core.shell import shell_line
 from paimark.core.spark.datasource.rust.installed import PACKAGE, why_missing
 from paimark.core.spark.launch.java import find_java
 from paimark.core.storage.files import Files
