@@ -28,8 +28,8 @@ from paimark.core.cli.output import row_writer
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
 from paimark.core.figures import counted
+from paimark.core.quoting import shell_line
 from paimark.core.redaction import redacted
-from paimark.core.shell import shell_line
 from paimark.core.spark.datasource.rust.installed import PACKAGE, why_missing
 from paimark.core.spark.launch.java import find_java
 from paimark.core.storage.files import Files
@@ -43,15 +43,18 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.manifests import apart
+from paimark.core.table.operations import read_operations
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.text import capitalised
 from paimark.core.travel.name_clashes import another_name, clash
 from paimark.core.verify import verify
 from paimark.core.verify.expired import expired_elsewhere, summed_up
 from paimark.core.verify.lists import missing_lists
-from paimark.core.verify.versions import versions
+from paimark.core.verify.lost import overwritten_commits
+from paimark.core.verify.versions import Versions, versions
 
 _NAMED = 5
+_LOST = "Two engines wrote without a lock (lock.enabled): what is lost is to be written again."
 
 
 class Finding(NamedTuple):
@@ -187,7 +190,9 @@ def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
     if misdirected(context.files, table) is None:
         yield from _table_directory(context.files, table)
     yield from _savepoints(context.files, table)
-    yield from _lists(context.files, table)
+    there = versions(context.files, table)
+    yield from _lists(context.files, table, there)
+    yield from _overwritten(context.files, table, there)
     plan = recover.plan(context, table, {})
     if plan.empty:
         yield Finding("changes", "ok", plan.summary)
@@ -199,9 +204,8 @@ def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
             yield Finding("changes", "warning", capitalised(item.text))
 
 
-def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
+def _lists(files: Files, table: TablePath, there: Versions) -> Iterator[Finding]:
     """Versions that can't be read because somebody deleted their files."""
-    there = versions(files, table)
     elsewhere = expired_elsewhere(there)
     taken: set[str] = set()
     for path, needing in missing_lists(files, there, table):
@@ -217,6 +221,12 @@ def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
         yield Finding(f"branch {each.branch}", "warning", str(each), f"Run: {each.heal}")
 
 
+def _overwritten(files: Files, table: TablePath, there: Versions) -> Iterator[Finding]:
+    """Commits of Paimark's that another engine overwrote."""
+    for each in overwritten_commits(files, table, there, read_operations(files, table)):
+        yield Finding("commits", "broken", f"{each.path}: {each.detail}", _LOST)
+
+
 def _files(options: GlobalOptions, name: str) -> Iterator[Finding]:
     """The findings of `paimark verify`."""
     settings, narrator = options.settings(), Narrator()
@@ -227,7 +237,7 @@ def _files(options: GlobalOptions, name: str) -> Iterator[Finding]:
         needed = f", needed by {', '.join(each.needed_by)}" if each.needed_by else ""
         hint = f"`paimark verify {report.table}` tells all; restore the file from a backup."
         if each.cause == "lost":
-            hint = "Two engines wrote without a lock (lock.enabled): what is lost is to be written again."
+            hint = _LOST
         yield Finding("files", "broken", f"{each.path}: {each.detail}{needed}", hint)
     for expired in report.expired:
         yield Finding(f"branch {expired.branch}", "warning", str(expired), f"Run: {expired.heal}")
