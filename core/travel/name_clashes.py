@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from paimark.core.shell import shell_line
+from paimark.core.quoting import shell_line
 from paimark.core.table.layout import Root
 
 _NUMBER = re.compile(r"\d{1,18}")
