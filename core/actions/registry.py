@@ -15,10 +15,11 @@ from typing import Literal, cast
 from msgspec.structs import replace
 
 from paimark.core.actions.checks import read_only_refusals
-from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.moved_files import read_again_if_moved
 from paimark.core.actions.plan import Outcome, Plan, Refusal
 from paimark.core.errors import UsageError
+from paimark.core.storage.files import told_of_leftovers
 from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.catalog import find_table, parse_table_name
 from paimark.core.table.layout import TablePath
@@ -98,6 +99,10 @@ def _defined(
         )
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+        with told_of_leftovers(lambda line: progress(Remark(line))):
+            return carry_out(context, plan, progress)
+
+    def carry_out(context: Context, plan: Plan, progress: Progress) -> Outcome:
         # Without a table each action would miss something else first: its tag, its branch, main's head.
         find_table(context.files, plan.table)
         if plan.parts:
