@@ -68,7 +68,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
             *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas),
-            copied_rows(name, rows, size),
+            copied_rows(name, start.schema, rows, size),
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
         ),
         items=(

@@ -77,7 +77,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
             *_new_definition(target),
-            copied_rows(what, rows, size),
+            copied_rows(what, start.schema, rows, size),
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
         ),
         items=(

@@ -326,7 +326,7 @@ def _steps(files: Files, going_back: GoingBack) -> list[Step]:
             rows, size = size_of(files, root.table, then)
         except FileMissing:
             return []
-        steps.insert(0, copied_rows(f"snapshot {then.id}", rows, size))
+        steps.insert(0, copied_rows(f"snapshot {then.id}", going_back.start.schema, rows, size))
     if not going_back.entry.is_write:
         steps.append(Step("replace", root.table.merges, "what was merged then can be merged again"))
     return steps

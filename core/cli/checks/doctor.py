@@ -46,6 +46,7 @@ from paimark.core.table.manifests import apart
 from paimark.core.table.operations import read_operations
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.text import capitalised
+from paimark.core.travel.name_clashes import another_name, clash
 from paimark.core.verify import verify
 from paimark.core.verify.expired import expired_elsewhere, summed_up
 from paimark.core.verify.lists import missing_lists
@@ -295,6 +296,9 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         yield Finding(name, "warning", detail, f"Run: paimark delete-branch {words}")
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
+    for tag_name, tag in lineage.tags():
+        if detail := clash(tag_name, tag.id):
+            yield Finding(name, "warning", detail, another_name(root, tag_name))
     if (lost := lost_newest(files, root)) is not None:
         yield Finding(name, "broken", lost.reason, lost.hint)
     for sentence in apart.warnings(files, root):
@@ -334,6 +338,17 @@ def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
             hint = f"Read it once, whole: VERSION AS OF '{savepoint_tag(savepoint_id)}'."
             detail = f"Savepoint {savepoint_id} is unverified: nobody proved that its tag came in time"
             yield Finding("savepoints", "warning", detail, hint)
+    for root, savepoint, other in manager.replaced_tags():
+        name = savepoint_tag(savepoint.id)
+        detail = (
+            f"Tag {name} of {root.label} is of snapshot {other.id}, and savepoint {savepoint.id} saved "
+            f"snapshot {savepoint.saved_snapshot_id}: neither is read by that name"
+        )
+        hint = (
+            f"Another engine wrote the tag. Delete it there; `paimark recover {table.word}` writes the "
+            "savepoint's again while its files are there."
+        )
+        yield Finding("savepoints", "broken", detail, hint)
     for root, tag in manager.foreign():
         detail = f"Tag {tag} of {root.label} is foreign: it is of no savepoint in this table"
         hint = "Another engine made it, or it came with a copy; it keeps its files like any tag."
