@@ -138,6 +138,12 @@ CASES = (
     Case("merge with a column", "merge-branch", {"name": "b"}, _ALTERED),
     Case("merge that drops a column", "merge-branch", {"name": "b", "drop_columns": True}, _DROPPED),
     Case("second merge", "merge-branch", {"name": "b"}, (*_MERGED, _commits("b"), _commits())),
+    Case(
+        "merge on a main that moves",
+        "merge-branch",
+        {"name": "b"},
+        (*_BRANCH, _commits(), _others_are_faster),
+    ),
     Case("merge by key", "merge-branch", {"name": "b", "on_conflict": "branch"}, _BRANCH, keyed=True),
     Case("rollback", "rollback", {"to": "fork"}, _SAVED),
     Case("rollback on a main that moves", "rollback", {"to": "fork"}, (*_SAVED, _others_are_faster)),
