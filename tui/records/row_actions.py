@@ -123,8 +123,9 @@ def arguments_from(
         return {"name": branch}
     # Both actions accept only versions of main: the same name on another branch may be another commit.
     if name == "create-branch" and branch is None:
-        is_given = row.tag is not None and not row.tag.startswith(PIN_PREFIXES)
-        if row.snapshot_id is not None and not is_given:
+        is_pin = row.tag is not None and row.tag.startswith(PIN_PREFIXES)
+        # A row whose snapshot has expired is read by its tag, whoever gave that.
+        if row.snapshot_id is not None and (row.tag is None or (is_pin and row.version != row.tag)):
             return {"snapshot": row.snapshot_id}
         return {} if row.tag is None else {"tag": row.tag}
     if name == "rollback" and row.version is not None and branch is None:
