@@ -111,6 +111,8 @@ CASES = (
     Case("tag of a branch that is main is renamed", "rename-tag", {"name": "fork", "to": "new"}, _POINTED),
     Case("branch", "create-branch", {"name": "new", "tag": "fork"}),
     Case("branch from a savepoint", "create-branch", {"name": "new", "tag": "savepoint.1"}, _SAVED),
+    Case("branch from the newest snapshot", "create-branch", {"name": "b", "snapshot": 4}),
+    Case("branch from an older snapshot", "create-branch", {"name": "b", "snapshot": 2}),
     Case(
         "branch from a tag of engines", "create-branch", {"name": "b", "tag": "2026-05-01"}, (_tag_by_itself,)
     ),
