@@ -36,7 +36,10 @@ ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument; its command-line option is `--<name>`. One with `many` also takes a list."""
+    """One argument; its command-line option is `--<name>`. One with `many` also takes a list.
+
+    The action needs it `unless` it is given the argument of that name, and takes only one of both.
+    """
 
     name: str
     kind: Literal["text", "int", "flag", "choice"]
@@ -44,6 +47,7 @@ class Argument:
     required: bool = False
     default: str | int | bool | None = None
     many: bool = False
+    unless: str = ""
 
 
 @dataclass(frozen=True)
@@ -196,10 +200,11 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "branches.create_branch",
-            "Create a branch from a tag or savepoint of main.",
+            "Create a branch from a snapshot, tag or savepoint of main.",
             (
                 _OF_BRANCH,
-                Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", required=True),
+                Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", unless="snapshot"),
+                Argument("snapshot", "int", "Snapshot of main, in place of a tag: one is made for it."),
             ),
         ),
         _defined(
