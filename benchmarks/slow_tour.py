@@ -54,8 +54,8 @@ def steps(when: str) -> list[Step]:
         ("plan the replacement", ["R"], ["Make branch repair main"]),
         ("confirm and apply", ["c", "repair", "\r", "a"], ["✓ done"]),
         ("close", [_ESCAPE], ["Tour 8 of 9", "MAIN = repair"]),
-        ("plan the undo", ["u"], ["type shop.orders to confirm"]),
-        ("confirm and apply", ["c", "shop.orders", "\r", "a"], ["✓ done"]),
+        ("plan the undo", ["u"], ["Take back", "[ Apply ]"]),
+        ("apply it", ["a"], ["✓ done"]),
         ("close", [_ESCAPE], ["Tour 9 of 9", "MAIN = main"]),
     ]
 

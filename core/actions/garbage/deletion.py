@@ -138,7 +138,7 @@ def dependents_refusals(files: Files, target: DeletionTarget, what: str) -> list
     return [
         Refusal(
             f"{each.said(what)}, and breaks without it",
-            f"Delete the branch first: paimark delete-branch {target.table.word} --name {each.branch}",
+            f"Delete the branch first: `paimark delete-branch {target.table.word} --name {each.branch}`",
             "branch-needs-it",
         )
         for each in needing

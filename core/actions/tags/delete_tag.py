@@ -63,7 +63,7 @@ def _find(
 def _refusals(context: Context, target: DeletionTarget, tag: Tag) -> list[Refusal]:
     name, number = target.tag_name, target.tag_name.removeprefix(SAVEPOINT_TAG_PREFIX)
     if name.startswith(SAVEPOINT_TAG_PREFIX):
-        hint = f"Delete the savepoint: paimark delete-savepoint {target.table.word} --id {number}"
+        hint = f"Delete the savepoint: `paimark delete-savepoint {target.table.word} --id {number}`"
         return [Refusal(f"Tag {name} protects a savepoint", hint)]
     if is_read_tag(name):
         if is_stale(name, tag, context.clock()):

@@ -99,6 +99,6 @@ def _moved_refusals(context: Context, table: TablePath, undone: Operation) -> li
     head = choose(context.files, main_root(context.files, table), None)
     if head is not None and undone.now.is_of(head.snapshot):
         return []
-    hint = f"Do it anew: paimark {undone.action} {table.full_name}."
+    hint = f"Do it anew: `paimark {undone.action} {table.full_name}`."
     moved = Refusal(f"main of {table.full_name} moved since {undone.action} was undone", hint)
     return unless_locked(context, table, moved)

@@ -85,7 +85,7 @@ def test_a_tag_that_a_branch_was_made_from_stays(context: Context, warehouse: Pa
     done(context, "create-branch", name="b", tag="v2")
     [refusal] = planned(context, "delete-tag", name="v2").refusals
     assert refusal.reason == "Branch b was made from tag v2, and breaks without it"
-    assert refusal.hint == "Delete the branch first: paimark delete-branch shop.orders --name b"
+    assert refusal.hint == "Delete the branch first: `paimark delete-branch shop.orders --name b`"
 
 
 def test_a_tag_stays_when_its_branch_expired_its_first_snapshot(context: Context) -> None:
