@@ -66,7 +66,7 @@ def _value_by_parts(cell: Any) -> Any:
 def _conversion(kind: Any) -> _Convert | None:
     """The conversion of pyarrow's values of a type; None if it contains no map and no FLOAT."""
     if str(kind) == _FLOAT:
-        return _unless_null(_shortest)
+        return _unless_null(shortest)
     if not kind.num_fields:
         return None
     if hasattr(kind, "key_field"):
@@ -83,11 +83,18 @@ def _conversion(kind: Any) -> _Convert | None:
     return _unless_null(lambda row: {name: _apply(parts[name], value) for name, value in row.items()})
 
 
-def _shortest(number: float) -> float:
+def shortest(number: float) -> float:
     """The number with the fewest digits that is the same FLOAT."""
-    same = struct.pack("f", number)
-    texts = (f"{number:.{digits}g}" for digits in range(_FEWEST_DIGITS, _MOST_DIGITS))
-    return next((float(text) for text in texts if struct.pack("f", float(text)) == same), number)
+    texts = (f"{number:.{digits}g}" for digits in range(_FEWEST_DIGITS, _MOST_DIGITS + 1))
+    return next((float(text) for text in texts if _is_same(number, float(text))), number)
+
+
+def _is_same(number: float, other: float) -> bool:
+    try:
+        return struct.pack("f", number) == struct.pack("f", other)
+    except OverflowError:
+        # Rounded up, the largest ones are no FLOAT any more.
+        return False
 
 
 def _map_value(pairs: list[tuple[Any, Any]], kind: Any) -> dict[Any, Any] | list[tuple[Any, Any]]:

@@ -13,6 +13,7 @@ from paimark.core.actions.plan import Item
 from paimark.core.errors import Corrupt, NotFound
 from paimark.core.figures import MOST_NAMES, age, counted, listed, minute
 from paimark.core.storage.files import Files
+from paimark.core.storage.open import keeps_from_stock
 from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import CONSUMER_PREFIX, SAVEPOINT_TAG_PREFIX, Root
 from paimark.core.table.lineage.lineage import Lineage
@@ -137,6 +138,21 @@ def job_that_writes(files: Files, root: Root, after: int = 0) -> Writer | None:
     return _newest_writer(
         files, root, lambda user: user.startswith(STREAM_USER) or not user.startswith(COMMIT_USER), after
     )
+
+
+def may_be_overwritten(files: Files, root: Root, now: int) -> list[Item]:
+    """Before a commit: that nothing protects it from another engine that was seen writing to the root."""
+    if keeps_from_stock(files.uri):
+        return []
+    writer = stock_writer(files, root)
+    if writer is None:
+        return []
+    name = root.table.full_name
+    text = (
+        f"{writer.said(name, now)}. In this store nothing keeps its next commit from overwriting this one: "
+        f"let it rest meanwhile. `paimark verify {root.table.word}` tells afterwards"
+    )
+    return [Item("affects", text, "stock-overwrites", newest=writer.time)]
 
 
 def _newest_writer(files: Files, root: Root, counts: Callable[[str], bool], after: int = 0) -> Writer | None:

@@ -20,7 +20,7 @@ from paimark.core.demo.directory import DATABASE, is_demo, tables_there
 from paimark.core.demo.placing import tidy_up
 from paimark.core.errors import Refused
 from paimark.core.export.json_rows import json_text
-from paimark.core.shell import shell_line
+from paimark.core.quoting import shell_line
 from paimark.core.working_directory import absolute
 
 STORY = (

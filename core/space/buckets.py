@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from paimark.core.errors import PaimarkError
 from paimark.core.space.report import BucketRow
 from paimark.core.table.manifests.manifests import FileKey
-from paimark.core.table.manifests.partitions import PartitionNames
+from paimark.core.table.manifests.partition_values import PartitionValues
 from paimark.core.table.records import TableSchema
 
 # The number of the worst buckets that are listed.
@@ -83,13 +83,13 @@ def _badness(counts: list[int]) -> int:
 class _Names:
     def __init__(self, schema: TableSchema) -> None:
         try:
-            self._names: PartitionNames | None = PartitionNames(schema)
+            self._names: PartitionValues | None = PartitionValues(schema)
         except PaimarkError:
             self._names = None
 
     def of(self, partition: bytes) -> str:
-        """The partition's directories; its bytes if these are unknown."""
+        """The partition's values, times in UTC; its bytes if these can't be read."""
         try:
-            return partition.hex() if self._names is None else self._names.path(partition)
+            return partition.hex() if self._names is None else self._names.text(partition)
         except PaimarkError:
             return partition.hex()

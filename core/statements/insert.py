@@ -21,7 +21,7 @@ from paimark.core.actions.plan import Item, Outcome, Plan, Refusal, Step
 from paimark.core.actions.registry import Action
 from paimark.core.actions.rewrite.spark_rewrite import engine_of
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
-from paimark.core.actions.said import nothing_lost, streams_skip
+from paimark.core.actions.said import may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, PaimarkError, Refused, Unavailable, failing_at
 from paimark.core.figures import counted, duration
 from paimark.core.spark.protocol import (
@@ -108,7 +108,7 @@ class Inserts:
             arguments={"statement": insert.sql, "branch": self.branch, "head": number - 1},
             fingerprint=self._fingerprint(root, schema, head),
             steps=tuple(steps),
-            items=tuple(items),
+            items=(*may_be_overwritten(files, root, context.clock()), *items),
             phrase=table.full_name,
             cost="one commit, through Spark",
             refusals=tuple(refusals),

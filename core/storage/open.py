@@ -15,6 +15,8 @@ from paimark.core.storage.option_values import require_options
 # longest time between a process's last sign of life and its last request. Google documents no such limit.
 _LATE_SECONDS = 16 * 60.0
 _NEVER_LATE = ("file:", "hdfs:", "memory:")
+# Where a rename fails if its target exists.
+_RENAMING = ("hdfs:", "viewfs:", "file:")
 _NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -44,6 +46,14 @@ def lateness(uri: str) -> float:
     HDFS needs none: a file that is renamed too late has been deleted before.
     """
     return _LATE_SECONDS if "://" in uri and not uri.startswith(_NEVER_LATE) else 0.0
+
+
+def keeps_from_stock(uri: str) -> bool:
+    """Whether stock writers, who look for a file and then rename theirs to it, overwrite none here.
+
+    Paimark's own writes are conditional on every store.
+    """
+    return "://" not in uri or uri.startswith(_RENAMING)
 
 
 def require_conditions(files: Files) -> None:

@@ -326,3 +326,7 @@ class Savepoint(Record, frozen=True, kw_only=True):
     created_by: str = "manual"
     snapshot: dict[str, Any] | None = None
     schema_digest: str | None = None
+
+    def is_of(self, snapshot: Snapshot) -> bool:
+        """Whether it saved this snapshot, of which a tag is a copy."""
+        return (self.saved_snapshot_id, self.snapshot_time) == (snapshot.id, snapshot.time_millis)

@@ -21,10 +21,11 @@ from paimark.core.table.layout import (
     TablePath,
     savepoint_tag,
 )
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import all_roots
 from paimark.core.table.names import table_missing
 from paimark.core.table.reading import numbered, read_records
-from paimark.core.table.records import Savepoint
+from paimark.core.table.records import Savepoint, Tag
 
 if TYPE_CHECKING:
     from paimark.core.table.manifests.manifests import ManifestMeta
@@ -137,6 +138,16 @@ class SavepointManager:
     def foreign_tags(self, root: Root) -> list[str]:
         """The root's tags that are named like a savepoint's tag, but whose savepoint does not exist."""
         return [savepoint_tag(each) for each in sorted(self._tagged(root).difference(self.ids()))]
+
+    def replaced_tags(self) -> list[tuple[Root, Savepoint, Tag]]:
+        """The tags of every root that are named like a savepoint's, and are of another snapshot than it."""
+        known = {savepoint_tag(each.id): each for each in self.all()}
+        return [
+            (root, known[name], tag)
+            for root in (all_roots(self.files, self.table) if known else [])
+            for name, tag in Lineage(self.files, root).tags()
+            if name in known and not known[name].is_of(tag)
+        ]
 
     def _tagged_anywhere(self) -> set[int]:
         return set[int]().union(*each_of(self._tagged, all_roots(self.files, self.table)))

@@ -21,8 +21,9 @@ from paimark.core.storage.parallel import each_of
 from paimark.core.table.layout import MAIN, Root, savepoint_tag
 from paimark.core.table.lineage.main_branch import all_roots, branch_names
 from paimark.core.table.names import is_safe_name, near_names
-from paimark.core.table.records import Savepoint, Snapshot
+from paimark.core.table.records import Savepoint, Snapshot, is_same_commit
 from paimark.core.table.savepoints import has_schemas_of
+from paimark.core.travel.name_clashes import another_name, clash
 from paimark.core.travel.states import State, StateKind, States
 from paimark.core.travel.times.zones import shown_time
 
@@ -126,18 +127,13 @@ class _Versions:
         return f"{self.text} is a branch: read `{table.name}$branch_{self.text}`."
 
     def _tag(self, tag: State) -> Resolved:
-        note = ""
-        if _NUMBER.fullmatch(tag.name):
-            note = (
-                f"{tag.name} is a tag, of snapshot {tag.snapshot.id}, and a tag wins over a number: "
-                f"snapshot {tag.name} is 'snapshot.{tag.name}'."
-            )
-        return self._result(tag, note)
+        return self._result(tag, clash(tag.name, tag.snapshot.id))
 
     def _snapshot(self, snapshot_id: int) -> Resolved:
         live = self.states.snapshot(snapshot_id)
+        hidden = self._hidden(live)
         if live is not None:
-            return self._result(live)
+            return self._result(live, hidden)
         same, others, is_proven = self.states.that_saved(snapshot_id)
         if same:
             name = same[0].name
@@ -147,15 +143,22 @@ class _Versions:
                     f"Snapshot {snapshot_id} has expired: {name} is read, which saved one of that number "
                     "at a time that fits those around it."
                 )
-            return self._result(same[0], note)
-        reused = ""
+            return self._result(same[0], f"{note} {hidden}".strip())
+        reused = hidden
         if others:
             names = ", ".join(state.name for state in others)
             reused = (
-                f"{names} saved a snapshot of that number, and nothing tells that it was one of this "
-                f"history: ids are given again after a rollback. To read it, ask for '{others[0].name}'."
+                f"{reused} {names} saved a snapshot of that number, and nothing tells that it was one of "
+                f"this history: ids are given again after a rollback. To read it, ask for '{others[0].name}'."
             )
-        raise self._unknown(reused, near=snapshot_id)
+        raise self._unknown(reused.strip(), near=snapshot_id)
+
+    def _hidden(self, live: State | None) -> str:
+        """What to say of a tag that is called as this snapshot is; empty if it is of this snapshot itself."""
+        tag = self.states.tag(self.text) if _SNAPSHOT.fullmatch(self.text) else None
+        if tag is None or (live is not None and is_same_commit(tag.snapshot, live.snapshot)):
+            return ""
+        return f"{clash(tag.name, tag.snapshot.id)} {another_name(self.states.root, tag.name)}"
 
     def _savepoint(self, savepoint_id: int) -> Resolved:
         tag = self.states.tag(savepoint_tag(savepoint_id))
@@ -167,7 +170,7 @@ class _Versions:
         savepoint = self.states.savepoints.savepoint(savepoint_id)
         if tag is None:
             return self._without_tag(savepoint)
-        if (tag.snapshot.id, tag.time) != (savepoint.saved_snapshot_id, savepoint.snapshot_time):
+        if not savepoint.is_of(tag.snapshot):
             raise Corrupt(
                 f"Savepoint {savepoint_id} saved snapshot {savepoint.saved_snapshot_id}, and its tag "
                 f"{tag.name} is of another: snapshot {tag.snapshot.id}",

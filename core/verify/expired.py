@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Literal
 
-from paimark.core.shell import shell_line
+from paimark.core.quoting import shell_line
 from paimark.core.table.layout import Root
 from paimark.core.table.records import Snapshot, commit_key
 from paimark.core.verify.report import Expired

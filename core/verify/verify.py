@@ -8,17 +8,19 @@ from functools import partial
 
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context
+from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests import apart
+from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import is_apart
 from paimark.core.verify.barrier import barrier_problems
 from paimark.core.verify.expired import expired_elsewhere, summed_up
 from paimark.core.verify.located import Located, SampleFile, locate
-from paimark.core.verify.lost import lost_commits
+from paimark.core.verify.lost import lost_commits, overwritten_commits
 from paimark.core.verify.needs import needs_of
 from paimark.core.verify.orphans import (
     Orphans,
@@ -64,8 +66,11 @@ def verify(
     for sentence in sorted(located.unplaced):
         problems.add("damaged", table.directory, sentence, ())
     _compare(files, table, there, located, problems, orphans)
-    for lost in lost_commits(files, table, there, needs):
-        problems.add("lost", lost.path, lost.detail, ())
+    log, unreadable = _log(files, table)
+    lost = {each.path: each for each in overwritten_commits(files, table, there, log)}
+    lost |= {each.path: each for each in lost_commits(files, table, there, needs)}
+    for path, commit in sorted(lost.items()):
+        problems.add("lost", path, commit.detail, ())
     for root in there.roots:
         if (end := lost_newest(files, root)) is not None:
             problems.add("missing", root.snapshot(end.named), end.reason, ())
@@ -91,9 +96,17 @@ def verify(
         young_count=orphans.young_count,
         leftovers=tuple(orphans.leftovers),
         tells_orphans=needs.is_whole and not there.damaged and not located.unplaced,
-        warnings=tuple(_warnings(files, there)),
+        warnings=(*_warnings(files, there), *unreadable),
         expired=tuple(summed_up(there, problems.lost_files, main_root(files, table))),
     )
+
+
+def _log(files: Files, table: TablePath) -> tuple[list[Operation], tuple[str, ...]]:
+    """The operation log; empty, with a warning, if it can't be read."""
+    try:
+        return read_operations(files, table), ()
+    except Corrupt as error:
+        return [], (f"Whether a commit of Paimark's was overwritten can't be told: {error.message}",)
 
 
 def _warnings(files: Files, there: Versions) -> Iterator[str]:

@@ -42,7 +42,7 @@ class Shared:
 def share(engine: Engine, warehouse: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands work on this warehouse, by the suite's engine."""
 
-    def shared(settings: Settings, log_path: Path) -> Shared:
+    def shared(settings: Settings, log_path: Path, tell: object) -> Shared:
         assert settings.warehouse == str(warehouse)
         return Shared(engine)
 

@@ -11,6 +11,7 @@ import pytest
 
 from paimark.core.config import Flags, load_settings, read_only_environment
 from paimark.core.errors import UsageError
+from tests.cli.command import Paimark
 
 CONFIG = """
 default_context = "lab"
@@ -230,3 +231,16 @@ def test_of_several_faults_the_first_is_told_each_time(tmp_path: Path, environme
 def test_variables_of_other_programs_pass() -> None:
     others = {"PAIMARK_HOME": "/opt", "PAIMARK_REQUIRE_INTEROP": "1", "XDG_CONFIG_HOME": "/nowhere"}
     assert load_settings(Flags(warehouse="/w"), others).warehouse == "/w"
+
+
+def test_ids_are_listed_with_the_keys_that_they_have(paimark: Paimark, tmp_path: Path) -> None:
+    path = tmp_path / "paimark" / "config.toml"
+    path.parent.mkdir()
+    path.write_text('[keys]\n"act.savepoint" = "f2"\n')
+    rows = {row["id"]: row for row in paimark("keys", "--output", "json").rows}
+    assert rows["act.savepoint"]["keys"] == "f2"
+    assert rows["act.savepoint"]["does"] == "make a savepoint"
+    assert rows["grid.down"]["keys"] == "down j"
+    path.write_text('[keys]\n"act.savepoint" = "b"\n')
+    ran = paimark("keys")
+    assert (ran.code, "act.branch" in ran.err) == (2, True)

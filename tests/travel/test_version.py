@@ -124,8 +124,24 @@ def test_a_tag_called_like_a_number_wins_and_says_so(tmp_path: Path) -> None:
 
 def test_a_tag_called_like_a_snapshot_is_never_that_snapshot(tmp_path: Path) -> None:
     files, root = Layout([S[3]], {"snapshot.2": S[1]}).write(tmp_path)
-    with pytest.raises(NotFound):
+    with pytest.raises(NotFound) as missing:
         resolve_version(files, root, "snapshot.2")
+    assert "paimark rename-tag shop.orders --name snapshot.2 --to NAME" in missing.value.hint
+
+
+def test_a_tag_that_a_snapshot_hides_is_named(tmp_path: Path) -> None:
+    tags = {"snapshot.3": S[1], "snapshot.2": S[2], "SNAPSHOT.3": S[1]}
+    files, root = Layout([S[1], S[2], S[3]], tags).write(tmp_path)
+    hidden = resolve_version(files, root, "snapshot.3")
+    assert hidden.snapshot.id == 3
+    assert hidden.note == (
+        "snapshot.3 is also the name of a tag, of snapshot 1: as a version it is snapshot 3, and the tag "
+        "can't be read by its name. Another name tells them apart: "
+        "paimark rename-tag shop.orders --name snapshot.3 --to NAME"
+    )
+    assert resolve_version(files, root, "snapshot.2").note == ""
+    wins = resolve_version(files, root, "SNAPSHOT.3")
+    assert (wins.kind, wins.snapshot.id) == ("tag", 1) and "a tag wins" in wins.note
 
 
 def test_ids_given_again_since_are_not_answered_from_the_earlier_history(tmp_path: Path) -> None:

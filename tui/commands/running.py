@@ -10,7 +10,7 @@ from typing import Any
 from textual.app import App, SuspendNotSupported
 
 from paimark.core.errors import NotFound, PaimarkError
-from paimark.core.shell import shell_line
+from paimark.core.quoting import shell_line
 from paimark.core.text import clean_text
 from paimark.tui.commands.own_commands import ReadyCommand, filled, values_of
 from paimark.tui.dialogs.confirm import ConfirmScreen

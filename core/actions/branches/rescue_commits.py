@@ -33,7 +33,7 @@ from paimark.core.actions.roots.root_files import (
 from paimark.core.actions.roots.stray_commits import stray_commits
 from paimark.core.errors import Refused
 from paimark.core.figures import counted
-from paimark.core.shell import shell_line
+from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, read_if_there
 from paimark.core.table.definition.retention import RETENTION_OFF
 from paimark.core.table.layout import SNAPSHOT_PREFIX, Root, TablePath, merge_tag

@@ -40,7 +40,7 @@ from paimark.core.actions.rewrite.columns_again import columns_change, columns_l
 from paimark.core.actions.rewrite.rewrite_main import TRY, as_planned_or_gone_on, snapshot_of
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.said import nothing_lost, otherwise, streams_skip
+from paimark.core.actions.said import may_be_overwritten, nothing_lost, otherwise, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
@@ -118,6 +118,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *_lost(survey, choice, resolution),
             *columns_lost(survey.start, survey.target.schema),
             *_unknown(survey, choice),
+            *may_be_overwritten(context.files, survey.start.root, context.clock()),
             *_affected(context, survey),
             Item("keeps", f"main of now as savepoint {safety}; branch {name}"),
         ),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from paimark.core.errors import Corrupt, FileMissing, Refused
-from paimark.core.quoting import quoted, quoted_if_needed
-from paimark.core.shell import shell_line
+from paimark.core.quoting import quoted, quoted_if_needed, shell_line
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.forks import Side

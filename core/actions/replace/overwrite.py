@@ -28,7 +28,7 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     rows_of,
 )
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.said import commits_between, nothing_lost, streams_skip
+from paimark.core.actions.said import commits_between, may_be_overwritten, nothing_lost, streams_skip
 from paimark.core.errors import FileMissing, UsageError
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
@@ -68,13 +68,14 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {main.id}, as it is now"),
             *(Step("copy", start.root.schema(number), f"of {name}") for number, _ in survey.new_schemas),
-            copied_rows(name, rows, size),
+            copied_rows(name, start.schema, rows, size),
             Step("create", start.root.snapshot(main.id + 1), "one OVERWRITE of the whole table"),
         ),
         items=(
             *_lost(context, survey),
             *columns_lost(start, survey.target.schema),
             *(Item("unknown", lowered(each)) for each in survey.warnings),
+            *may_be_overwritten(files, start.root, context.clock()),
             streams_skip(files, start.root),
             *columns_change(start, survey.target.schema),
             Item("affects", f"jobs on branch {name} go on writing there, and not to main"),

@@ -28,6 +28,7 @@ from paimark.core.spark.client.client import Engine
 from paimark.core.spark.protocol import Ask, Failed, StageProgress, TaskResult, Version, Write
 from paimark.core.storage.files import Files, Unanswered
 from paimark.core.table.definition import kinds
+from paimark.core.table.definition.units import unit_of
 from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.commits import Overwritten, overwritten
 from paimark.core.table.lineage.lineage import Lineage
@@ -122,11 +123,9 @@ def no_rows(start: RewriteBase) -> QueryRows:
     return QueryRows({"__paimark_then": version}, "SELECT * FROM __paimark_then WHERE false", True)
 
 
-def copied_rows(of: str, count: int, size: int) -> Step:
-    """The step of a plan that copies rows."""
-    return Step(
-        "copy", f"the rows of {of}", f"{counted(count, 'row')} before key merging, through Spark", size
-    )
+def copied_rows(of: str, schema: TableSchema, count: int, size: int) -> Step:
+    """The step of a plan that copies the rows of a table with this schema."""
+    return Step("copy", f"the rows of {of}", f"{counted(count, unit_of(schema))}, through Spark", size)
 
 
 def rewriting_refusals(start: RewriteBase) -> list[Refusal]:

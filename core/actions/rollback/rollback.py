@@ -31,7 +31,7 @@ from paimark.core.actions.rollback.target import (
     target_as_planned,
 )
 from paimark.core.actions.roots import savepoint_claim
-from paimark.core.actions.said import streams_skip
+from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.errors import FileMissing
 from paimark.core.figures import counted
 from paimark.core.figures import size as file_size
@@ -77,11 +77,12 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         steps=(
             Step("create", table.savepoint(safety), f"keeps snapshot {head.id}, as it is now"),
             *_new_definition(target),
-            copied_rows(what, rows, size),
+            copied_rows(what, start.schema, rows, size),
             Step("create", start.root.snapshot(head.id + 1), "one OVERWRITE of the whole table"),
         ),
         items=(
             lost_since(context, target, "from the newest rows"),
+            *may_be_overwritten(files, start.root, context.clock()),
             *_affected(files, target),
             Item("keeps", f"main of now as savepoint {safety}; every version, tag and savepoint"),
         ),

@@ -30,7 +30,7 @@ from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import Root, TablePath, savepoint_tag
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
-from paimark.core.table.records import Savepoint, Snapshot
+from paimark.core.table.records import Savepoint
 from paimark.core.table.savepoints import SavepointManager
 
 ACTION = "auto-savepoint"
@@ -80,7 +80,7 @@ def schedule(files: Files, root: Root, now: int) -> Schedule:
     saved = SavepointManager(files, root.table).of_root(root)
     last = max(saved, key=lambda each: each.id, default=None)
     newest = Lineage(files, root).latest()
-    if newest is None or any(_holds(each, newest) for each in saved):
+    if newest is None or any(each.is_of(newest) for each in saved):
         return Schedule(interval, last, None)
     saved_at = _saved_at(saved, now)
     return Schedule(interval, last, now if saved_at is None else saved_at + interval)
@@ -255,10 +255,6 @@ def _saved_at(saved: Sequence[Savepoint], now: int) -> int | None:
     """
     times = (each.save_time if each.save_time <= now else each.snapshot_time for each in saved)
     return max((each for each in times if each <= now), default=None)
-
-
-def _holds(savepoint: Savepoint, snapshot: Snapshot) -> bool:
-    return (savepoint.saved_snapshot_id, savepoint.snapshot_time) == (snapshot.id, snapshot.time_millis)
 
 
 def _undo(table: TablePath, savepoint: int) -> str:

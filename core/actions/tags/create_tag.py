@@ -38,7 +38,7 @@ from paimark.core.actions.said import end_unknown
 from paimark.core.durations import parse_duration
 from paimark.core.errors import Corrupt, PaimarkError, Refused, Unavailable
 from paimark.core.figures import minute
-from paimark.core.shell import shell_line
+from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files, Unanswered, read_if_there
 from paimark.core.table.catalog import parse_table_name
 from paimark.core.table.layout import TAG_PREFIX, Root, TablePath, merge_tag

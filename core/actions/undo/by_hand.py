@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from paimark.core.actions.change.operations import Undoable
 from paimark.core.actions.rewrite.spark_rewrite import saved
-from paimark.core.quoting import quoted_if_needed
-from paimark.core.shell import shell_line
+from paimark.core.quoting import quoted_if_needed, shell_line
 from paimark.core.storage.files import Files
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.forks import Side

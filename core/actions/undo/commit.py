@@ -36,7 +36,7 @@ from paimark.core.actions.rewrite.spark_rewrite import (
     rows_of,
     start_in,
 )
-from paimark.core.actions.said import streams_skip
+from paimark.core.actions.said import may_be_overwritten, streams_skip
 from paimark.core.actions.undo.by_hand import by_hand
 from paimark.core.actions.undo.undone import as_planned, redone_by, undone, undone_by
 from paimark.core.errors import FileMissing, Refused
@@ -107,6 +107,7 @@ def _plan(context: Context, table: TablePath, going_back: GoingBack) -> Plan:
         items=(
             *_stop_first(going_back),
             Item("loses", f"{lost}, from the newest rows", "rows-replaced", is_grave=True),
+            *may_be_overwritten(context.files, start.root, context.clock()),
             streams_skip(context.files, start.root),
             *([] if new is None else columns_change(start, new)),
             Item("keeps", _kept(going_back.description, has_columns=new is not None)),
@@ -325,7 +326,7 @@ def _steps(files: Files, going_back: GoingBack) -> list[Step]:
             rows, size = size_of(files, root.table, then)
         except FileMissing:
             return []
-        steps.insert(0, copied_rows(f"snapshot {then.id}", rows, size))
+        steps.insert(0, copied_rows(f"snapshot {then.id}", going_back.start.schema, rows, size))
     if not going_back.entry.is_write:
         steps.append(Step("replace", root.table.merges, "what was merged then can be merged again"))
     return steps

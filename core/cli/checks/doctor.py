@@ -28,8 +28,8 @@ from paimark.core.cli.output import row_writer
 from paimark.core.cli.query.narrator import Narrator
 from paimark.core.errors import Corrupt, PaimarkError, Unavailable, UsageError, shortened
 from paimark.core.figures import counted
+from paimark.core.quoting import shell_line
 from paimark.core.redaction import redacted
-from paimark.core.shell import shell_line
 from paimark.core.spark.datasource.rust.installed import PACKAGE, why_missing
 from paimark.core.spark.launch.java import find_java
 from paimark.core.storage.files import Files
@@ -43,14 +43,18 @@ from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import all_roots, main_root
 from paimark.core.table.manifests import apart
+from paimark.core.table.operations import read_operations
 from paimark.core.table.savepoints import SavepointManager
 from paimark.core.text import capitalised
+from paimark.core.travel.name_clashes import another_name, clash
 from paimark.core.verify import verify
 from paimark.core.verify.expired import expired_elsewhere, summed_up
 from paimark.core.verify.lists import missing_lists
-from paimark.core.verify.versions import versions
+from paimark.core.verify.lost import overwritten_commits
+from paimark.core.verify.versions import Versions, versions
 
 _NAMED = 5
+_LOST = "Two engines wrote without a lock (lock.enabled): what is lost is to be written again."
 
 
 class Finding(NamedTuple):
@@ -186,7 +190,9 @@ def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
     if misdirected(context.files, table) is None:
         yield from _table_directory(context.files, table)
     yield from _savepoints(context.files, table)
-    yield from _lists(context.files, table)
+    there = versions(context.files, table)
+    yield from _lists(context.files, table, there)
+    yield from _overwritten(context.files, table, there)
     plan = recover.plan(context, table, {})
     if plan.empty:
         yield Finding("changes", "ok", plan.summary)
@@ -198,9 +204,8 @@ def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
             yield Finding("changes", "warning", capitalised(item.text))
 
 
-def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
+def _lists(files: Files, table: TablePath, there: Versions) -> Iterator[Finding]:
     """Versions that can't be read because somebody deleted their files."""
-    there = versions(files, table)
     elsewhere = expired_elsewhere(there)
     taken: set[str] = set()
     for path, needing in missing_lists(files, there, table):
@@ -216,6 +221,12 @@ def _lists(files: Files, table: TablePath) -> Iterator[Finding]:
         yield Finding(f"branch {each.branch}", "warning", str(each), f"Run: {each.heal}")
 
 
+def _overwritten(files: Files, table: TablePath, there: Versions) -> Iterator[Finding]:
+    """Commits of Paimark's that another engine overwrote."""
+    for each in overwritten_commits(files, table, there, read_operations(files, table)):
+        yield Finding("commits", "broken", f"{each.path}: {each.detail}", _LOST)
+
+
 def _files(options: GlobalOptions, name: str) -> Iterator[Finding]:
     """The findings of `paimark verify`."""
     settings, narrator = options.settings(), Narrator()
@@ -226,7 +237,7 @@ def _files(options: GlobalOptions, name: str) -> Iterator[Finding]:
         needed = f", needed by {', '.join(each.needed_by)}" if each.needed_by else ""
         hint = f"`paimark verify {report.table}` tells all; restore the file from a backup."
         if each.cause == "lost":
-            hint = "Two engines wrote without a lock (lock.enabled): what is lost is to be written again."
+            hint = _LOST
         yield Finding("files", "broken", f"{each.path}: {each.detail}{needed}", hint)
     for expired in report.expired:
         yield Finding(f"branch {expired.branch}", "warning", str(expired), f"Run: {expired.heal}")
@@ -285,6 +296,9 @@ def _root(context: Context, root: Root) -> Iterator[Finding]:
         yield Finding(name, "warning", detail, f"Run: paimark delete-branch {words}")
     for sentence in lineage.unreadable.values():
         yield Finding(name, "broken", sentence, "Restore the file from a backup, or remove it.")
+    for tag_name, tag in lineage.tags():
+        if detail := clash(tag_name, tag.id):
+            yield Finding(name, "warning", detail, another_name(root, tag_name))
     if (lost := lost_newest(files, root)) is not None:
         yield Finding(name, "broken", lost.reason, lost.hint)
     for sentence in apart.warnings(files, root):
@@ -324,6 +338,17 @@ def _savepoints(files: Files, table: TablePath) -> Iterator[Finding]:
             hint = f"Read it once, whole: VERSION AS OF '{savepoint_tag(savepoint_id)}'."
             detail = f"Savepoint {savepoint_id} is unverified: nobody proved that its tag came in time"
             yield Finding("savepoints", "warning", detail, hint)
+    for root, savepoint, other in manager.replaced_tags():
+        name = savepoint_tag(savepoint.id)
+        detail = (
+            f"Tag {name} of {root.label} is of snapshot {other.id}, and savepoint {savepoint.id} saved "
+            f"snapshot {savepoint.saved_snapshot_id}: neither is read by that name"
+        )
+        hint = (
+            f"Another engine wrote the tag. Delete it there; `paimark recover {table.word}` writes the "
+            "savepoint's again while its files are there."
+        )
+        yield Finding("savepoints", "broken", detail, hint)
     for root, tag in manager.foreign():
         detail = f"Tag {tag} of {root.label} is foreign: it is of no savepoint in this table"
         hint = "Another engine made it, or it came with a copy; it keeps its files like any tag."

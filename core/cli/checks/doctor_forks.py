@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from paimark.core.shell import shell_line
+from paimark.core.quoting import shell_line
 from paimark.core.storage.files import Files
 from paimark.core.table.definition.retention import retention_off, retention_options
 from paimark.core.table.layout import Root

@@ -8,14 +8,12 @@ from typing import NamedTuple
 from paimark.core.config import Settings
 from paimark.core.errors import Refused, Unavailable
 from paimark.core.storage.conditions import ROUNDS, WRITERS
-from paimark.core.storage.open import open_files
+from paimark.core.storage.open import keeps_from_stock, open_files
 from paimark.core.table.layout import Root
 from paimark.core.table.rows import SnapshotRow
 
 # The newest snapshots of a root that are examined to find its writers.
 _NEWEST = 200
-# Stores where a rename fails if its target exists, and the local disk.
-_RENAMING = ("hdfs", "viewfs", "file")
 _LATE = (
     "A request to end a change that comes late, or twice, may end the next: change a table from one place."
 )
@@ -61,8 +59,7 @@ def writers_at_once(uri: str, root: Root, newest: Sequence[SnapshotRow]) -> Iter
 
     There, stock writers overwrite each other's commits, unless their catalog takes a lock, and Paimark's.
     """
-    scheme, separator, _ = uri.partition("://")
-    if not separator or scheme in _RENAMING:
+    if keeps_from_stock(uri):
         return
     users = [row.commit_user for row in newest[:_NEWEST]]
     if mixed := sorted(taking_turns(users)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import tzinfo
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -12,11 +13,13 @@ from paimark.core.spark.arrow import cells_batch
 from paimark.core.spark.engine.shown import shown
 from paimark.core.spark.launch.session_settings import DEFAULTS, setting_asked
 from paimark.core.spark.protocol import Batch, Columns, Finished
+from paimark.core.spark.session_conf import ZONE
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import database_directory, databases, require_database, tables
 from paimark.core.table.names import CHOOSE_DATABASE, split_name
 from paimark.core.travel.parse.uses import Statement
 from paimark.core.travel.statements.shows import GLOBAL_VIEWS
+from paimark.core.travel.times.zones import zone_of
 
 _PART = r"(?:`(?:[^`]|``)+`|[\w$-]+)"
 _NAME = rf"(?P<name>{_PART}(?:\s*\.\s*{_PART})*)"
@@ -92,7 +95,11 @@ def answer(statement: Statement, files: Files, database: str | None, session: Of
         location = f"{files.uri.rstrip('/')}/{database_directory(name)}"
         more = [("Properties", "")] if match["more"] else []
         return Answer(("info_name", "info_value"), [("Namespace Name", name), ("Location", location), *more])
-    if (listing := shown(statement, files, database, session.temporary)) is not None:
+
+    def zone() -> tzinfo:
+        return zone_of(session.setting(ZONE, "UTC"))
+
+    if (listing := shown(statement, files, database, session.temporary, zone)) is not None:
         return Answer(listing.columns, listing.rows)
     if match := _LISTED.match(text):
         raise StatementFailed(f"SHOW {match[1].upper()} is not answered in this form", _SHOW_FORM, 0)

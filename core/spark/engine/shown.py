@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import tzinfo
 from typing import NamedTuple
 
 from pypaimon.common.json_util import JSON
@@ -16,7 +17,7 @@ from paimark.core.table.layout import Root
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.manifests.files import snapshot_facts
-from paimark.core.table.manifests.partitions import PartitionNames
+from paimark.core.table.manifests.partition_values import PartitionValues
 from paimark.core.table.records import TableSchema
 from paimark.core.table.system_tables import system_table
 from paimark.core.travel.parse.uses import Statement, TableUse
@@ -37,20 +38,27 @@ class Shown(NamedTuple):
 
 
 def shown(
-    statement: Statement, files: Files, database: str | None, temporary: Callable[[], Sequence[str]]
+    statement: Statement,
+    files: Files,
+    database: str | None,
+    temporary: Callable[[], Sequence[str]],
+    zone: Callable[[], tzinfo],
 ) -> Shown | None:
     """Answer a SHOW; None for other statements, and for a temporary view.
 
-    `temporary` lists the session's views. Raises `StatementFailed` with the position of the table's name.
+    `temporary` lists the session's views, `zone` reads its time zone. Raises `StatementFailed` with the
+    position of the table's name.
     """
     show = read_show(statement)
     if show is None or (len(show.parts) == 1 and show.parts[0].lower() in map(str.lower, temporary())):
         return None
     with failing_at(show.position):
-        return Shown(_COLUMNS[show.kind], _rows(show, files, database))
+        return Shown(_COLUMNS[show.kind], _rows(show, files, database, zone))
 
 
-def _rows(show: Show, files: Files, database: str | None) -> list[tuple[str, ...]]:
+def _rows(
+    show: Show, files: Files, database: str | None, zone: Callable[[], tzinfo]
+) -> list[tuple[str, ...]]:
     use = TableUse(show.parts, (show.position, show.position))
     resolved = resolve_name(files, use, database)
     if resolved is None:
@@ -72,7 +80,7 @@ def _rows(show: Show, files: Files, database: str | None) -> list[tuple[str, ...
             return _properties(schema, show.key, table.full_name)
         case "create":
             return [(_create(schema, show.parts),)]
-    return _partitions(files, root, schema)
+    return _partitions(files, root, schema, zone)
 
 
 def _properties(schema: TableSchema, key: str | None, name: str) -> list[tuple[str, ...]]:
@@ -88,15 +96,17 @@ def _options(schema: TableSchema) -> dict[str, str]:
     return {**schema.options, **keys}
 
 
-def _partitions(files: Files, root: Root, schema: TableSchema) -> list[tuple[str, ...]]:
+def _partitions(
+    files: Files, root: Root, schema: TableSchema, zone: Callable[[], tzinfo]
+) -> list[tuple[str, ...]]:
     if not schema.partition_keys:
         raise UsageError(f"{root.table.full_name} has no partitions", "Its data lies in buckets alone.")
     snapshot = Lineage(files, root).latest()
     if snapshot is None:
         return []
-    names = PartitionNames(schema)
-    live = snapshot_facts(files, root.table, snapshot)
-    return [(name,) for name in sorted({names.path(each.key.partition) for each in live})]
+    values = PartitionValues(schema, zone())
+    partitions = {each.key.partition for each in snapshot_facts(files, root.table, snapshot)}
+    return [(text,) for text in sorted(map(values.text, partitions))]
 
 
 def _create(schema: TableSchema, parts: Sequence[str]) -> str:

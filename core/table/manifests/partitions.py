@@ -62,14 +62,14 @@ class RowTexts:
 
     def __init__(self, schema: TableSchema, columns: Sequence[str], *, legacy: bool) -> None:
         types = {field.name: field.type for field in schema.fields}
-        self._texts = [_text_of(column, str(types.get(column)), legacy) for column in columns]
+        self._texts = [text_of(column, str(types.get(column)), legacy=legacy) for column in columns]
 
     def of(self, serialised: bytes) -> list[str | None]:
         """None for a null. Raises `ValueError`, `struct.error` and `IndexError` if it is no such row."""
         row = serialised[4:]
         fields = starts(serialised, len(self._texts))
         return [
-            None if at is None else text_of(row, at) for at, text_of in zip(fields, self._texts, strict=True)
+            None if at is None else printed(row, at) for at, printed in zip(fields, self._texts, strict=True)
         ]
 
 
@@ -77,7 +77,8 @@ def _escape(text: str) -> str:
     return "".join(f"%{ord(each):02X}" if each in _ESCAPED else each for each in text)
 
 
-def _text_of(column: str, type_text: str, legacy: bool) -> _Text:
+def text_of(column: str, type_text: str, *, legacy: bool) -> _Text:
+    """A printer of one column's values, as `RowTexts` has them."""
     kind = ColumnType.of(type_text)
     name = kind.name
     if name in INTEGERS:

@@ -177,7 +177,7 @@ def test_an_archive_that_was_to_go_goes_though_main_was_rolled_back_since(contex
     branched(context)
     done(context, ACTION, name="fix")
     # It was compared before other engines could write to main.
-    killed(context, "STEP-[0-9a-f]*-4$", "undo")
+    killed(context, "STEP-[0-9a-f]*-5$", "undo")
     rewound(context, ORDERS.root(), 2)
     rows = rows_of(context, ORDERS.root())
     recovered(context)

@@ -65,7 +65,7 @@ def test_the_plan_says_what_will_be_rewritten_and_writes_nothing(warehouse: Path
     assert (item(plan, "commits-leave-main").count, plan.ask.kind) == (3, "type")
     assert "from the newest rows" in item(plan, "commits-leave-main").text
     copy = plan.steps[1]
-    assert (copy.verb, copy.detail) == ("copy", "8 rows before key merging, through Spark")
+    assert (copy.verb, copy.detail) == ("copy", "8 records, through Spark")
     files = size_of(context.files, ORDERS, Lineage(context.files, ORDERS.root()).snapshot(2))
     assert copy.size == files[1] > 0
     assert plan.undo == "paimark undo shop.orders"

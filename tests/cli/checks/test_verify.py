@@ -125,3 +125,21 @@ def test_doctor_names_commits_to_a_branch_that_is_no_more(paimark: Paimark, ware
     shutil.rmtree(orders(warehouse) / "branch/branch-b/schema")
     ran = paimark("doctor", *words, "--output", "json")
     assert [row["check"] for row in ran.rows if row["state"] == "broken"] == ["branch b"]
+
+
+def test_doctor_names_tags_whose_names_are_other_versions(paimark: Paimark, warehouse: Path) -> None:
+    place = (TABLE, "--warehouse", warehouse)
+    tags = orders(warehouse) / "tag"
+    for name in ("snapshot.3", "4"):
+        shutil.copy(tags / "tag-v2", tags / f"tag-{name}")
+    assert paimark("create-savepoint", *place, "--yes").code == 0
+    ran = paimark("doctor", *place, "--output", "json")
+    said = {row["detail"]: row["hint"] for row in ran.rows if row["state"] == "warning"}
+    (of_name,) = [hint for detail, hint in said.items() if detail.startswith("snapshot.3 is also the name")]
+    assert "rename-tag shop.orders --name snapshot.3 --to NAME" in of_name
+    assert any(detail.startswith("4 is a tag, of snapshot 2") for detail in said) and ran.code == 0
+    shutil.copy(tags / "tag-v2", tags / "tag-savepoint.1")
+    ran = paimark("doctor", *place, "--output", "json")
+    [broken] = [row["detail"] for row in ran.rows if row["state"] == "broken"]
+    assert ran.code == 1 and "Tag savepoint.1 of main is of snapshot 2" in broken
+    assert paimark("rename-tag", *place, "--name", "snapshot.3", "--to", "third", "--yes").code == 0

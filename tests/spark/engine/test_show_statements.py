@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pytest
@@ -75,6 +78,59 @@ def test_metadata_answers(
 ) -> None:
     found = rows(engine, sql)
     assert found == expected if expected is not None else found[0] == {"col_name": "tag_name"}
+
+
+PARTITIONED: dict[str, tuple[pa.DataType, str, list[Any]]] = {
+    "t": (pa.string(), "STRING", [None, "", "  ", "a/b={}", "null"]),
+    "day": (pa.date32(), "DATE", [date(2026, 5, 27), date(1, 1, 1), None]),
+    "at": (
+        pa.timestamp("us"),
+        "TIMESTAMP(6)",
+        [datetime(2026, 5, 27, 10, 0, 0, 120000), datetime(1901, 1, 1)],
+    ),
+    "moment": (
+        pa.timestamp("us", "UTC"),
+        "TIMESTAMP(6) WITH LOCAL TIME ZONE",
+        [datetime(2026, 5, 27, 23, 30)],
+    ),
+    "d": (pa.float64(), "DOUBLE", [1e7, 0.001, 1e-4, -1.5, 123456.75, 0.0]),
+    "f": (pa.float32(), "FLOAT", [1.1, 16777216.0, 3.4028235e38]),
+    "yes": (pa.bool_(), "BOOLEAN", [True, False, None]),
+    "n": (pa.decimal128(20, 8), "DECIMAL(20, 8)", [Decimal("0.00000010"), Decimal("-12.5")]),
+}
+
+
+@pytest.mark.parametrize("column", PARTITIONED)
+def test_partitions_are_printed_as_spark_casts_their_values(
+    engine: Engine, engine_warehouse: Path, column: str
+) -> None:
+    kind, word, values = PARTITIONED[column]
+    schema = pa.schema([pa.field(column, kind), pa.field("v", pa.int32())])
+    name = f"seen.by_{column}"
+    create_table(engine_warehouse, name, schema, partition_keys=[column], words={column: word})
+    commit(engine_warehouse, name, pa.table({column: values, "v": range(len(values))}, schema=schema))
+    shown = [row["partition"].removeprefix(f"{column}=") for row in rows(engine, f"SHOW PARTITIONS {name}")]
+    cast = rows(engine, f"SELECT ifnull(CAST({column} AS STRING), 'null') AS text FROM {name}")
+    assert len(shown) == len(values)
+    assert sorted(unquote(each) for each in shown) == sorted(row["text"] for row in cast)
+
+
+def test_columns_that_differ_by_case_only_are_told_apart_by_a_setting(
+    engine: Engine, engine_warehouse: Path
+) -> None:
+    schema = pa.schema([("id", pa.int64()), ("ID", pa.string())])
+    create_table(engine_warehouse, "seen.twins", schema)
+    commit(engine_warehouse, "seen.twins", pa.table([[1], ["a"]], schema=schema))
+    failure = ask(engine, "SELECT id FROM seen.twins").failure
+    assert "Reference `id` is ambiguous" in failure.message
+    assert failure.hint.startswith("seen.twins has id and ID, which differ by case only: SET spark.sql.case")
+    rows(engine, "SET spark.sql.caseSensitive = true")
+    try:
+        assert rows(engine, "SELECT ID FROM seen.twins WHERE id = 1") == [{"ID": "a"}]
+    finally:
+        rows(engine, "RESET spark.sql.caseSensitive")
+    twice = ask(engine, "SELECT ID FROM seen.odd AS a JOIN seen.odd AS b ON true").failure
+    assert "is ambiguous" in twice.message and "caseSensitive" not in twice.hint
 
 
 def test_what_makes_a_table_is_shown(engine: Engine, odd_warehouse: str) -> None:

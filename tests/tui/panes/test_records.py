@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.definition.units import unit_of
@@ -28,6 +29,8 @@ def test_only_a_key_makes_records(warehouse: Path) -> None:
     tables = [Lineage(files, TablePath("shop", name).root()) for name in ("orders", "events")]
     assert [unit_of(each.latest_schema()) for each in tables] == ["record", "row"]
     assert unit_of(None) == "record"
+    in_parts = replace(tables[1].require_schema(), options={"data-evolution.enabled": "true"})
+    assert unit_of(in_parts) == "record"
 
 
 @pytest.mark.parametrize("tab", ["1", "2", "3", "4", "7"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -12,13 +13,20 @@ from paimark.core.spark.protocol import Failed
 from paimark.core.storage.files import Files
 from paimark.core.table.catalog import databases, table_exists, tables
 from paimark.core.table.layout import TablePath
+from paimark.core.table.lineage.lineage import Lineage
+from paimark.core.table.lineage.main_branch import branch_root
 from paimark.core.table.names import is_safe_name, system_hint
 from paimark.core.table.system_tables import SYSTEM_TABLES
 from paimark.core.travel.parse.uses import Statement, TableUse
-from paimark.core.travel.resolving import tables_called
+from paimark.core.travel.resolving import resolve_name, tables_called
 from paimark.core.travel.statements.refused import foreign
 
 _LONGEST_NAME = 2
+_TWO_OF_A_NAME = re.compile(r"(?:Reference|The column) (?:\S+\.)?`([^`]+)` (?:is ambiguous|already exists)")
+_BY_CASE = (
+    "SET spark.sql.caseSensitive = true (as an option: --spark-conf spark.sql.caseSensitive=true) lets Spark "
+    "tell them apart."
+)
 _NO_DEFAULT = (
     "DEFAULT is not supported among the values of an INSERT",
     "Name the columns that get values: INSERT INTO db.t (a, b) VALUES ...; the others become NULL.",
@@ -33,7 +41,7 @@ def helped(end: Failed, statement: Statement, files: Files, database: str | None
     if _is_default(end, statement):
         return replace(end, message=_NO_DEFAULT[0], hint=_NO_DEFAULT[1])
     if not is_unknown:
-        return end
+        return _told_by_case(end, statement, files, database)
     use = _failed_use(end, statement)
     if use is None:
         return end
@@ -48,6 +56,27 @@ def _is_default(end: Failed, statement: Statement) -> bool:
     return is_insert and any(
         token.start == end.position and token.upper == "DEFAULT" for token in statement.tokens
     )
+
+
+def _told_by_case(end: Failed, statement: Statement, files: Files, database: str | None) -> Failed:
+    """With a hint if Spark can't tell two columns of a table apart: it reads `id` and `ID` as one name."""
+    found = _TWO_OF_A_NAME.match(end.message)
+    if found is None:
+        return end
+    for table, columns in _columns(statement, files, database):
+        if len(alike := [each for each in columns if each.lower() == found[1].lower()]) > 1:
+            both = " and ".join(map(quoted_if_needed, alike))
+            return replace(end, hint=f"{table} has {both}, which differ by case only: {_BY_CASE}")
+    return end
+
+
+def _columns(statement: Statement, files: Files, database: str | None) -> Iterator[tuple[str, list[str]]]:
+    """The names of the tables that a statement uses, with those of their columns. Raises `PaimarkError`."""
+    for use in statement.uses:
+        resolved = resolve_name(files, use, database)
+        if resolved is not None and resolved[1].system is None:
+            schema = Lineage(files, branch_root(files, resolved[0], resolved[1].branch)).require_schema()
+            yield resolved[0].full_name, [each.name for each in schema.fields]
 
 
 def _failed_use(end: Failed, statement: Statement) -> TableUse | None:
