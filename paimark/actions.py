@@ -118,9 +118,14 @@ class TableActions:
         """Give a tag another name; its snapshot is kept all the time. Takes some seconds."""
         return self._do("rename-tag", TagRenamed, name=name, to=to, branch=branch)
 
-    def create_branch(self, *, name: str, tag: str) -> BranchCreated:
-        """Create a branch from a tag of main; a savepoint is one: `savepoint.3`."""
-        return self._do("create-branch", BranchCreated, name=name, tag=tag)
+    def create_branch(
+        self, *, name: str, tag: str | None = None, snapshot: int | None = None
+    ) -> BranchCreated:
+        """Create a branch from a tag of main (a savepoint is one: `savepoint.3`), or from a snapshot of main.
+
+        A snapshot gets a tag, which is deleted with the branch.
+        """
+        return self._do("create-branch", BranchCreated, name=name, tag=tag, snapshot=snapshot)
 
     def alter_branch_schema(
         self,

@@ -46,7 +46,7 @@ class Tag(msgspec.Struct, frozen=True):
 
 
 class Branch(msgspec.Struct, frozen=True):
-    """A branch; exactly one is main. `created_from` is the tag that it was created from.
+    """A branch; exactly one is main. `created_from` is its tag, or its snapshot: `snapshot.12`.
 
     `fork_snapshot_id` is its fork from main; `ahead` and `behind` count the commits of the branch and of main
     since the fork. They are None for main, and if the fork is not proven. `health` is `ok`, `exposed` (stock

@@ -58,7 +58,7 @@ class TagRenamed(Result, frozen=True, kw_only=True):
 
 
 class BranchCreated(Result, frozen=True, kw_only=True):
-    """`snapshot_id` is the snapshot of the tag, and the branch's first."""
+    """`snapshot_id` is the snapshot of the tag, and the branch's first. Main has the tag."""
 
     branch_name: str
     tag_name: str

@@ -15,10 +15,11 @@ from typing import Literal, cast
 from msgspec.structs import replace
 
 from paimark.core.actions.checks import read_only_refusals
-from paimark.core.actions.context import Context, Progress
+from paimark.core.actions.context import Context, Progress, Remark
 from paimark.core.actions.moved_files import read_again_if_moved
 from paimark.core.actions.plan import Outcome, Plan, Refusal
 from paimark.core.errors import UsageError
+from paimark.core.storage.files import told_of_leftovers
 from paimark.core.storage.no_follow import link_in_the_way
 from paimark.core.table.catalog import find_table, parse_table_name
 from paimark.core.table.layout import TablePath
@@ -35,7 +36,10 @@ ApplyPlan = Callable[[Context, Plan, Progress], Outcome]
 
 @dataclass(frozen=True)
 class Argument:
-    """One argument; its command-line option is `--<name>`. One with `many` also takes a list."""
+    """One argument; its command-line option is `--<name>`. One with `many` also takes a list.
+
+    The action needs it `unless` it is given the argument of that name, and takes only one of both.
+    """
 
     name: str
     kind: Literal["text", "int", "flag", "choice"]
@@ -43,6 +47,7 @@ class Argument:
     required: bool = False
     default: str | int | bool | None = None
     many: bool = False
+    unless: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,10 @@ def _defined(
         )
 
     def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
+        with told_of_leftovers(lambda line: progress(Remark(line))):
+            return carry_out(context, plan, progress)
+
+    def carry_out(context: Context, plan: Plan, progress: Progress) -> Outcome:
         # Without a table each action would miss something else first: its tag, its branch, main's head.
         find_table(context.files, plan.table)
         if plan.parts:
@@ -191,10 +200,11 @@ ACTIONS: dict[str, Action] = {
         ),
         _defined(
             "branches.create_branch",
-            "Create a branch from a tag or savepoint of main.",
+            "Create a branch from a snapshot, tag or savepoint of main.",
             (
                 _OF_BRANCH,
-                Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", required=True),
+                Argument("tag", "text", "Tag of main; a savepoint is one: savepoint.3.", unless="snapshot"),
+                Argument("snapshot", "int", "Snapshot of main, in place of a tag: one is made for it."),
             ),
         ),
         _defined(

@@ -7,9 +7,12 @@ and never with `..`. Only `paimark.core.storage` touches a file system.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from paimark.core.errors import FileMissing, Unavailable
+
+_listeners: list[Callable[[str], None]] = []
 
 
 class Denied(Unavailable):
@@ -130,3 +133,23 @@ def written_at(files: Files, paths: Collection[str]) -> dict[str, int]:
         for entry in files.entries(directory)
         if (path := f"{directory}/{entry.name}") in paths
     }
+
+
+@contextmanager
+def told_of_leftovers(tell: Callable[[str], None]) -> Iterator[None]:
+    """Hear, from any thread, of each temporary file that stays, in one sentence."""
+    _listeners.append(tell)
+    try:
+        yield
+    finally:
+        _listeners.remove(tell)
+
+
+def left_behind(path: str, error: OSError) -> None:
+    """Tell of a temporary file that can't be removed: the write is done all the same."""
+    reason = (error.strerror or type(error).__name__).lower()
+    for tell in tuple(_listeners):
+        tell(
+            f"the temporary file {path} can't be removed ({reason}): it does no harm, and `paimark recover` "
+            "removes it once it is a day old"
+        )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from paimark.core.errors import FileMissing, Refused, Unavailable
-from paimark.core.storage.files import Denied, DirectoryEntry, delete_if_own
+from paimark.core.storage.files import Denied, DirectoryEntry, delete_if_own, left_behind
 from paimark.core.storage.limits import NotMetadata, require_small
 from paimark.core.storage.no_follow import parent_directory
 from paimark.core.storage.paths import checked, checked_directory, is_plain, no_warehouse
@@ -115,7 +115,7 @@ class LocalFiles:
         with (
             _translate_errors(path),
             parent_directory(self._root, path, making=True) as directory,
-            _temporary(directory, name, data) as written,
+            _temporary(directory, path, data) as written,
         ):
             try:
                 os.link(written, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
@@ -136,7 +136,7 @@ class LocalFiles:
         with (
             _translate_errors(path),
             parent_directory(self._root, path, making=True) as directory,
-            _temporary(directory, name, data) as written,
+            _temporary(directory, path, data) as written,
         ):
             os.replace(written, name, src_dir_fd=directory, dst_dir_fd=directory)
             _sync_directory(directory)
@@ -223,8 +223,12 @@ def _read_whole(path: str, directory: int | None) -> bytes:
 
 
 @contextmanager
-def _temporary(directory: int, name: str, data: bytes) -> Iterator[str]:
-    """A flushed file beside `name`, named as Paimon names its own temporary files."""
+def _temporary(directory: int, path: str, data: bytes) -> Iterator[str]:
+    """A flushed file beside `path`, named as Paimon names its own temporary files.
+
+    If it can't be removed in the end, the write is done all the same.
+    """
+    parent, _, name = path.rpartition("/")
     written = f".{name}.{uuid.uuid4()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     descriptor = os.open(written, flags, 0o666, dir_fd=directory)
@@ -238,8 +242,12 @@ def _temporary(directory: int, name: str, data: bytes) -> Iterator[str]:
             os.close(descriptor)
         yield written
     finally:
-        with suppress(FileNotFoundError):
+        try:
             os.unlink(written, dir_fd=directory)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            left_behind(f"{parent}/{written}", error)
 
 
 def _sync_directory(descriptor: int) -> None:

@@ -48,6 +48,8 @@ def test_tags_branches_and_schemas_are_made_and_deleted(orders: paimark.Table) -
     assert orders.create_tag(name="first", snapshot=1, retain="7 d").snapshot_id == 1
     made = orders.create_branch(name="fix", tag="first")
     assert (made.branch_name, made.tag_name, made.snapshot_id) == ("fix", "first", 1)
+    assert orders.create_branch(name="next", snapshot=4).tag_name == "paimark.merge.next.4"
+    assert orders.undo().undone == "create-branch"
     assert orders.alter_branch_schema(add="note STRING", branch="fix").schema_id == 1
     assert orders.delete_branch(name="fix", keep=True).retired_as is not None
     assert orders.undo().undone == "delete-branch"

@@ -15,6 +15,8 @@ from tests.storage.wrapped import Wrapped
 
 Mode = Literal["before", "after", "half"]
 _EVERY = 3
+# The lock, the journal's first entries, one of which is the point of no return, and the file that names main.
+_DECIDES = re.compile(r"/(?:ACTION|STEP-\w+-[123]|MAIN-BRANCH)$")
 # The variable parts of calls of one kind: numbers and random names.
 _CHANGES = re.compile(r"[0-9a-f]{4,}|\d+|main-archive-[^/]*")
 
@@ -46,6 +48,14 @@ def some_of(calls: list[str], turn: int, known: set[str]) -> list[int]:
     first_of_kind = {kind: number for number, kind in reversed(new.items())}.values()
     rest = range(1 + turn % _EVERY, len(calls) + 1, _EVERY)
     return sorted({1, len(calls), *first_of_kind, *rest}) if calls else []
+
+
+def some_points(film: Film) -> list[Point]:
+    """Few kills of a change: the first and last, and those around its decisions."""
+    points = [*film.points()]
+    decided = [place for place, each in enumerate(points) if _DECIDES.search(each.call)]
+    chosen = {0, *decided, *(place - 1 for place in decided), len(points) - 1}
+    return [points[place] for place in sorted(chosen) if place >= 0]
 
 
 class WatchedWrites(Wrapped):

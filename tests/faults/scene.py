@@ -14,7 +14,7 @@ from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
 from paimark.core.table.layout import TablePath
 from tests.actions.acting import ORDERS, applied, context_on, done, planned
-from tests.faults.fault_files import Film
+from tests.faults.fault_files import Film, some_points
 from tests.faults.trees import TreeOnDisk
 
 _NOW = 1_780_000_000_000
@@ -56,9 +56,12 @@ class KilledScene(ABC):
             applied(self._context(), msgspec.structs.replace(plan, parts=plan.parts[:done_parts]))
             self.right_states.append(self.state())
 
-    def killed(self) -> Iterator[str]:
-        """Restore the state after each kill in turn; yields a description of the kill."""
-        for point in self.film.points():
+    def killed(self, *, at_some: bool = False) -> Iterator[str]:
+        """Restore the state after each kill in turn; yields a description of the kill.
+
+        `at_some`: few of them, as `some_points` has them.
+        """
+        for point in some_points(self.film) if at_some else self.film.points():
             self.film.put_back(point)
             yield str(point)
 

@@ -39,6 +39,7 @@ class Scene(KilledScene):
     def __init__(self, case: Case, template: Path, tmp_path: Path) -> None:
         super().__init__(tmp_path / "warehouse")
         self._case = case
+        self.name = case.name
         shutil.copytree(template / "shop.db/orders", self._directory)
         for prepare in case.prepare:
             prepare(self._context())

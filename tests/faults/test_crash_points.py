@@ -95,6 +95,8 @@ CASES = (
     Case("tag with a time to live", "create-tag", {"name": "new", "snapshot": 3, "retain": "7 d"}),
     Case("branch from a tag", "create-branch", {"name": "new", "tag": "v2"}),
     Case("branch from an expired snapshot", "create-branch", {"name": "new", "tag": "v2"}, ("expire 2",)),
+    Case("branch from the newest snapshot", "create-branch", {"name": "new", "snapshot": 5}),
+    Case("branch from an older snapshot", "create-branch", {"name": "new", "snapshot": 3}),
     Case("branch with two schemas", "create-branch", {"name": "new", "tag": "v2"}, ("second schema",)),
     Case("branch from a savepoint", "create-branch", {"name": "new", "tag": "savepoint.1"}, ("savepoint",)),
 )

@@ -44,6 +44,7 @@ PLANS: list[tuple[str, dict[str, object]]] = [
     ("create-tag", {"name": "new"}),
     ("create-branch", {"name": "new", "tag": "v2"}),
     ("create-branch", {"name": "new", "tag": "savepoint.1"}),
+    ("create-branch", {"name": "new", "snapshot": 3}),
     ("alter-branch-schema", {"add": "note STRING"}),
     ("delete-savepoint", {"id": 1}),
     ("delete-savepoint", {"id": 2}),

@@ -126,6 +126,12 @@ def test_arguments_come_from_the_row_and_the_branch_in_view() -> None:
     assert arguments_from("create-branch", ORDERS, RowVersion(tag="savepoint.1"), newest=False) == {
         "tag": "savepoint.1"
     }
+    assert arguments_from("create-branch", ORDERS, row, newest=True) == {"snapshot": 3}
+    assert arguments_from("create-branch", branch, row, newest=False) == {}
+    pinned = RowVersion(snapshot_id=3, tag="paimark.merge.b.3")
+    assert arguments_from("create-branch", ORDERS, pinned, newest=False) == {"snapshot": 3}
+    expired = RowVersion(version=pinned.tag, snapshot_id=3, tag=pinned.tag)
+    assert arguments_from("create-branch", ORDERS, expired, newest=False) == {"tag": pinned.tag}
     assert arguments_from("create-tag", ORDERS, RowVersion(branch="b"), newest=False) == {"branch": "b"}
     of_branch = {"name": "v2", "branch": "b"}
     assert arguments_from("rename-tag", branch, RowVersion(tag="v2"), newest=False) == of_branch

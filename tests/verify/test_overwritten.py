@@ -11,6 +11,7 @@ from paimark.core.actions.context import Context
 from paimark.core.table.layout import TablePath
 from paimark.core.verify import verify
 from tests.actions.acting import ORDERS, context_on, done
+from tests.actions.conftest import with_engine
 from tests.actions.rewrite.test_overwritten_rewrites import put, theirs
 from tests.actions.taking_over import branched
 from tests.cli.command import Paimark
@@ -19,7 +20,7 @@ from tests.interop.written import Table
 from tests.paimon import commit
 from tests.verify.test_verify import problem
 
-__all__ = ["paimark"]
+__all__ = ["paimark", "with_engine"]
 
 TABLE = TablePath("d", "t")
 
@@ -33,15 +34,15 @@ def table(tmp_path: Path) -> Table:
 
 def stock_commits(table: Table) -> None:
     schema = pa.schema([("k", pa.int32()), ("v", pa.int64())])
-    commit(table.warehouse, TABLE.full_name, pa.table({"k": [9], "v": [9]}, schema=schema))
+    commit(table.warehouse, table.name, pa.table({"k": [9], "v": [9]}, schema=schema))
 
 
-def rolled_back(table: Table) -> bytes:
-    """Main ends at snapshot 1 again, as stock engines do it; what was snapshot 2."""
-    path = table.warehouse / "d.db/t/snapshot"
-    data = (path / "snapshot-2").read_bytes()
-    (path / "snapshot-2").unlink()
-    (path / "LATEST").write_text("1")
+def rolled_back(table: Table, newest: int = 2) -> bytes:
+    """Main ends one snapshot earlier again, as stock engines do it; what was its newest."""
+    path = table.directory / "snapshot"
+    data = (path / f"snapshot-{newest}").read_bytes()
+    (path / f"snapshot-{newest}").unlink()
+    (path / "LATEST").write_text(str(newest - 1))
     return data
 
 
@@ -86,6 +87,18 @@ def test_a_merge_that_was_overwritten_is_named(context: Context, orders: Path) -
     put(orders / "snapshot/snapshot-6", data)
     found = problem(verify(context, ORDERS))
     assert found.cause == "lost" and "Merged branch fix into main of shop.orders" in found.detail
+
+
+def test_an_undo_that_was_overwritten_is_named(with_engine: Context, engine_warehouse: Path) -> None:
+    table, name = Table(engine_warehouse, "undone.t", {"k": "INT", "v": "BIGINT"}), TablePath("undone", "t")
+    for key in (1, 2):
+        table.write([(key, key)])
+    stock_commits(table)
+    data = rolled_back(table, 3)
+    done(with_engine, "undo", table=name)
+    assert verify(with_engine, name).is_whole
+    put(table.directory / "snapshot/snapshot-3", data)
+    assert "(undo by " in problem(verify(with_engine, name)).detail
 
 
 def test_a_log_that_can_not_be_read_is_told(table: Table) -> None:

@@ -108,10 +108,13 @@ class ArgumentFields:
 
     @property
     def missing(self) -> Sequence[ArgumentField]:
-        """The empty fields of required arguments."""
-        required = {each.name for each in self._arguments if each.required}
-        fields = (field for name, field in self._fields.items() if name in required)
-        return [field for field in fields if not field.input.value.strip()]
+        """The empty fields of required arguments, unless another is given in their place."""
+        filled = {each.argument for each in self if each.input.value.strip()} | self._several.keys()
+        return [
+            self._fields[each.name]
+            for each in self._arguments
+            if (each.required or each.unless) and filled.isdisjoint({each.name, each.unless})
+        ]
 
     @property
     def first_missing(self) -> ArgumentField | None:
@@ -121,7 +124,8 @@ class ArgumentFields:
     def problem(self) -> str:
         """The reason why the values do not allow a plan; empty if they do."""
         if missing := self.missing:
-            return f"Fill in: {', '.join(each.argument for each in missing)}."
+            others = {each.name: f"{each.name} or {each.unless}" for each in self._arguments if each.unless}
+            return f"Fill in: {', '.join(others.get(each.argument, each.argument) for each in missing)}."
         flags = [each.name for each in self._arguments if each.kind == "flag"]
         words = ((name, self.values.get(name, False)) for name in flags)
         return next(

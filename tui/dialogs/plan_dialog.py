@@ -53,7 +53,7 @@ _TICK = 0.5
 class PlanDialog(Dialog[Outcome | None]):
     """Cancel has the focus whenever there is a plan; it applies only the plan on the screen.
 
-    Closing it does not stop a running change that it is given. `hint` is shown with a missing argument.
+    Closing it does not stop a running change that it is given.
     """
 
     DEFAULT_CSS = """
@@ -69,7 +69,6 @@ class PlanDialog(Dialog[Outcome | None]):
         table: TablePath,
         given: Mapping[str, object],
         change: RunningChange | None = None,
-        hint: str = "",
     ) -> None:
         super().__init__()
         self._session = session
@@ -77,7 +76,6 @@ class PlanDialog(Dialog[Outcome | None]):
         self._table = table
         self._state: DialogState = "asking" if change is None else "applying"
         self._plan: Plan | None = None
-        self._hint: list[Line] = [[(hint, "")]] if hint else []
         self._lines: list[Line] = []
         self._at_end = False
         self._above: list[Line] = []
@@ -195,7 +193,7 @@ class PlanDialog(Dialog[Outcome | None]):
         """Show which argument is missing, and its possible names, once those are read."""
         names = [self._known[each.argument] for each in self._fields.missing if each.argument in self._known]
         lines = [[(clean_text(self._action.summary), "strong")], [("", "")], [(clean_text(problem), "quiet")]]
-        self._show([*lines, *names, *(self._hint if names else [])])
+        self._show([*lines, *names])
 
     def _read_names(self, known: Mapping[str, Line]) -> None:
         self._known = known

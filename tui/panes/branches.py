@@ -96,7 +96,7 @@ class BranchesPane(RecordPane[BranchRows]):
         self._heads = BranchHeads()
 
     def empty_note(self) -> str:
-        return f"No branches. {key('act.branch', 'b')} on a tag or savepoint makes one."
+        return f"No branches. {key('act.branch', 'b')} on a snapshot makes one."
 
     def read(self, target: Target, report: ThreadReport[PaneRows[BranchRows]]) -> None:
         # The list of branches is the same for every branch in view.

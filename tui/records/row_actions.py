@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from paimark.core.table.definition.retention import retention_off
-from paimark.core.table.layout import MAIN, SAVEPOINT_TAG_PREFIX
-from paimark.tui.named_keys import key, tab_key
+from paimark.core.table.layout import MAIN, PIN_PREFIXES, SAVEPOINT_TAG_PREFIX
+from paimark.tui.named_keys import tab_key
 from paimark.tui.session import RowVersion, Target
 from paimark.tui.tabs import Tab
 
@@ -122,8 +122,12 @@ def arguments_from(
     if name in _OF_A_BRANCH and branch is not None:
         return {"name": branch}
     # Both actions accept only versions of main: the same name on another branch may be another commit.
-    if name == "create-branch" and row.tag is not None and branch is None:
-        return {"tag": row.tag}
+    if name == "create-branch" and branch is None:
+        is_pin = row.tag is not None and row.tag.startswith(PIN_PREFIXES)
+        # A row whose snapshot has expired is read by its tag, whoever gave that.
+        if row.snapshot_id is not None and (row.tag is None or (is_pin and row.version != row.tag)):
+            return {"snapshot": row.snapshot_id}
+        return {} if row.tag is None else {"tag": row.tag}
     if name == "rollback" and row.version is not None and branch is None:
         return {"to": row.version}
     return {}
@@ -133,17 +137,6 @@ def _branch_of(row: RowVersion, target: Target) -> str | None:
     """The branch of a row of this target; None for main."""
     branch = row.branch or target.branch
     return None if branch == MAIN else branch
-
-
-def untagged_hint(name: str, target: Target, version: RowVersion | None) -> str:
-    """How a branch can begin at the snapshot of a row that shows no tag; empty for any other row."""
-    row = version or RowVersion()
-    is_of_main = _branch_of(row, target) is None
-    if name != "create-branch" or row.snapshot_id is None or row.tag is not None or not is_of_main:
-        return ""
-    tag, branch = key("act.tag", "t"), key("act.branch", "b")
-    # The row may not show a tag of a moment ago, so this does not say that there is none.
-    return f"For snapshot {row.snapshot_id}: close this, give it a tag with {tag}, then {branch} again."
 
 
 def why_no_object(name: str, arguments: Mapping[str, object], version: RowVersion | None) -> str:

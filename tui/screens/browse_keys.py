@@ -101,7 +101,7 @@ def _plans(id_: str, action: str, description: str, what: str, *, show: bool = T
 
 BROWSE: list[BindingType] = [
     _plans("act.savepoint", "create-savepoint", "savepoint", "make a savepoint"),
-    _plans("act.branch", "create-branch", "branch", "make a branch from the tag or savepoint"),
+    _plans("act.branch", "create-branch", "branch", "make a branch from the snapshot, tag or savepoint"),
     _plans("act.tag", "create-tag", "tag", "name the snapshot"),
     _plans("act.rename", "rename-tag", "rename", "give the tag another name"),
     Binding("x", "delete", "delete", tooltip="delete the savepoint, tag or branch", id="act.delete"),

@@ -18,7 +18,6 @@ from paimark.tui.records.row_actions import (
     RowAction,
     arguments_from,
     protection_of,
-    untagged_hint,
     why_no_object,
 )
 from paimark.tui.screens.many_rows import several
@@ -139,8 +138,7 @@ class RowDialogs:
         from paimark.core.actions.registry import action
         from paimark.tui.dialogs.plan_dialog import PlanDialog
 
-        hint = untagged_hint(name, target, self._version)
-        await self._push(PlanDialog(self._session, action(name), target.table, arguments, hint=hint))
+        await self._push(PlanDialog(self._session, action(name), target.table, arguments))
 
     async def _push(self, dialog: PlanDialog, closed: WithChange = lambda change: None) -> None:
         def is_closed(outcome: Outcome | None) -> None:

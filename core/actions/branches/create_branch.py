@@ -1,12 +1,13 @@
-"""`create-branch`: make a branch root from a tag of main, even if the tag's snapshot expired long ago."""
+"""`create-branch`: make a branch root from a snapshot of main, or from a tag of one that may have expired."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Self
 
 import msgspec
 
+from paimark.core.actions.branches import branch_origin
 from paimark.core.actions.change import journal
 from paimark.core.actions.change.change import Change, Done, Landed, Work
 from paimark.core.actions.change.journal import Hold, JournaledChange
@@ -15,8 +16,7 @@ from paimark.core.actions.checks import require_unmoved, required_text
 from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.garbage import release_pins
 from paimark.core.actions.names import name_refusal
-from paimark.core.actions.plan import Item, Plan, Refusal, Step, raise_first
-from paimark.core.actions.roots import savepoint_claim
+from paimark.core.actions.plan import Plan, Refusal, Step, raise_first
 from paimark.core.actions.roots.branch_files import (
     BranchSource,
     branch_source,
@@ -30,56 +30,59 @@ from paimark.core.actions.roots.branch_files import (
     write_branch,
 )
 from paimark.core.actions.roots.pause import wait_for_readers
+from paimark.core.actions.roots.pin_snapshot import (
+    ChosenSnapshot,
+    cost_of_proof,
+    require_held,
+    require_whole,
+)
 from paimark.core.actions.roots.root_state import own_state
-from paimark.core.errors import Corrupt, FileMissing, NotFound, Refused
-from paimark.core.figures import minute
-from paimark.core.table.layout import SAVEPOINT_TAG_PREFIX, Root, TablePath, merge_tag, number_in
+from paimark.core.errors import Corrupt, FileMissing, Refused
+from paimark.core.storage.files import read_if_there
+from paimark.core.table.layout import Root, TablePath
 from paimark.core.table.lineage.lineage import Lineage
-from paimark.core.table.lineage.main_branch import all_roots, main_root
+from paimark.core.table.lineage.main_branch import main_root
 from paimark.core.table.manifests.files import missing_of
-from paimark.core.table.read_tags import is_permanent
-from paimark.core.table.records import Tag, is_same_commit
-from paimark.core.table.tag_times import kept_until_ms
+from paimark.core.table.records import Snapshot, Tag, is_same_commit
 from paimark.core.text import capitalised
 
 ACTION = "create-branch"
 
 
 def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) -> Plan:
-    """Arguments: `name`, and `tag`, a tag of main (such as `savepoint.3`)."""
-    files = context.files
-    name, tag_name = required_text(arguments, "name"), required_text(arguments, "tag")
+    """Arguments: `name`, and either `tag`, a tag of main (such as `savepoint.3`), or `snapshot`."""
+    files, name = context.files, required_text(arguments, "name")
     root = main_root(files, table)
-    tag = _tag_of_main(context, root, tag_name)
-    refusals = _name_refusals(context, table, name) or _tag_refusals(context, table, tag_name, tag)
+    origin = branch_origin.origin_of(context, root, name, arguments)
+    chosen = origin.chosen
+    resolved: dict[str, str | int | None] = {
+        "name": name,
+        "tag": origin.tag_name,
+        "snapshot": origin.tag.id,
+        "pin": origin.pin,
+    }
+    refusals = _name_refusals(context, table, name) or [*origin.refusals]
     source = None
     try:
-        pin = _pin(name, tag_name, tag)
-        source = branch_source(files, root, tag_name, highest_schema_id(files, table, tag), pin)
+        highest = highest_schema_id(files, table, origin.tag)
+        data = None if chosen is None else chosen.data
+        source = branch_source(files, root, origin.tag_name, highest, origin.pin, data)
     except FileMissing as error:
-        refusals.append(
-            Refusal(f"Tag {tag_name} can't be branched from: {error.message}", "Choose one that is whole.")
-        )
+        refusals.append(Refusal(_not_whole(resolved, error.message), "Choose one that is whole."))
     return Plan(
-        headline=f"Create branch {name} of {table.full_name} from {_origin(tag_name)} (snapshot {tag.id}).",
-        arguments={
-            "name": name,
-            "tag": tag_name,
-            "snapshot": tag.id,
-            "highest_schema": source.highest_schema if source else None,
-            "pin": _pin(name, tag_name, tag),
-        },
+        headline=f"Create branch {name} of {table.full_name} from {branch_origin.said_with_id(resolved)}.",
+        arguments={**resolved, "highest_schema": source.highest_schema if source else None},
         fingerprint=source.fingerprint if source else "",
         steps=_steps(source, table.root(name)) if source else (),
-        items=tuple(_items(name, tag_name, tag)),
-        cost="no data file",
+        items=tuple(branch_origin.items(origin)),
+        cost="no data file" if chosen is None else cost_of_proof(context, chosen),
         refusals=tuple(refusals),
         undo=f"paimark undo {table.word}",
     )
 
 
 class CreateBranchState(msgspec.Struct, frozen=True):
-    """The branch to create, and the tag of main that it starts from."""
+    """The branch to create, and the tag of main that it starts from: for a snapshot, the pin that it gets."""
 
     name: str
     tag: str
@@ -87,7 +90,7 @@ class CreateBranchState(msgspec.Struct, frozen=True):
 
 
 class CreateBranch(Change[CreateBranchState]):
-    """Write a branch root from a tag. It can't be opened before its schemas, which are written last."""
+    """Write a branch root. It can't be opened before its schemas, which are written last."""
 
     State = CreateBranchState
 
@@ -121,14 +124,25 @@ class CreateBranch(Change[CreateBranchState]):
     def prepare(self, hold: Hold) -> None:
         work = self.work
         source = _source_as_planned(work.context, work.table, work.plan)
-        pin_tag(work.files, source)
-        if source.pin:
-            self._wait_for_expiries(source)
+        if branch_origin.is_snapshot(work.plan.arguments):
+            self._pin_snapshot(source)
+        else:
+            pin_tag(work.files, source)
+            if source.pin:
+                self._wait_for_expiries(source)
         for sentence in write_branch(work.files, source, self._branch, self._written):
             hold.note(sentence)
             work.progress(sentence)
             # The branch depends on main's tag: if that is gone, nothing keeps the files.
-            _source_as_planned(work.context, work.table, work.plan)
+            _source_as_planned(work.context, work.table, work.plan, is_tagged=True)
+
+    def _pin_snapshot(self, source: BranchSource) -> None:
+        """Make main keep the snapshot. Raises `Refused` if an expiry was faster."""
+        work, path = self.work, source.root.snapshot(source.snapshot_id)
+        chosen = ChosenSnapshot(source.root, Snapshot.from_json(source.tag_data, path), source.tag_data)
+        needed = require_whole(work.context, chosen, work.progress)
+        pin_tag(work.files, source)
+        require_held(work.context, chosen, needed, work.progress)
 
     def _wait_for_expiries(self, source: BranchSource) -> None:
         """Wait for an expiry that has read the tags before the pin was there. Raises `Refused`.
@@ -146,10 +160,8 @@ class CreateBranch(Change[CreateBranchState]):
                 f"Another engine changed tag {source.pin} of {work.plan.table} just then", "Look again."
             )
         if missing := missing_of(work.files, root, tag):
-            raise Refused(
-                f"Tag {source.tag_name} can't be branched from: {missing[0]} does not exist",
-                "Choose one that is whole.",
-            )
+            reason = _not_whole(work.plan.arguments, f"{missing[0]} does not exist")
+            raise Refused(reason, "Choose one that is whole.")
 
     def landed(self, hold: Hold) -> Landed:
         """A branch that others write to counts as made, even if incomplete: it can't be taken back."""
@@ -164,7 +176,7 @@ class CreateBranch(Change[CreateBranchState]):
         if self._is_anothers() or self._is_whole():
             return
         try:
-            source = _source_as_planned(work.context, work.table, work.plan)
+            source = _source_as_planned(work.context, work.table, work.plan, is_tagged=True)
         except (Refused, Corrupt) as error:
             self._lacks = error.message
             return
@@ -182,7 +194,10 @@ class CreateBranch(Change[CreateBranchState]):
             release_pins.release(context, hold, self.state.name, progress, snapshot=snapshot)
 
     def clean(self) -> None:
-        clean_unfinished(self.work.files, self._branch, self._paths)
+        files, table, pin = self.work.files, self.work.table, self.work.plan.arguments.get("pin")
+        # The tag of main, and its guard.
+        pins = {root.tag(str(pin)) for root in (main_root(files, table), table.root()) if pin}
+        clean_unfinished(files, self._branch, [*self._paths, *sorted(pins)])
 
     def way_back(self) -> Undoable | None:
         root = self._branch
@@ -203,7 +218,8 @@ class CreateBranch(Change[CreateBranchState]):
     def done(self) -> Done:
         name, source = self.state.name, self.state
         branch = f"branch {name} of {self.work.plan.table}"
-        message = f"Created {branch} from {_origin(source.tag)} (snapshot {source.snapshot})"
+        given = self.work.plan.arguments
+        message = f"Created {branch} from {branch_origin.said_with_id(given)}"
         if self._is_anothers():
             message = f"{capitalised(branch)} is another one, which another engine made since"
         elif self._lacks:
@@ -213,7 +229,7 @@ class CreateBranch(Change[CreateBranchState]):
             message=message,
             result={"branch_name": name, "tag_name": source.tag, "snapshot_id": source.snapshot},
             before="no such branch",
-            after=f"branch {name} from tag {source.tag}",
+            after=f"branch {name} from {branch_origin.said(given)}",
         )
 
     def recovery_steps(self, interrupted: JournaledChange) -> list[Step]:
@@ -257,12 +273,19 @@ def root_being_made(context: Context, table: TablePath) -> Root | None:
     return table.root(str(begun.journal.state.get("name")))
 
 
-def _source_as_planned(context: Context, table: TablePath, plan: Plan) -> BranchSource:
+def _source_as_planned(
+    context: Context, table: TablePath, plan: Plan, *, is_tagged: bool = False
+) -> BranchSource:
+    """What the plan saw. A snapshot may have no tag yet, unless it `is_tagged`."""
+    arguments, files = plan.arguments, context.files
     try:
-        root = main_root(context.files, table)
-        highest = int(plan.arguments["highest_schema"] or 0)
-        pin = str(plan.arguments.get("pin") or "")
-        source = branch_source(context.files, root, str(plan.arguments["tag"]), highest, pin)
+        root, data = main_root(files, table), None
+        if branch_origin.is_snapshot(arguments) and not is_tagged:
+            data = read_if_there(files, root.tag(str(arguments["tag"])))
+            data = data or files.read(root.snapshot(int(arguments["snapshot"] or 0)))
+        highest = int(arguments["highest_schema"] or 0)
+        pin = str(arguments.get("pin") or "")
+        source = branch_source(files, root, str(arguments["tag"]), highest, pin, data)
     except FileMissing as error:
         raise Refused(
             f"{error.path} has gone since the plan was made", "Nothing is left of it: make a new plan."
@@ -275,12 +298,12 @@ def _paths(plan: Plan, branch: Root) -> list[str]:
     """Every path that the creation writes, in the order of writing."""
     arguments = plan.arguments
     schemas = range(int(arguments["highest_schema"] or 0) + 1)
+    tags = dict.fromkeys(str(arguments[each]) for each in ("pin", "tag") if arguments.get(each))
     return [
         branch.snapshot(int(arguments["snapshot"] or 0)),
         branch.earliest_hint,
         branch.latest_hint,
-        *([branch.tag(str(arguments["pin"]))] if arguments.get("pin") else []),
-        branch.tag(str(arguments["tag"])),
+        *map(branch.tag, tags),
         *(branch.schema(number) for number in reversed(schemas)),
     ]
 
@@ -292,20 +315,11 @@ def _steps(source: BranchSource, branch: Root) -> tuple[Step, ...]:
     up_to = f" to schema-{source.highest_schema}" if source.highest_schema else ""
     steps = [Step("create", path, size=len(data)) for _, group in others for path, data in group]
     if source.pin:
-        why = f"keeps what the branch needs: engines delete tag {source.tag_name} by themselves"
+        why = "keeps what the branch needs"
+        if source.pin != source.tag_name:
+            why += f": tag {source.tag_name} may be deleted without it"
         steps.insert(0, Step("create", source.root.tag(source.pin), why, len(source.pin_data)))
     return (*steps, Step("copy", f"{branch.schema(0)}{up_to}", detail, size))
-
-
-def _tag_of_main(context: Context, root: Root, tag_name: str) -> Tag:
-    try:
-        return Lineage(context.files, root).tag(tag_name)
-    except NotFound as error:
-        for other in all_roots(context.files, root.table):
-            if other != root and Lineage(context.files, other).has_tag(tag_name):
-                hint = f"Branch {other.label} has one of this name, and branches are made from tags of main."
-                raise NotFound(error.message, hint) from error
-        raise
 
 
 def _name_refusals(context: Context, table: TablePath, name: str) -> list[Refusal]:
@@ -316,33 +330,5 @@ def _name_refusals(context: Context, table: TablePath, name: str) -> list[Refusa
     return []
 
 
-def _tag_refusals(context: Context, table: TablePath, tag_name: str, tag: Tag) -> list[Refusal]:
-    number = number_in(tag_name, SAVEPOINT_TAG_PREFIX)
-    if number is not None and savepoint_claim.read_claim(context, table, number):
-        return [Refusal(f"Savepoint {number} is still being made", "Wait for it, or run `paimark recover`.")]
-    until = kept_until_ms(tag)
-    if until is not None and until <= context.clock():
-        return [Refusal(f"Tag {tag_name} had its time: it is deleted any moment", "Choose another tag.")]
-    return []
-
-
-def _pin(name: str, tag_name: str, tag: Tag) -> str:
-    """The name of main's pin for the branch, if engines may delete the tag by themselves; else empty."""
-    return "" if is_permanent(tag_name, tag) else merge_tag(name, tag.id)
-
-
-def _origin(tag_name: str) -> str:
-    """`savepoint 1`, `tag v2`."""
-    number = tag_name.removeprefix(SAVEPOINT_TAG_PREFIX)
-    return f"savepoint {number}" if number != tag_name else f"tag {tag_name}"
-
-
-def _items(name: str, tag_name: str, tag: Tag) -> Iterator[Item]:
-    kept = _pin(name, tag_name, tag) or tag_name
-    if until := kept_until_ms(tag):
-        yield Item(
-            "keeps", f"what the branch needs, by tag {kept}: tag {tag_name} lives until {minute(until)}"
-        )
-    yield Item("keeps", "main as it is; the branch shares the tag's data files with it")
-    text = f"tag {kept}, which is needed now: stock engines allow deleting it, and the branch breaks then"
-    yield Item("affects", text, "tag-needed", names=(kept,))
+def _not_whole(arguments: Mapping[str, object], why: str) -> str:
+    return f"{capitalised(branch_origin.said(arguments))} can't be branched from: {why}"

@@ -22,7 +22,7 @@ from paimark.core.actions.branches.going import (
     still_goes,
     unmarked,
 )
-from paimark.core.actions.change import operations
+from paimark.core.actions.change import journal, operations
 from paimark.core.actions.change.change import GONE, Change, Done, Work
 from paimark.core.actions.change.journal import COMMITTED, Hold, JournaledChange
 from paimark.core.actions.checks import fingerprint, require_unmoved, required_text
@@ -337,6 +337,9 @@ def _freed(context: Context, root: Root) -> tuple[Freed, list[Step], list[Refusa
     """Count the files freed by deleting the branch and by releasing its pins; list the steps for the pins."""
     files = context.files
     refusals = [*feature_refusals(files, root), *changelog_refusals(files, root)]
+    if journal.refusals(context, root.table):
+        # Every plan is refused then, and to count takes long.
+        return Freed(), [], refusals
     try:
         counts = _counts(files, root, context.progress)
         freed = counts.freed()

@@ -59,12 +59,19 @@ def commit_user(token: str) -> str:
     return f"{COMMIT_USER}{token}"
 
 
-def find_commit(files: Files, root: Root, token: str, after: int) -> tuple[Landed, Snapshot | None]:
+def find_commit(
+    files: Files, root: Root, token: str, after: int, *, may_go_on: bool = False
+) -> tuple[Landed, Snapshot | None]:
     """Whether the change with this token committed the snapshot after `after`, and the snapshot.
 
-    It commits no other id, so doubts about later snapshots do not matter.
+    It commits no other id, so doubts about later snapshots do not matter; unless it `may_go_on`, on commits
+    of others.
     """
     fate = landed.find_commit(files, root, commit_user(token), after)
-    if fate.landed is Landed.UNKNOWN and after + 1 not in (*fate.expired, *fate.overwritten):
+    if (
+        not may_go_on
+        and fate.landed is Landed.UNKNOWN
+        and after + 1 not in (*fate.expired, *fate.overwritten)
+    ):
         return Landed.NO, None
     return fate.landed, fate.snapshot

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from paimark.core.actions.change import journal
 from paimark.core.actions.context import Context
 from paimark.core.actions.features import changelog_refusals, feature_refusals, newest_options, read_along
 from paimark.core.actions.garbage.deletion import freed_steps
@@ -91,6 +92,9 @@ def _freed(context: Context, takeover: Takeover, archive: str | None) -> tuple[F
         *changelog_refusals(files, main),
         *loss_refusals(files, takeover),
     ]
+    if journal.refusals(context, main.table):
+        # Every plan is refused then, and to count takes long.
+        return Freed(), refusals
     # The files that the branch gets copies of are not lost with main.
     kept = [main.snapshot(each) for each in takeover.older] + [main.tag(each) for each in takeover.tags]
     try:

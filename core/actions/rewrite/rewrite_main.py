@@ -1,7 +1,7 @@
 """Give main other rows through Spark, as one commit: the base of merge, overwrite, rollback and their undo.
 
-A job may commit to main while rows are written. Then they are written again on its commit, and a savepoint
-keeps that state, like the first one before.
+A job may commit to main while rows are written. Rows that are only added are then committed on its commit;
+others are written again. A savepoint keeps the state right before the commit, like the first one before.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from paimark.core.actions.checks import require_unmoved
 from paimark.core.actions.context import Remark
 from paimark.core.actions.plan import Plan, Step
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase, keep_safe, rewrite, start_of
-from paimark.core.actions.roots.pin_snapshot import choose
+from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
 from paimark.core.errors import NotFound, Refused, Unavailable
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.commits import Overwritten, overwritten
 from paimark.core.table.lineage.forks import Side
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.records import Point, Snapshot, TableSchema, point_of
 
 # How often rows are written again while a job keeps committing to main.
@@ -37,9 +38,12 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 class _Try(msgspec.Struct, frozen=True):
-    """`head` is main's newest snapshot, on which rows are written."""
+    """`head` is main's newest snapshot, on which rows are written. With `may_go_on` others may commit between
+    it and this change.
+    """
 
     head: dict[str, Any]
+    may_go_on: bool = False
 
 
 class _Safe(msgspec.Struct, frozen=True):
@@ -79,6 +83,8 @@ class RewriteMain(Change[S]):
         self.before: Snapshot | None = None
         self.safety: int | None = None
         self._start: RewriteBase | None = None
+        # Nothing tells how main was right before the commit.
+        self._lacks_before = False
 
     @classmethod
     def nothing(cls, plan: Plan) -> dict[str, str | int | bool | None]:
@@ -143,7 +149,7 @@ class RewriteMain(Change[S]):
             if number == 1:
                 # From the first head on, so that a recovery can find out the result of each try.
                 hold_expiry(work.files, start.root, work.token, head.id + 1)
-            hold.note(TRY, {"head": head.as_written()})
+            hold.note(TRY, {"head": head.as_written(), "may_go_on": rows.may_go_on})
             try:
                 made = rewrite(work.context, self.target(start), rows, hold, work.progress)
             except Overwritten:
@@ -165,9 +171,11 @@ class RewriteMain(Change[S]):
         raise AssertionError("the last try returns or raises")
 
     def landed(self, hold: Hold) -> Landed:
-        if hold.journaled.noted(TRY, _Try) is None:
+        tried = hold.journaled.noted(TRY, _Try)
+        if tried is None:
             return Landed.NO
-        landed, self.made = find_commit(self.work.files, self.root, self.work.token, self.head(hold).id)
+        after, token = snapshot_of(tried.head).id, self.work.token
+        landed, self.made = find_commit(self.work.files, self.root, token, after, may_go_on=tried.may_go_on)
         return landed
 
     def is_overwritten(self, hold: Hold) -> bool:
@@ -181,6 +189,7 @@ class RewriteMain(Change[S]):
 
     def finish(self, hold: Hold) -> None:
         self._remember(hold)
+        self._find_before(hold)
         self.before = self.head(hold)
         if _RECORDED not in hold.steps:
             # The last check before success is reported. A person who says that it was committed has checked.
@@ -206,7 +215,10 @@ class RewriteMain(Change[S]):
 
     def moved_back(self, *, branch: str = "", to: str | None = None) -> Undoable | None:
         """The undo entry; None if the commit has expired, and so can't be main's newest snapshot."""
-        return None if self.made is None else move_of(self.work, self.root, *self.moved, branch=branch, to=to)
+        if self.made is None or self._lacks_before:
+            return None
+        before, made = self.moved
+        return move_of(self.work, self.root, before, made, branch=branch, to=to)
 
     @abstractmethod
     def record(self, hold: Hold) -> None:
@@ -245,6 +257,27 @@ class RewriteMain(Change[S]):
         if landed is Landed.UNKNOWN:
             return [Step("check", "main", "nothing tells any more whether it was committed")]
         return [Step("check", "main", "nothing was committed: it is as it was")]
+
+    def _find_before(self, hold: Hold) -> None:
+        """If others committed while rows were written, find main right before the commit, and keep it safe.
+
+        The reader that `hold_expiry` registered keeps that snapshot until then.
+        """
+        tried, made, files = hold.journaled.noted(TRY, _Try), self.made, self.work.files
+        if tried is None or not tried.may_go_on or made is None or made.id <= self.head(hold).id + 1:
+            return
+        path = self.root.snapshot(made.id - 1)
+        [data] = files.read_many([path])
+        if data is None:
+            self._lacks_before = True
+            return
+        before = Snapshot.from_json(data, path)
+        schema = Lineage(files, self.root).schema(before.schema_id)
+        try:
+            self._keep_safe(hold, RewriteBase(ChosenSnapshot(self.root, before, data), schema))
+        except Refused as error:
+            self.work.progress(Remark(f"{error.message}: savepoint {self.safety} keeps an earlier main"))
+        hold.note(TRY, {"head": before.as_written()})
 
     def _keep_safe(self, hold: Hold, start: RewriteBase) -> None:
         comment = self.safety_comment()

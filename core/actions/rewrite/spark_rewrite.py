@@ -80,7 +80,8 @@ class RewriteBase:
 class QueryRows:
     """The rows of a query over versions. `partitions_sql` is for an overwrite of some partitions only.
 
-    Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`.
+    Both queries use `common_sql`; `texts` are views beside the versions, as in `Write`. Rows that are only
+    added are the same whatever others commit meanwhile.
     """
 
     versions: Mapping[str, Version]
@@ -89,6 +90,11 @@ class QueryRows:
     partitions_sql: str | None = None
     common_sql: str | None = None
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether main may go on while they are written, so that only the commit is tried again."""
+        return not self.overwrite
 
 
 def start_of(files: Files, table: TablePath) -> RewriteBase:
@@ -171,6 +177,7 @@ def rewrite(
         lock=token,
         next_entry=hold.next_entry,
         overwrite=rows.overwrite,
+        may_go_on=rows.may_go_on,
         partitions_sql=rows.partitions_sql,
         common_sql=rows.common_sql,
         texts=rows.texts,
@@ -180,13 +187,13 @@ def rewrite(
         with engine_of(context) as engine:
             answer = _done(engine, write, progress)
     except (Cancelled, Refused, Unavailable) as error:
-        _, made = find_commit(context.files, start.root, token, after)
+        _, made = find_commit(context.files, start.root, token, after, may_go_on=rows.may_go_on)
         if made is not None:
             return made
         if isinstance(error, _Killed) and context.late_for > 0:
             raise Unanswered(error.message, error.hint) from error
         raise
-    made = find_commit(context.files, start.root, token, after)[1]
+    _, made = find_commit(context.files, start.root, token, after, may_go_on=rows.may_go_on)
     if made is None and answer.snapshot is not None:
         raise overwritten(start.root, answer.snapshot)
     return made

@@ -21,7 +21,12 @@ _HINTS = ("LATEST", "EARLIEST")
 
 
 def abandoned(files: Files, table: TablePath, now: int) -> list[str]:
-    """The sorted paths of such files in the table's control directories; `now` is epoch ms.
+    """The sorted paths of such files in the table's control directories; `now` is epoch ms."""
+    return sorted(path for path, modified in half_written(files, table) if now - modified > ABANDONED_AFTER)
+
+
+def half_written(files: Files, table: TablePath) -> list[tuple[str, int]]:
+    """The paths of half-written files of any age there, each with when it was written (epoch ms).
 
     Links and files behind them, irregular files, and files of unknown age are left out.
     """
@@ -36,8 +41,8 @@ def abandoned(files: Files, table: TablePath, now: int) -> list[str]:
     links = set(linked_directories(files, table))
     directories = [table.branches, table.operations, table.savepoints]
     directories += [f"{root}/{part}" for root in roots for part in PARTS]
-    looked = each_of(partial(_in, files, now), [each for each in directories if each not in links])
-    return sorted(path for paths in looked for path in paths)
+    looked = each_of(partial(_in, files), [each for each in directories if each not in links])
+    return [each for found in looked for each in found]
 
 
 def store_now(files: Files, table: TablePath) -> int | None:
@@ -47,15 +52,14 @@ def store_now(files: Files, table: TablePath) -> int | None:
     return next((each.modified for each in entries if each.name == name and each.modified), None)
 
 
-def _in(files: Files, now: int, directory: str) -> list[str]:
+def _in(files: Files, directory: str) -> list[tuple[str, int]]:
     part = directory.rpartition("/")[2]
     return [
-        f"{directory}/{each.name}"
+        (f"{directory}/{each.name}", each.modified)
         for each in files.entries(directory)
         if not each.is_directory
         and not each.is_link
         and each.modified
-        and now - each.modified > ABANDONED_AFTER
         and _is_ours(part, each.name)
         and files.exists(f"{directory}/{each.name}")
     ]

@@ -32,6 +32,7 @@ class BranchSource:
     """Files of main that a branch starts with: the tag, its snapshot, and schemas 0 to the highest needed.
 
     `pin` names a permanent tag of the same snapshot, if engines may delete the tag by themselves; else empty.
+    Both are one if the branch is made from a snapshot: this tag is made for it.
     """
 
     root: Root
@@ -81,14 +82,18 @@ class BranchSource:
         if self.pin:
             # With the pin, the tag's files stay when an engine deletes the tag on the branch.
             yield self.pin, self.pin_data
-        yield self.tag_name, self.tag_data
+        if self.pin != self.tag_name:
+            yield self.tag_name, self.tag_data
 
 
 def branch_source(
-    files: Files, root: Root, tag_name: str, highest_schema: int, pin: str = ""
+    files: Files, root: Root, tag_name: str, highest_schema: int, pin: str = "", data: bytes | None = None
 ) -> BranchSource:
-    """Read the files for a branch from this tag. Raises `FileMissing`, also for a missing schema."""
-    tag_data = files.read(root.tag(tag_name))
+    """Read the files for a branch from this tag. Raises `FileMissing`, also for a missing schema.
+
+    `data` are the bytes of a tag that is not made yet.
+    """
+    tag_data = files.read(root.tag(tag_name)) if data is None else data
     tag = Tag.from_json(tag_data, root.tag(tag_name))
     schemas = []
     # Read one after the other: the number may be a damaged one, of schemas that nobody could count.

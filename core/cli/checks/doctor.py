@@ -13,6 +13,7 @@ from paimark.core.actions import recover
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context, open_context
 from paimark.core.actions.replace.misdirected import misdirected
+from paimark.core.actions.roots.abandoned import ABANDONED_AFTER, half_written
 from paimark.core.actions.roots.guard_tags import mismatches
 from paimark.core.actions.roots.pin_snapshot import stock_expiry_items
 from paimark.core.actions.roots.stray_commits import stray_commits
@@ -198,10 +199,27 @@ def _table(options: GlobalOptions, name: str) -> Iterator[Finding]:
         yield Finding("changes", "ok", plan.summary)
     else:
         yield Finding("changes", "warning", plan.summary, f"Run `paimark recover {table.word}`.")
+    yield from _half_written(context, table)
     for item in plan.lines:
         # Which of the two it is says only recover.
         if item.kind in ("unknown", "affects") and item.code != recover.COMMIT_UNKNOWN:
             yield Finding("changes", "warning", capitalised(item.text))
+
+
+def _half_written(context: Context, table: TablePath) -> Iterator[Finding]:
+    """Temporary files that are not a day old: their writer may have died, or be about to finish."""
+    now = context.clock()
+    young = sorted(
+        path for path, modified in half_written(context.files, table) if now - modified <= ABANDONED_AFTER
+    )
+    if young:
+        more = f" and {len(young) - _NAMED} more" if len(young) > _NAMED else ""
+        detail = (
+            f"{counted(len(young), 'half-written file')}, of a writer that died or is about to finish: "
+            f"{', '.join(young[:_NAMED])}{more}. Readers skip them"
+        )
+        hint = f"`paimark recover {table.word}` removes those that are older than a day."
+        yield Finding("changes", "warning", detail, hint)
 
 
 def _lists(files: Files, table: TablePath, there: Versions) -> Iterator[Finding]:

@@ -65,6 +65,7 @@ def write(session: EngineSession, order: Write) -> int | None:
             overwrite=order.overwrite,
             rewrites=True,
             head=order.head,
+            may_go_on=order.may_go_on,
             known=Snapshot.from_json(order.head.encode(), "the order").id if order.head else 0,
             after_commit=None,
             lock=order.lock,

@@ -57,7 +57,7 @@ class Commit(FileStoreCommit):  # type: ignore[misc]  # pypaimon has no types
         require_conditions(self._files)
         # At each try, because a commit that lost a race is tried again on the winner's snapshot.
         require_unchanged(self._files, self._target)
-        require_head(self._target, _record(latest_snapshot))
+        require_head(self._files, self._target, _record(latest_snapshot))
         if latest_snapshot is not None and self._has_rescaled and not self._target.overwrite:
             self._require_same_buckets(latest_snapshot, rest["commit_entries"])
         if self.table.bucket_mode() == BucketMode.HASH_DYNAMIC:

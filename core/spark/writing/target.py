@@ -22,8 +22,9 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     """A root, and the conditions and the kind of its next commit.
 
     With `follows_main` the root must still be main at the commit. The files are written with `schema`. `head`
-    is the JSON of the snapshot that must still be the newest: None for any, empty for no snapshot. `known` is
-    the id of the newest before anything was written, 0 for none: this commit has a later one. An overwrite
+    is the JSON of the snapshot that must still be the newest: None for any, empty for no snapshot. With
+    `may_go_on` others may have committed after it. `known` is the id of the newest before anything was
+    written, 0 for none: this commit has a later one. An overwrite
     replaces the whole table, or with `dynamic` the partitions that rows came for, or those in `partitions`
     (an Arrow stream in base 64, of some partition columns or all).
     `rewrites`: the rows are the table's own, read at some version. `after_commit` is the step after the
@@ -39,6 +40,7 @@ class WriteTarget(TableAddress, frozen=True, kw_only=True):
     dynamic: bool = False
     partitions: str | None = None
     head: str | None = None
+    may_go_on: bool = False
     known: int = 0
     after_commit: str | None = DUE_SAVEPOINT
     receipt: str | None = None
@@ -105,11 +107,17 @@ def require_lock(files: Files, target: WriteTarget) -> None:
         )
 
 
-def require_head(target: WriteTarget, latest: Snapshot | None) -> None:
-    """Raises `Refused` if the newest snapshot is not the one that the rows were made for."""
+def require_head(files: Files, target: WriteTarget, latest: Snapshot | None) -> None:
+    """Raises `Refused` if the newest snapshot is not the one that the rows were made for, or a later one."""
     if target.head is None:
         return
     expected = Snapshot.from_json(target.head.encode(), "the target") if target.head else None
+    if target.may_go_on and expected and latest and latest.id > expected.id:
+        path = target.root.snapshot(expected.id)
+        data = read_if_there(files, path)
+        # It may have expired.
+        if data is None or commit_key(Snapshot.from_json(data, path)) == commit_key(expected):
+            return
     if (latest and commit_key(latest)) != (expected and commit_key(expected)):
         raise Refused(
             f"{target.root.label} of {target.name} moved while its rows were written: "

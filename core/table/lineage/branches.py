@@ -10,7 +10,7 @@ from paimark.core.errors import Corrupt, NotFound
 from paimark.core.storage.files import Files
 from paimark.core.storage.parallel import each_of
 from paimark.core.table.definition.retention import is_retention_off
-from paimark.core.table.layout import Root, TablePath
+from paimark.core.table.layout import PIN_PREFIXES, Root, TablePath, in_order_of_makers
 from paimark.core.table.lineage.forks import Fork, Side, find_fork
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names, main_root
@@ -32,9 +32,10 @@ def branch_health(files: Files, root: Root) -> BranchHealth:
 class BranchRow(NamedTuple):
     """One root. `create_time` is epoch milliseconds, None if the store has no times.
 
-    `created_from` is the tag of the root's first snapshot, with which the root began. `ahead` and `behind`
-    count the commits of branch and main since the fork; None for main, and if the fork is unknown. `health`
-    is that of its options, `unreadable`, or `unheld` if stock expiry on main can take its files.
+    `created_from` is the tag of the root's first snapshot, with which the root began; `snapshot.12` if only
+    Paimark's own tags hold that. `ahead` and `behind` count the commits of branch and main since the fork;
+    None for main, and if the fork is unknown. `health` is that of its options, `unreadable`, or `unheld` if
+    stock expiry on main can take its files.
     """
 
     branch_name: str
@@ -122,4 +123,7 @@ def _create_time(files: Files, root: Root) -> int | None:
 
 
 def _created_from(side: Side, earliest: int | None) -> str | None:
-    return next((name for name, tag in side.tags.items() if tag.id == earliest), None)
+    tags = in_order_of_makers(name for name, tag in side.tags.items() if tag.id == earliest)
+    if not tags:
+        return None
+    return f"snapshot.{earliest}" if tags[0].startswith(PIN_PREFIXES) else tags[0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from paimark.core.table.layout import PIN_PREFIXES, in_order_of_makers
 from paimark.core.table.lineage.forks import Fork, Side
 from paimark.core.table.records import Snapshot, is_same_commit
 
@@ -42,9 +43,11 @@ def unheld_fork(main: Side, branch: Side, fork: Fork) -> Unheld | None:
     if main.root.branch is not None or branch.root == main.root:
         return None
     first = min(branch.known_ids, default=0)
-    made_from = next((name for name, tag in branch.tags.items() if tag.id == first), None)
-    if made_from is not None and not _holds(main, branch.tags[made_from]):
-        return _unheld(main, branch.tags[made_from], made_from)
+    tags = in_order_of_makers(name for name, tag in branch.tags.items() if tag.id == first)
+    if tags and not _holds(main, branch.tags[tags[0]]):
+        # A pin can't be made again by hand: only programs give its name.
+        made_from = None if tags[0].startswith(PIN_PREFIXES) else tags[0]
+        return _unheld(main, branch.tags[tags[0]], made_from)
     shared = branch.record(fork.snapshot_id) if fork.is_proven and fork.snapshot_id else None
     return None if shared is None or _holds(main, shared) else _unheld(main, shared, None)
 

@@ -22,7 +22,9 @@ from paimark.core.actions.roots.savepoint_claim import Claim
 from paimark.core.errors import Corrupt, Refused, Unavailable
 from paimark.core.storage.files import Files
 from paimark.core.storage.local import LocalFiles
+from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import branch_names
+from paimark.core.table.manifests.files import each_needed_file
 from paimark.core.table.savepoints import SavepointManager
 from tests.actions.acting import ORDERS, applied, contents, context_on, done, planned, texts
 from tests.faults.fault_files import Death, FaultFiles
@@ -438,16 +440,27 @@ def _kill(process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name, arguments", [("expire-snapshots", {"retain_last": 1}), ("delete-tag", {"name": "other"})]
+    ("name", "arguments"),
+    [
+        ("expire-snapshots", {"retain_last": 1}),
+        ("delete-tag", {"name": "other"}),
+        ("delete-branch", {"name": "fix"}),
+        ("replace-main-branch", {"name": "fix", "drop_previous": True}),
+    ],
 )
 def test_a_deletion_on_a_held_table_says_so_before_it_counts(
     context: Context, warehouse: Path, orders: Path, name: str, arguments: dict[str, object]
 ) -> None:
     """What it would count can't be read, and it does not find out."""
     done(context, "create-tag", name="other", snapshot=1)
+    done(context, "create-branch", name="fix", tag="v2")
     with pytest.raises(Death):
         done(context_on(warehouse, FaultFiles(context.files, 4)), "create-branch", name="b", tag="v2")
+    # A branch that becomes main is looked through, and has these.
+    v2 = Lineage(context.files, ORDERS.root()).tag("v2")
+    kept = {each.path for each in each_needed_file(context.files, ORDERS.root(), v2)}
     for manifest in (orders / "manifest").glob("manifest-*"):
-        manifest.write_bytes(b"")
+        if str(manifest.relative_to(warehouse)) not in kept:
+            manifest.write_bytes(b"")
     [held] = planned(context, name, ORDERS, **arguments).refusals
     assert held.reason.startswith("shop.orders has an interrupted create-branch by")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,7 +12,7 @@ import msgspec
 import pytest
 from pypaimon.tag.tag import Tag as StockTag
 
-from paimark.core.actions.context import Context
+from paimark.core.actions.context import Context, Remark
 from paimark.core.actions.registry import action
 from paimark.core.errors import NotFound, Refused, Unavailable, UsageError
 from paimark.core.table.lineage.lineage import Lineage
@@ -146,3 +148,23 @@ def test_a_tag_that_somebody_deletes_while_it_is_made_is_not_said_to_be_there(
     plan = planned(context, "create-tag", name="x", snapshot=3)
     with pytest.raises(Refused, match="Somebody deleted tag x"):
         action(plan.action).apply(context, plan, delete)
+
+
+def test_a_temporary_file_that_stays_is_told_and_is_no_failure(
+    context: Context, orders: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a file system that breaks, or where a directory only lets its owner delete."""
+    unlink = os.unlink
+
+    def unlink_but(path: str, **options: int | None) -> None:
+        if path.startswith(".tag-kept."):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        unlink(path, **options)
+
+    monkeypatch.setattr(os, "unlink", unlink_but)
+    told: list[str] = []
+    applied(context, planned(context, "create-tag", name="kept"), told)
+    assert (orders / "tag/tag-kept").exists()
+    [said] = [each for each in told if isinstance(each, Remark)]
+    [left] = (orders / "tag").glob(".tag-kept.*")
+    assert said.startswith(f"the temporary file shop.db/orders/tag/{left.name} can't be removed (permission")

@@ -138,12 +138,21 @@ def test_a_refusal_is_exit_code_1_and_changes_nothing(paimark: Paimark, warehous
         ["create-tag", "shop.orders", "--name", "7"],
         ["create-branch", "shop.orders", "--name", "main", "--tag", "v2"],
         ["create-branch", "shop.orders", "--name", "fix", "--tag", "nope"],
+        ["create-branch", "shop.orders", "--name", "fix", "--snapshot", "9"],
         ["create-savepoint", "shop.orders", "--snapshot", "99"],
     ):
         ran = paimark("--warehouse", warehouse, *words)
         assert (ran.code, ran.out) == (1, "")
         assert 1 <= len(ran.err.splitlines()) <= 2
         assert paimark("--warehouse", warehouse, *words, "--dry-run").code == 1
+    assert tree(warehouse) == before
+
+
+def test_a_branch_is_made_from_a_tag_or_a_snapshot(paimark: Paimark, warehouse: Path) -> None:
+    before, words = tree(warehouse), ("create-branch", "shop.orders", "--name", "fix")
+    for given, said in (((), "tag or snapshot is missing"), (("--tag", "v2", "--snapshot", "2"), "both are")):
+        ran = paimark("--warehouse", warehouse, *words, *given)
+        assert (ran.code, ran.out) == (2, "") and said in ran.err
     assert tree(warehouse) == before
 
 

@@ -143,3 +143,14 @@ def test_doctor_names_tags_whose_names_are_other_versions(paimark: Paimark, ware
     [broken] = [row["detail"] for row in ran.rows if row["state"] == "broken"]
     assert ran.code == 1 and "Tag savepoint.1 of main is of snapshot 2" in broken
     assert paimark("rename-tag", *place, "--name", "snapshot.3", "--to", "third", "--yes").code == 0
+
+
+def test_doctor_and_verify_name_what_a_killed_writer_left_at_once(paimark: Paimark, warehouse: Path) -> None:
+    left = orders(warehouse) / "tag/.tag-x.0a1b2c3d-0000-4000-8000-0123456789ab"
+    left.write_bytes(b"{")
+    place = (TABLE, "--warehouse", warehouse, "--output", "json")
+    [said] = [row for row in paimark("doctor", *place).rows if "half-written" in row["detail"]]
+    assert said["state"] == "warning" and str(left.relative_to(warehouse)) in said["detail"]
+    assert "removes those that are older than a day" in said["hint"]
+    rows = paimark("verify", *place, "--orphans").rows
+    assert [(row["finding"], row["path"]) for row in rows] == [("leftover", str(left.relative_to(warehouse)))]

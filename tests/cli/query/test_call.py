@@ -59,6 +59,10 @@ def test_a_call_gives_what_it_did_as_a_row_and_its_plan_in_short_on_stderr(
         # Refused by the plan.
         ("CALL sys.create_tag('shop.orders', 'v2')", ("create-tag", "shop.orders", "--name", "v2")),
         (
+            "CALL sys.create_branch(table => 'shop.orders', name => 'fix', snapshot => 3)",
+            ("create-branch", "shop.orders", "--name", "fix", "--snapshot", "3"),
+        ),
+        (
             "ALTER TABLE shop.orders ADD COLUMN note STRING",
             ("alter-branch-schema", "shop.orders", "--add", "note STRING"),
         ),

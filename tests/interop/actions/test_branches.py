@@ -60,6 +60,26 @@ def test_a_branch_is_made_from_a_savepoint_whose_snapshot_expired(
     assert judge.read(warehouse, f"{table}$branch_fix") == rows
 
 
+@pytest.mark.parametrize("table", TABLES)
+def test_a_branch_from_a_snapshot_is_read_after_that_expired(
+    judge: Judge, warehouse: Path, table: str
+) -> None:
+    rows, tags = judge.read(warehouse, table, snapshot=1), judge.read(warehouse, f"{table}$tags")
+    act(warehouse, "create-branch", table, name="fix", snapshot=1)
+    # The next snapshot needs none of the files before it.
+    judge.compact(warehouse, table)
+    main = judge.read(warehouse, table)
+    judge.expire(warehouse, table)
+    judge.clean_orphans(warehouse, table)
+    with pytest.raises(JudgeError):
+        judge.read(warehouse, table, snapshot=1)
+    assert judge.read(warehouse, f"{table}$branch_fix") == rows
+    act(warehouse, "undo", table)
+    assert judge.read(warehouse, f"{table}$branches") == []
+    assert judge.read(warehouse, f"{table}$tags") == tags
+    assert judge.read(warehouse, table) == main
+
+
 @pytest.mark.parametrize(
     "kind", ["primary key", "primary key in partitions", "append", "append in partitions"]
 )

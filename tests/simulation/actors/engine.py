@@ -85,6 +85,7 @@ class StandInEngine:
             commit_user=write.commit_user,
             overwrite=write.overwrite,
             head=write.head,
+            may_go_on=write.may_go_on,
             lock=write.lock,
             next_entry=write.next_entry,
         )
@@ -103,7 +104,10 @@ class StandInEngine:
         new = [Entry(ADD, self._writer.data_file(changes, schema))] if changes else []
         for _ in range(_ATTEMPTS):
             require_unchanged(self._files, target)
-            require_head(target, Lineage(self._files, target.root).latest())
+            latest = Lineage(self._files, target.root).latest()
+            require_head(self._files, target, latest)
+            if write.may_go_on and latest is not None:
+                head = latest.as_written()
             gone = [Entry(DELETE, each) for each in self._writer.live(head)] if write.overwrite else []
             kind = "OVERWRITE" if write.overwrite else "APPEND"
             prepared = self._writer.prepare(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from paimark.core.table.layout import Root, savepoint_tag
+from paimark.core.table.layout import Root, merge_tag, savepoint_tag
 from tests.simulation.actors.operations import Key, Move, Operation, References
 from tests.simulation.formats import Identity, Rows
 from tests.simulation.judging import view
@@ -173,7 +173,7 @@ class Outcomes:
 
     def branch_made(self, operation: Operation) -> None:
         branch = TABLE.root(operation.name)
-        tag = operation.planned.tags[operation.planned.main].get(str(operation.arguments["tag"]))
+        tag = self._origin_of(operation)
         found = view.head(self._store, branch)
         if branch in self._world.made_anew:
             left = [key for key in self.left_of(operation) if branch in key]
@@ -181,6 +181,15 @@ class Outcomes:
             return
         assert found and tag and self._world.descends(found, tag), f"the branch is at {describe(found)}"
         self._world.forks[operation.name] = tag
+
+    def _origin_of(self, operation: Operation) -> Identity | None:
+        """The snapshot that a branch was to be made from; None if it was not the one that main had."""
+        planned, number = operation.planned, operation.arguments.get("snapshot")
+        if number is None:
+            return planned.tags[planned.main].get(str(operation.arguments["tag"]))
+        head, pin = planned.heads[planned.main], merge_tag(operation.name, int(str(number)))
+        made = view.tags(self._store, TABLE.root(operation.name)).get(pin)
+        return made if head and made and self._world.descends(head, made) else None
 
     def branch_deleted(self, operation: Operation) -> None:
         branch = TABLE.root(operation.name)

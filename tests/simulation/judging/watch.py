@@ -182,7 +182,9 @@ class Watch:
             self.rolled_back.update(self._world.ancestors(before))
         if before in self.overwritten or self._is_held(before):
             return
-        if before in self.rolled_back and (root.branch or "").startswith("main-"):
+        made = operation.name if operation is not None and operation.action == "create-branch" else None
+        # A branch that is taken back was never anybody's.
+        if before in self.rolled_back and (root.branch == made or (root.branch or "").startswith("main-")):
             self.dropped.update(self._world.ancestors(before))
             # The rollback by a stock engine deleted no data files.
             self._world.has_leaked = True

@@ -111,6 +111,8 @@ CASES = (
     Case("tag of a branch that is main is renamed", "rename-tag", {"name": "fork", "to": "new"}, _POINTED),
     Case("branch", "create-branch", {"name": "new", "tag": "fork"}),
     Case("branch from a savepoint", "create-branch", {"name": "new", "tag": "savepoint.1"}, _SAVED),
+    Case("branch from the newest snapshot", "create-branch", {"name": "b", "snapshot": 4}),
+    Case("branch from an older snapshot", "create-branch", {"name": "b", "snapshot": 2}),
     Case(
         "branch from a tag of engines", "create-branch", {"name": "b", "tag": "2026-05-01"}, (_tag_by_itself,)
     ),
@@ -136,6 +138,12 @@ CASES = (
     Case("merge with a column", "merge-branch", {"name": "b"}, _ALTERED),
     Case("merge that drops a column", "merge-branch", {"name": "b", "drop_columns": True}, _DROPPED),
     Case("second merge", "merge-branch", {"name": "b"}, (*_MERGED, _commits("b"), _commits())),
+    Case(
+        "merge on a main that moves",
+        "merge-branch",
+        {"name": "b"},
+        (*_BRANCH, _commits(), _others_are_faster),
+    ),
     Case("merge by key", "merge-branch", {"name": "b", "on_conflict": "branch"}, _BRANCH, keyed=True),
     Case("rollback", "rollback", {"to": "fork"}, _SAVED),
     Case("rollback on a main that moves", "rollback", {"to": "fork"}, (*_SAVED, _others_are_faster)),

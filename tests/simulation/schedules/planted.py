@@ -141,7 +141,7 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
         ("paimark.core.actions.merge.merge_branch.root_exists", _yes),
     ),
     "a-branch-stands-on-a-tag-of-engines": (
-        ("paimark.core.actions.branches.create_branch.is_permanent", _yes),
+        ("paimark.core.actions.branches.branch_origin.is_permanent", _yes),
     ),
 }
 

@@ -230,3 +230,46 @@ def test_the_store_keeps_no_conditions(table: Table) -> None:
     with instead_of_create(refused), pytest.raises(Refused, match="can't be changed safely"):
         commit_rows(target, written)
     assert len(tries) == 1 and unowned(table) == set()
+
+
+@pytest.fixture
+def unkeyed(tmp_path: Path) -> Table:
+    table = Table(tmp_path, "d.unkeyed", COLUMNS, options={"commit.max-retry-wait": "1 ms"})
+    table.write(ROWS)
+    return table
+
+
+def test_rows_that_may_go_on_are_committed_on_what_others_committed_at_each_try(unkeyed: Table) -> None:
+    target, written = begun(unkeyed, pinned=True)
+    target = msgspec.structs.replace(target, may_go_on=True, known=1)
+    create, left = LocalFiles.create, [7, 8, 9]
+
+    def after_another(files: LocalFiles, path: str, data: bytes) -> bool:
+        if left:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(LocalFiles, "create", create)
+                another(unkeyed, left.pop())
+        return create(files, path, data)
+
+    def data() -> int:
+        return len([path for path in unkeyed.files() if path.parent.name.startswith("bucket-")])
+
+    before = data()
+    with instead_of_create(after_another):
+        commit_rows(target, written)
+    assert lineage(unkeyed).latest_id() == 5 and unowned(unkeyed) == set()
+    assert sorted(row["k"] for row in read_rows(unkeyed.warehouse, unkeyed.name)) == [1, 2, 3, 4, 7, 8, 9]
+    # Theirs alone: ours were written once, before.
+    assert data() - before == 3
+
+
+def test_rows_that_may_go_on_are_not_committed_after_a_rollback(unkeyed: Table) -> None:
+    another(unkeyed)
+    target, written = begun(unkeyed, pinned=True)
+    target = msgspec.structs.replace(target, may_go_on=True, known=2)
+    (unkeyed.directory / "snapshot/snapshot-2").unlink()
+    (unkeyed.directory / "snapshot/LATEST").write_text("1")
+    for key in (7, 8):
+        another(unkeyed, key)
+    with pytest.raises(Refused, match="moved while its rows were written"):
+        commit_rows(target, written)

@@ -19,6 +19,7 @@ from paimark.tui.dialogs.palette import PaletteEntry, PaletteScreen
 from paimark.tui.session import Session
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
 from paimark.tui.widgets.key_bar import KeyBar
+from tests.actions.acting import contents
 from tests.conftest import ORDERS
 from tests.paimon import create_table
 from tests.table.branches import create_branch
@@ -127,10 +128,12 @@ async def test_what_a_name_may_be_is_told_while_its_field_is_empty(warehouse: Pa
     create_branch(warehouse, "shop.orders", "fix", "v2")
     async with at_orders(warehouse) as console:
         await console.press("3", "j", "b")
-        await console.sees("create-branch", "Fill in: name, tag.", "tag is one of: savepoint.1, v2")
+        await console.sees(
+            "create-branch", "Fill in: name, tag or snapshot.", "tag is one of: savepoint.1, v2"
+        )
         await console.type("next")
         await console.press("enter")
-        await console.sees("Fill in: tag.", "tag is one of: savepoint.1, v2")
+        await console.sees("Fill in: tag or snapshot.", "tag is one of: savepoint.1, v2")
         await console.type("v2")
         await console.sees("Create branch next of shop.orders from tag v2", "[ Apply ]")
         await console.press("escape")
@@ -141,18 +144,33 @@ async def test_what_a_name_may_be_is_told_while_its_field_is_empty(warehouse: Pa
         await console.sees("merge-branch · shop.orders", "fix")
 
 
-async def test_a_branch_begins_at_the_tag_of_the_snapshot_that_the_cursor_is_on(warehouse: Path) -> None:
+async def test_a_branch_of_a_snapshot_without_a_tag_is_one_change_and_one_undo(warehouse: Path) -> None:
+    before = contents(warehouse / "shop.db/orders")
     async with at_orders(warehouse) as console:
         await console.press("j", "b")
-        await console.sees("tag is one of: v2", "For snapshot 4: close this, give it a tag with t")
-        await console.press("escape", "t")
-        await console.sees("create-tag", "Fill in: name.")
-        await console.type("zz-before")
+        await console.sees("create-branch", "snapshot      4", "Fill in: name.")
+        await console.type("fix")
         await console.press("enter")
-        await console.sees("[ Apply ]")
+        await console.sees("Create branch fix of shop.orders from snapshot 4.", "[ Apply ]")
+        await console.press("a")
+        await console.sees("✓ done", "Created branch fix of shop.orders from snapshot 4")
+        assert (warehouse / "shop.db/orders/tag/tag-paimark.merge.fix.4").exists()
+        await console.press("escape", "3", "j")
+        await console.sees("branch fix", "made from snapshot.4")
+        # A pin is no name to begin with: the snapshot is.
+        await console.press("1", "b")
+        await console.sees("create-branch", "snapshot      4", "Fill in: name.")
+        await console.press("escape", "u")
+        await console.sees("Take back create-branch", "delete branch fix", "[ Apply ]")
         await console.press("a")
         await console.sees("✓ done")
-        await console.press("escape")
+    assert contents(warehouse / "shop.db/orders") == before
+
+
+async def test_a_branch_begins_at_the_tag_of_the_snapshot_that_the_cursor_is_on(warehouse: Path) -> None:
+    act(warehouse, "create-tag", name="zz-before", snapshot=4)
+    async with at_orders(warehouse) as console:
+        await console.press("j")
         await console.sees("◇", "kept by zz-before")
         await console.press("b")
         await console.sees("create-branch", "tag           zz-before", "Fill in: name.")
@@ -169,7 +187,7 @@ async def test_main_is_not_asked_for_a_version_of_another_branch_by_its_name(war
         await console.press("3", "j", "v", "4")
         await console.sees("orders › fix", "tag on-fix")
         await console.press("b")
-        await console.sees("create-branch", "Fill in: name, tag.", "tag is one of:")
+        await console.sees("create-branch", "Fill in: name, tag or snapshot.", "tag is one of:")
         await console.press("escape", "colon")
         await console.type("rollback")
         await console.press("enter")

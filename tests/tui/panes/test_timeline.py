@@ -85,6 +85,8 @@ async def test_keys_act_on_the_commit_and_on_its_branch(forked: Path) -> None:
         await console.sees("Marked fix:snapshot.3 and snapshot.5")
         await console.press("escape", "g", "s")
         await console.sees("Save fix of shop.orders as savepoint 1 (snapshot 3")
+        await console.press("escape", "g", "j", "b")
+        await console.sees("create-branch", "snapshot      5", "Fill in: name.")
         await console.press("escape", "G", "b")
         await console.sees("create-branch", "old     ", "Fill in: name")
         await console.press("escape", "enter")
