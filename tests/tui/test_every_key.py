@@ -26,6 +26,8 @@ from tests.tui.driving import Sitting, querying, run, with_engine
 ORDERS = TablePath("shop", "orders")
 # They leave the program or the result, or stop it, or show the same again; each has a test of its own.
 APART = {"app.quit", "app.suspend", "app.redraw", "browse.refresh", "sheet.close"}
+# In the editor they move the cursor or mark, or there is nothing to do again or to cut where it is.
+APART |= {f"editor.{each}" for each in ("start", "end", "select", "redo", "cut_end")}
 LONG = "repeat('long ', 14)"
 # What is read for a key shows within so many seconds.
 _LONGEST = 0.4

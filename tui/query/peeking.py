@@ -34,15 +34,16 @@ class Peeking:
         version = find_version(files, self._target.table, self._requested)
         warehouse = WarehouseAccess(files, files.uri, self._session.settings.options)
         scan = make_scan(warehouse, version.root, version.snapshot, pinned=version.name is not None)
-        process = self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "paimark.core.cli.query.peek", str(PEEKED)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        if self._stopped:
-            process.kill()
-        out, errors = process.communicate(scan.to_text().encode())
+        with self._session.room.paused():
+            process = self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "paimark.core.cli.query.peek", str(PEEKED)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            if self._stopped:
+                process.kill()
+            out, errors = process.communicate(scan.to_text().encode())
         if self._stopped:
             return
         if process.returncode != 0:

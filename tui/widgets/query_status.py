@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from textual import events
 
+from paimark.core.cells import ELLIPSIS
 from paimark.core.text import clean_text
 from paimark.core.travel.parse.pointing import pointed
 from paimark.tui.theme import Line
@@ -49,10 +50,14 @@ class QueryStatus(Lines):
             self.styles.height = height
 
     def lines(self, width: int) -> Sequence[Line]:
-        wrapped: list[Line] = []
-        for line in (self._first, *self._pointed(width - _INDENT - 1), *self._more):
-            wrapped += wrap_line([(" ", ""), *line], width)
-        return wrapped[: max(_LINES, self._room())]
+        most = max(_LINES, self._room())
+        first, more = _wrapped([self._first], width), _wrapped(self._more, width)
+        pointed = _wrapped(self._pointed(width - _INDENT - 1), width)
+        if 1 + len(pointed) + len(more) > most:
+            # The hint tells what to do: it comes before the place, which the cursor shows, too.
+            pointed = []
+        left = max(1, most - len(pointed) - len(more))
+        return [*_without_middle(first, left), *pointed, *more][:most]
 
     def _pointed(self, width: int) -> list[Line]:
         if self._place is None:
@@ -60,6 +65,20 @@ class QueryStatus(Lines):
         line, caret = pointed(*self._place, max(_NARROWEST, width))
         blank = (" " * _INDENT, "")
         return [[blank, (line, "")], [blank, (caret, "bad")]]
+
+
+def _wrapped(lines: Sequence[Line], width: int) -> list[Line]:
+    return [part for line in lines for part in wrap_line([(" ", ""), *line], width)]
+
+
+def _without_middle(lines: list[Line], most: int) -> list[Line]:
+    """At most so many lines: the first and the last ones, with an ellipsis for those between them."""
+    if len(lines) <= most:
+        return lines
+    behind = (most - 1) // 2
+    *lead, (text, ink) = lines[most - behind - 1]
+    ended: Line = [*lead, (text[:-2].rstrip() + f" {ELLIPSIS}", ink)]
+    return [*lines[: most - behind - 1], ended, *lines[len(lines) - behind :]]
 
 
 def bar(done: int, total: int) -> str:

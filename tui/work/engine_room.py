@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Generator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _KEPT_LOGS = 3
+_MOST_PAUSE_SECONDS = 5.0
 
 
 class EngineRoom:
@@ -34,6 +35,9 @@ class EngineRoom:
         self._settings = settings
         self._given = engine
         self._made: Engine | None = None
+        # Cleared while Spark should leave the CPU to others: its start may wait.
+        self._may_start = threading.Event()
+        self._may_start.set()
         # The exports of rows that it reads.
         self.exports = UnfinishedFiles()
 
@@ -63,7 +67,9 @@ class EngineRoom:
 
         def work() -> None:
             try:
-                ready(self.engine.wait_ready())
+                engine = self.engine
+                self._may_start.wait(_MOST_PAUSE_SECONDS)
+                ready(engine.wait_ready())
             except PaimarkError as error:
                 failed(error)
 
@@ -73,6 +79,17 @@ class EngineRoom:
         """Tell the engine which query may come next. Returns at once."""
         tell = partial(self.engine.prefetch, sql)
         threading.Thread(target=tell, name="paimark-prefetch", daemon=True).start()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Within the context Spark leaves the CPU to what a person waits for, unless it runs a statement."""
+        engine = self._made or self._given
+        self._may_start.clear()
+        try:
+            with nullcontext() if engine is None else engine.paused(_MOST_PAUSE_SECONDS):
+                yield
+        finally:
+            self._may_start.set()
 
     def current_database(self, given: str | None) -> str | None:
         """The database that a USE has chosen, else `given`."""

@@ -20,6 +20,7 @@ from pathlib import Path
 from paimark.core import working_directory
 from paimark.core.spark.client.log_file import open_log
 from paimark.core.spark.client.other_spark import without_other_spark
+from paimark.core.spark.client.pausing import Pause
 from paimark.core.spark.client.scratch import make_scratch, remove_scratch
 from paimark.core.spark.protocol import (
     Batch,
@@ -29,6 +30,7 @@ from paimark.core.spark.protocol import (
     Failed,
     Finished,
     Order,
+    Prefetch,
     Prefetched,
     Ready,
     Report,
@@ -82,6 +84,7 @@ class EngineProcess:
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,
                 )
+        self._pause = Pause(self._process.pid)
         self._reader = threading.Thread(target=self._read, name="engine reader", daemon=True)
         self._reader.start()
 
@@ -90,13 +93,26 @@ class EngineProcess:
         return self._process.pid
 
     def order(self, message: Order) -> bool:
-        """Send an order; False if the process is gone."""
+        """Send an order; False if the process is gone. A paused process goes on, but not for a prefetch."""
+        if not isinstance(message, Prefetch):
+            self.go_on()
         with self._sending:
             try:
                 send(self._channel, message)
             except OSError:
                 return False
         return True
+
+    def pause(self, seconds: float) -> None:
+        """Stop the process and all that it started, until the next order but for at most so many seconds."""
+        with self._ending:
+            if self._process.returncode is None:
+                self._pause.begin(seconds)
+
+    def go_on(self) -> None:
+        with self._ending:
+            if self._process.returncode is None:
+                self._pause.end()
 
     def begin(self) -> int:
         """Begin to keep events for `next_event`; return the value of `answers` after the statement's end."""
@@ -145,6 +161,7 @@ class EngineProcess:
             if self._process.returncode is None:
                 with suppress(ProcessLookupError):
                     os.killpg(self._process.pid, signal.SIGKILL)
+                self._pause.end()
                 self._process.wait()
         remove_scratch(self.scratch)
 

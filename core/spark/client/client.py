@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -189,6 +189,23 @@ class Engine:
         process = self._process
         if process is not None and not process.ended:
             process.order(Prefetch(sql))
+
+    @contextmanager
+    def paused(self, seconds: float) -> Iterator[None]:
+        """Within the context the engine leaves the CPU to others, unless it runs a statement or gets one.
+
+        It does so for at most so many seconds.
+        """
+        with self._lock:
+            # A statement that begins after this check sends its order after the pause began, which ends it.
+            process = None if self._busy.locked() else self._process
+            if process is not None:
+                process.pause(seconds)
+        try:
+            yield
+        finally:
+            if process is not None:
+                process.go_on()
 
     def cancel(self, *, may_kill: bool = True, of: int | None = None) -> None:
         """Stop the running statement, if there is one: its events end with `Failed`.

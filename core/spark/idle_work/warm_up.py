@@ -66,6 +66,10 @@ class WarmUp:
     def steps(self) -> Iterator[Callable[[], None]]:
         """The steps, to be done one after another."""
         if self._begin is not None:
+            # Each is short: a statement that comes waits for the end of the running one.
+            yield partial(_create_table, self._place)
+            for step in (1, 2):
+                yield partial(_commit, self._place, step)
             yield partial(self._set_up, self._begin)
             for sql in STATEMENTS:
                 yield partial(self._run, sql)
@@ -77,7 +81,6 @@ class WarmUp:
             self._runner.cancel(0)
 
     def _set_up(self, begin: Callable[[], RunsStatements]) -> None:
-        _write_table(self._place)
         self._runner = begin()
 
     def _run(self, sql: str) -> None:
@@ -91,19 +94,23 @@ def _note(report: Report | Batch) -> None:
         print(f"warm-up: {report.message}", file=sys.stderr, flush=True)
 
 
-def _write_table(place: Path) -> None:
-    """Make a warehouse with the table `warm_up.keyed`, which has two snapshots with common keys."""
+def _create_table(place: Path) -> None:
+    """Make a warehouse with the table `warm_up.keyed`."""
     catalog = CatalogFactory.create({"warehouse": str(place)})
     catalog.create_database(DATABASE, True)
     schema = Schema.from_pyarrow_schema(_COLUMNS, primary_keys=["id"], options={"bucket": "1"})
     catalog.create_table(f"{DATABASE}.keyed", schema, False)
-    for step in (1, 2):
-        builder = catalog.get_table(f"{DATABASE}.keyed").new_batch_write_builder()
-        writer, committer = builder.new_write(), builder.new_commit()
-        writer.write_arrow(_rows(step))
-        committer.commit(writer.prepare_commit())
-        writer.close()
-        committer.close()
+
+
+def _commit(place: Path, step: int) -> None:
+    """Make a snapshot; those of all steps have keys in common."""
+    catalog = CatalogFactory.create({"warehouse": str(place)})
+    builder = catalog.get_table(f"{DATABASE}.keyed").new_batch_write_builder()
+    writer, committer = builder.new_write(), builder.new_commit()
+    writer.write_arrow(_rows(step))
+    committer.commit(writer.prepare_commit())
+    writer.close()
+    committer.close()
 
 
 def _rows(step: int) -> pa.Table:

@@ -74,14 +74,14 @@ def test_what_can_not_be_is_refused_at_start(asked: OwnCommand, sentence: str) -
 async def test_a_command_asks_and_read_only_mode_refuses_it_unless_it_only_reads(warehouse: Path) -> None:
     commands = [
         OwnCommand("f6", "echo {version}", "look"),
-        OwnCommand("f7", "echo", "read", read_only=True),
+        OwnCommand("f10", "echo", "read", read_only=True),
         OwnCommand("f12", "echo", "tags only", on="tags"),
     ]
     async with at_orders(warehouse, (140, 24), read_only=True) as console:
         _bind_own(console.app, Settings(str(warehouse), commands=commands))
         await console.press("f6")
         await console.sees("look is refused in read-only mode")
-        await console.press("f12", "f7")
+        await console.press("f12", "f10")
         await console.sees("read?", "[ Run it ]")
         await console.press("escape")
         await console.loses("[ Run it ]")

@@ -29,7 +29,7 @@ from paimark.tui.terminal.key_order import ROWS
 from paimark.tui.theme import Line
 from paimark.tui.widgets.grid.record_grid import Edge, RecordGrid
 from paimark.tui.widgets.key_bar import KeyBar
-from paimark.tui.widgets.query_status import QueryStatus
+from paimark.tui.widgets.query_status import QueryStatus, problem
 from paimark.tui.widgets.size_classes import follow_size
 from paimark.tui.work.background import Slot, ThreadReport
 from paimark.tui.work.engine_room import EngineRoom
@@ -222,7 +222,13 @@ class DifferenceScreen(Dialog[str]):
         if self._spark is not None:
             self._spark.cancel_again()
         self._head.say(*self._heading())
-        self._state.say(self._state_line())
+        if self._spark is None and self._problem is not None:
+            again = f"{key('difference.again', 'r')} tries again"
+            hint = f"{self._problem.hint}  {again}" if self._problem.hint else again
+            first, *more = problem(self._problem.message, hint)
+            self._state.say(first, more)
+        else:
+            self._state.say(self._state_line())
 
     def _heading(self) -> tuple[Line, Sequence[Line]]:
         difference = self._looked_up
@@ -241,13 +247,6 @@ class DifferenceScreen(Dialog[str]):
             return [(f"{_LOOKING} …", ""), (f"  {cancel_key()} cancels", "quiet")]
         if self._spark is not None:
             return [(f"{self._doing}: ", ""), *self._spark.line, ("  ", ""), *self._spark.offer]
-        if self._problem is not None:
-            hint = f"  {clean_text(self._problem.hint)}" if self._problem.hint else ""
-            return [
-                ("✗ ", "alarm"),
-                (clean_text(self._problem.message), "bad"),
-                (f"{hint}  {key('difference.again', 'r')} tries again", "quiet"),
-            ]
         has_key = bool(self._difference.keys)
         line = shown.position_line(
             self._choice, self._page.offset, len(self._rows), by_most=self._page.by_most, has_key=has_key

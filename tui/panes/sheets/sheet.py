@@ -42,7 +42,7 @@ from paimark.tui.widgets.sql_editor import SqlEditor
 from paimark.tui.work.engine_room import engine_line
 
 _TICK = 0.5
-# The header of the rows, and some of them.
+# So many lines of the grid stay: the titles, and some rows.
 _FEW_ROWS = 4
 _PLAN_COLUMNS = (GridColumn("plan", most=2000),)
 
@@ -291,7 +291,8 @@ class QuerySheet(Column):
 
     def _free_lines(self) -> int:
         """The lines under the editor that the header and a few rows do not need."""
-        return self.size.height - self.editor.size.height - (_FEW_ROWS if self.grid.count else 0)
+        rows = min(1 + self.grid.count, _FEW_ROWS) if self.grid.count else 0
+        return self.size.height - self.editor.size.height - rows
 
     def _with_rows(self, line: Line) -> Line:
         """The status with what it says of the rows."""
