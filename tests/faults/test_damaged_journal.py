@@ -49,7 +49,7 @@ def test_recovery_says_what_an_entry_of_a_rewriting_lacks(interrupted: Context, 
     entries = {path: json.loads(path.read_bytes()) for path in orders.glob(f"branch/{STEP_PREFIX}*")}
     noted = {path: entry for path, entry in entries.items() if entry.get("data")}
     assert sorted(field for entry in noted.values() for field in entry["data"]) == [
-        *("head", "is_new", "savepoint")
+        *("head", "is_new", "may_go_on", "savepoint")
     ]
     refused = 0
     for path, entry in noted.items():
