@@ -22,6 +22,7 @@ from paimark.core.actions.plan import Plan, Step
 from paimark.core.actions.rewrite.spark_rewrite import QueryRows, RewriteBase, keep_safe, rewrite, start_of
 from paimark.core.actions.roots.pin_snapshot import ChosenSnapshot, choose
 from paimark.core.actions.roots.savepoint_claim import forget_savepoint
+from paimark.core.actions.said import job_that_writes
 from paimark.core.errors import NotFound, Refused, Unavailable
 from paimark.core.table.layout import Root
 from paimark.core.table.lineage.commits import Overwritten, overwritten
@@ -156,8 +157,10 @@ class RewriteMain(Change[S]):
                 # Another writer may have built on it, and its rows would then come twice.
                 raise
             except (Refused, Unavailable) as error:
-                if not self._has_moved(start) or number == _TRIES:
+                if not self._has_moved(start):
                     raise
+                if number == _TRIES:
+                    raise self._outrun(start) from error
                 work.progress(Remark(f"{error.message}: trying again ({number + 1})"))
                 self._start = self.base()
                 self.follow(self._start)
@@ -219,6 +222,16 @@ class RewriteMain(Change[S]):
             return None
         before, made = self.moved
         return move_of(self.work, self.root, before, made, branch=branch, to=to)
+
+    def _outrun(self, start: RewriteBase) -> Refused:
+        """Others committed at each try."""
+        writer = job_that_writes(self.work.files, start.root)
+        who = "what writes to it" if writer is None else writer.job or writer.engine
+        name = f"{start.place} of {self.work.plan.table}"
+        return Refused(
+            f"{name} moved each of the {_TRIES} times that its rows were written",
+            f"Nothing was committed. Pause {who} meanwhile, and make a new plan.",
+        )
 
     @abstractmethod
     def record(self, hold: Hold) -> None:
