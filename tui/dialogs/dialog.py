@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, TypeVar
 
@@ -17,6 +18,7 @@ from paimark.tui.keymap import ANYWHERE, hidden
 from paimark.tui.messages import StatusShown
 from paimark.tui.named_keys import how_to_quit, key
 from paimark.tui.theme import Line
+from paimark.tui.widgets.grid.filter_line import FilterLine
 from paimark.tui.widgets.grid.record_grid import RecordGrid
 from paimark.tui.widgets.grid.scroll_lines import ScrollLines
 
@@ -134,3 +136,38 @@ class Dialog(ModalScreen[Result]):
     def action_close(self) -> None:
         if not self.take_filter_away():
             self.dismiss(None)
+
+
+class SearchedText(Dialog[None]):
+    """A text that `/` narrows to what has the words. `parts` names what it consists of: `keys`."""
+
+    parts: ClassVar[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._words = ""
+        self._text = ScrollLines()
+
+    def on_mount(self) -> None:
+        self._show()
+        self.set_focus(self._text)
+
+    @abstractmethod
+    def _show(self) -> None:
+        """Show what matches `self._words` in `self._text`."""
+
+    async def action_find(self) -> None:
+        example = f"words; with ! in front: {self.parts} without"
+        await FilterLine(self._text, self._words, self._find, example).open()
+        # The text has one line less.
+        self.call_after_refresh(self._show)
+
+    def _find(self, words: str) -> None:
+        if words != self._words:
+            self._words = words
+            self._show()
+
+    def take_filter_away(self) -> bool:
+        had_words = bool(self._words)
+        self._find("")
+        return had_words

@@ -9,11 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
 from paimark.tui.dialogs.data.fields import matches
-from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.dialogs.dialog import SearchedText
 from paimark.tui.keymap import hidden
 from paimark.tui.theme import Line
-from paimark.tui.widgets.grid.filter_line import FilterLine
-from paimark.tui.widgets.grid.scroll_lines import ScrollLines
 from paimark.tui.widgets.key_bar import KeyBar, written
 
 _KEYS_WIDTH = 20
@@ -25,9 +23,10 @@ _END: list[Line] = [
 KeySection = tuple[str, Sequence[BindingType]]
 
 
-class HelpScreen(Dialog[None]):
+class HelpScreen(SearchedText):
     """Sections of keys. `is_whole` tells whether they are those of the console, and not of a dialog only."""
 
+    parts = "keys"
     BINDINGS: ClassVar[list[BindingType]] = [
         hidden("help.close", "question_mark,f1,q", "close", "close"),
         Binding("/", "find", "find", tooltip="only keys with these words; !words without", id="help.find"),
@@ -37,36 +36,15 @@ class HelpScreen(Dialog[None]):
         super().__init__()
         self._sections = sections
         self._end = _END if is_whole else []
-        self._words = ""
-        self._text = ScrollLines()
 
     def compose(self) -> ComposeResult:
         with self.framed("Keys"):
             yield self._text
             yield KeyBar()
 
-    def on_mount(self) -> None:
-        self._show()
-        self.set_focus(self._text)
-
     def _show(self) -> None:
         lines = _page(self._sections, self._words) + ([] if self._words else self._end)
         self.show_text(self._text, lines or [[(f"No key matches /{self._words}", "quiet")]])
-
-    async def action_find(self) -> None:
-        await FilterLine(self._text, self._words, self._find, "words; with ! in front: keys without").open()
-        # The text has one line less.
-        self.call_after_refresh(self._show)
-
-    def _find(self, words: str) -> None:
-        if words != self._words:
-            self._words = words
-            self._show()
-
-    def take_filter_away(self) -> bool:
-        had_words = bool(self._words)
-        self._find("")
-        return had_words
 
 
 def _page(sections: Sequence[KeySection], words: str) -> list[Line]:

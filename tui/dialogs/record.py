@@ -10,23 +10,22 @@ from textual.binding import Binding, BindingType
 from paimark.core.figures import counted
 from paimark.core.text import distinct
 from paimark.tui.dialogs.data.fields import is_foldable, paragraphs
-from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.dialogs.dialog import SearchedText
 from paimark.tui.formats import whole_text
 from paimark.tui.keymap import hidden
 from paimark.tui.messages import Copied
 from paimark.tui.widgets.detail_strip import Detail
-from paimark.tui.widgets.grid.filter_line import FilterLine
 from paimark.tui.widgets.grid.record_grid import RecordGrid
-from paimark.tui.widgets.grid.scroll_lines import ScrollLines
 from paimark.tui.widgets.key_bar import KeyBar
 
 
-class RecordScreen(Dialog[None]):
+class RecordScreen(SearchedText):
     """A line for each field, with long values wrapped, and JSON folded or unfolded.
 
     With `cell` the detail has only one value: it is unfolded at first, and copied unchanged.
     """
 
+    parts = "lines"
     BINDINGS: ClassVar[list[BindingType]] = [
         hidden("record.close", "i,q", "close", "close"),
         Binding("y", "copy", "copy", tooltip="copy all of it: a record as JSON", id="record.copy"),
@@ -38,8 +37,6 @@ class RecordScreen(Dialog[None]):
         super().__init__()
         self._detail = detail
         self._is_cell = self._is_unfolded = cell
-        self._words = ""
-        self._text = ScrollLines()
 
     def compose(self) -> ComposeResult:
         with self.framed(self._detail.title):
@@ -53,10 +50,6 @@ class RecordScreen(Dialog[None]):
             self._detail = detail
             self._show()
 
-    def on_mount(self) -> None:
-        self._show()
-        self.set_focus(self._text)
-
     def _show(self) -> None:
         lines = paragraphs(self._detail.facts, unfold=self._is_unfolded, words=self._words)
         matches = f": {counted(len(lines), 'line')} with /{self._words}" if self._words else ""
@@ -69,21 +62,6 @@ class RecordScreen(Dialog[None]):
     def action_fold(self) -> None:
         self._is_unfolded = not self._is_unfolded
         self._show()
-
-    async def action_find(self) -> None:
-        await FilterLine(self._text, self._words, self._find, "words; with ! in front: lines without").open()
-        # The text has one line less.
-        self.call_after_refresh(self._show)
-
-    def _find(self, words: str) -> None:
-        if words != self._words:
-            self._words = words
-            self._show()
-
-    def take_filter_away(self) -> bool:
-        had_words = bool(self._words)
-        self._find("")
-        return had_words
 
     def action_copy(self) -> None:
         text = self._detail.facts[0][1] if self._is_cell else as_json(self._detail)

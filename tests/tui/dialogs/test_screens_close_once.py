@@ -29,7 +29,7 @@ from paimark.tui.dialogs.confirm import ConfirmScreen
 from paimark.tui.dialogs.conflicts.screen import ConflictsScreen
 from paimark.tui.dialogs.data.columns import ColumnsScreen
 from paimark.tui.dialogs.data.path_screen import PathScreen
-from paimark.tui.dialogs.dialog import Dialog
+from paimark.tui.dialogs.dialog import Dialog, SearchedText
 from paimark.tui.dialogs.difference.difference_screen import DifferenceScreen
 from paimark.tui.dialogs.export import ExportScreen
 from paimark.tui.dialogs.help import HelpScreen
@@ -118,7 +118,7 @@ def subclasses(cls: type[Any]) -> Iterator[type[Any]]:
 def test_every_screen_that_closes_is_tried_here() -> None:
     """A new screen is a `Dialog`, which closes once, and is added to `MAKE`."""
     # The browsing screen lies at the bottom and is never closed.
-    assert screen_classes() - {Backdrop, BrowseScreen, Dialog, PickDialog} == set(MAKE)
+    assert screen_classes() - {Backdrop, BrowseScreen, Dialog, PickDialog, SearchedText} == set(MAKE)
 
 
 @pytest.mark.parametrize("cls", MAKE, ids=lambda cls: cls.__name__)
