@@ -286,7 +286,7 @@ def _value_text(value: str | None) -> str:
 def _undo(root: Root, branch: str | None, schema: TableSchema, head: ChosenSnapshot | None) -> str:
     """The command that takes the INSERT back; empty if there is none."""
     if not kinds.reasons(schema, "rewrite"):
-        return f"paimark undo {root.table.word}"
+        return root.table.undo
     if branch is not None or head is None:
         return ""
     return f"paimark rollback {root.table.word} --to snapshot.{head.snapshot.id} --truncate"

@@ -62,6 +62,16 @@ class TablePath(msgspec.Struct, frozen=True):
         return shlex.quote(self.full_name)
 
     @property
+    def undo(self) -> str:
+        """The command that takes back its last change."""
+        return f"paimark undo {self.word}"
+
+    @property
+    def redo(self) -> str:
+        """The command that does again what was undone last."""
+        return f"paimark redo {self.word}"
+
+    @property
     def branches(self) -> str:
         return f"{self.directory}/branch"
 

@@ -138,11 +138,11 @@ def _operations(files: Files, root: Root, unreadable: Unreadable) -> Iterable[Ro
 def _take_back(root: Root, operation: Operation) -> str:
     """The command that takes it back in its turn, or why there is none."""
     if operation.undoes is not None:
-        return f"paimark redo {root.table.word}"
+        return root.table.redo
     entry = operation.way_back
     if entry is None or entry.was_dropped:
         return operation.no_way_back or "it can't be taken back"
-    return f"paimark undo {root.table.word}"
+    return root.table.undo
 
 
 def _with_remark(operation: Operation) -> Operation:

@@ -77,7 +77,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         items=tuple(branch_origin.items(origin)),
         cost="no data file" if chosen is None else cost_of_proof(context, chosen),
         refusals=tuple(refusals),
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
     )
 
 

@@ -120,7 +120,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         refusals=tuple(refusals),
         freed_files=len(freed.files),
         freed_bytes=total,
-        undo=f"paimark undo {table.word}" if keeps else "",
+        undo=table.undo if keeps else "",
     )
 
 

@@ -60,7 +60,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
     entry = operation.way_back
     undo = plan.undo
     if not plan.undoes:
-        undo = "" if entry is None or entry.was_dropped else undo or f"paimark undo {table.word}"
+        undo = "" if entry is None or entry.was_dropped else undo or table.undo
     outcome = Outcome(
         action=plan.action,
         table=plan.table,

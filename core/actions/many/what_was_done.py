@@ -83,5 +83,5 @@ def _ways_on(table: TablePath, done: Sequence[Operation], open_ones: Stacks) -> 
         return f"`paimark {'redo' if first.undoes is None else 'undo'} {table.word}` goes on"
     said = f"Run {first.action} for these to go on"
     if undo and undo[-1].token in {each.token for each in done}:
-        return f"{said}, or `paimark undo {table.word}` to take back the others"
+        return f"{said}, or `{table.undo}` to take back the others"
     return said

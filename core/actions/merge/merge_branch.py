@@ -130,7 +130,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
             *more,
             *_not_chosen(context, survey, resolution),
         ),
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
         until="main has a new commit",
         request=_request(given, drops=drops) if resolution else {},
     )

@@ -85,7 +85,7 @@ def plan(context: Context, table: TablePath, name: str, arguments: Mapping[str, 
         cost=f"Spark rewrites {counted(rows, unit_of(start.schema))} ({file_size(size)}), one commit",
         refusals=tuple(refusals),
         until="main has a new commit",
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
     )
 
 

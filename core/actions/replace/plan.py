@@ -50,7 +50,7 @@ def describe(context: Context, takeover: Takeover, archive: str | None, *, drops
     if drops_previous:
         freed, more = _freed(context, takeover, archive)
         refusals += more
-    undo = "" if drops_previous else f"paimark undo {table.word}"
+    undo = "" if drops_previous else table.undo
     steps = tuple(_steps(context, takeover, archive, freed, drops_previous=drops_previous))
     also = ", and delete the main of now" if drops_previous else ""
     return Plan(

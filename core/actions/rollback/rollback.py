@@ -88,7 +88,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         ),
         cost=f"Spark rewrites {counted(rows, unit_of(start.schema))} ({file_size(size)}), one commit",
         refusals=tuple(refusals),
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
         until="main has a new commit",
     )
 

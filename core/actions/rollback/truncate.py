@@ -74,7 +74,7 @@ def plan(context: Context, target: RollbackTarget, to: str) -> Plan:
         ),
         cost="no data file",
         refusals=tuple(_refusals(context, cut, keep)),
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
         until="main has a new commit",
     )
 

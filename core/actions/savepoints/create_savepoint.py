@@ -67,7 +67,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         ),
         cost=cost_of_proof(context, chosen),
         refusals=tuple(read_only_refusals(context)),
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
     )
 
 
@@ -156,7 +156,7 @@ def _outcome(table: TablePath, savepoint: Savepoint) -> Outcome:
             "record_count": savepoint.record_count,
             "branch": savepoint.branch,
         },
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
     )
 
 

@@ -75,7 +75,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         phrase=_phrase(changes),
         cost="1 small file",
         refusals=tuple(refusals),
-        undo=f"paimark undo {table.word}" if change.undo else "",
+        undo=table.undo if change.undo else "",
         empty=change.schema is None and not refusals,
     )
 

@@ -87,7 +87,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         items=tuple(_items(context, root, chosen, retain_ms)),
         cost=cost_of_proof(context, chosen) if chosen else "",
         refusals=tuple(refusals),
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
     )
 
 
@@ -105,7 +105,7 @@ def apply(context: Context, plan: Plan, progress: Progress) -> Outcome:
         table=plan.table,
         message=f"Tagged snapshot {chosen.snapshot.id} of {plan.table} as {name}",
         result={"tag_name": name, "snapshot_id": chosen.snapshot.id, "branch": chosen.root.label},
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
     )
     inverted = {"name": name, "branch": plan.arguments["branch"]}
     log(context, table, plan, outcome, inverse="delete-tag", arguments=inverted, snapshot=chosen.snapshot.id)

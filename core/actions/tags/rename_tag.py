@@ -55,7 +55,7 @@ def plan(context: Context, table: TablePath, arguments: Mapping[str, object]) ->
         phrase=name,
         cost=f"about {seconds:g} s, no data file",
         refusals=tuple(refusals(context, renaming)),
-        undo=f"paimark undo {table.word}" if name_refusal(name, "tag") is None else "",
+        undo=table.undo if name_refusal(name, "tag") is None else "",
     )
 
 

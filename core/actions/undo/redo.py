@@ -77,7 +77,7 @@ def _plan_of_write(context: Context, table: TablePath, undone: Operation) -> Pla
         table=table.full_name,
         headline=f"Redo {undone.action}: {lowered(planned.headline)}",
         redoes=undone.token,
-        undo=f"paimark undo {table.word}",
+        undo=table.undo,
     )
 
 

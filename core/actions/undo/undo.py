@@ -93,7 +93,7 @@ def _plan_of(context: Context, table: TablePath, entry: Undoable, *, replacement
         headline=_taken_back(context, entry, made),
         items=items,
         undoes=entry.token,
-        undo="" if is_final else f"paimark redo {table.word}",
+        undo="" if is_final else table.redo,
         until="",
     )
 
