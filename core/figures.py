@@ -29,6 +29,12 @@ def listed(names: Sequence[str], noun: str = "") -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def some_of(names: Sequence[str], most: int = MOST_NAMES) -> str:
+    """`a, b, c and 2 more`: the first names, and how many are beside them."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
 def size(count: int) -> str:
     """Bytes: `812 B`, `1.4 MB`."""
     words = naturalsize(count, format="%.0f" if count < 1000 else "%.1f")

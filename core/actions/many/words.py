@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from paimark.core.actions.plan import Plan
-from paimark.core.figures import counted
+from paimark.core.figures import counted, some_of
 
 # By kind of change: the verb of a plan, the verb of an outcome, the noun, and the name of one part.
 _KINDS = {
@@ -56,8 +56,7 @@ def parts_done(line: str) -> int | None:
 
 def listed(names: Sequence[str]) -> str:
     """The names, as many as a sentence can hold."""
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+    return some_of(names, _SHOWN)
 
 
 def _things(parts: Sequence[Plan]) -> str:

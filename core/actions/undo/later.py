@@ -11,7 +11,7 @@ from paimark.core.actions.plan import Item
 from paimark.core.actions.roots.as_made import changed_since, is_gone
 from paimark.core.actions.said import engine_of, job_of
 from paimark.core.actions.undo.by_hand import by_hand
-from paimark.core.figures import MOST_NAMES, age
+from paimark.core.figures import age, some_of
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lineage import Lineage
 from paimark.core.table.lineage.main_branch import main_root
@@ -64,9 +64,7 @@ def _on_those_without_way_back(
         return []
     if len(stays) == 1:
         return [f"the last change, {_named(context, stays[0])}: {why(stays[0])}"]
-    more = len(stays) - MOST_NAMES
-    named = [_named(context, each) for each in stays[:MOST_NAMES]]
-    names = ", ".join(named) + (f" and {more:,} more" if more > 0 else "")
+    names = some_of([_named(context, each) for each in stays])
     return [f"the last {len(stays):,} changes, which `undo` can't take back: {names}"]
 
 
