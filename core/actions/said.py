@@ -38,6 +38,11 @@ def final(otherwise: str = "") -> Item:
     return Item("final", f"{NEVER}. {otherwise}" if otherwise else NEVER, "final", is_grave=True)
 
 
+def go(count: int) -> str:
+    """The verb: one file goes, two files go."""
+    return "goes" if count == 1 else "go"
+
+
 def nothing_lost(why: str = "") -> Item:
     """Where somebody would fear a loss, and there is none."""
     return Item("loses", f"nothing: {why}" if why else "nothing")

@@ -26,7 +26,7 @@ from paimark.core.actions.garbage.sweep import Removed, remove, stranger
 from paimark.core.actions.garbage.unreferenced import FileCount, Freed
 from paimark.core.actions.plan import Item, Plan, Refusal, Step, frees, raise_first
 from paimark.core.actions.roots import guard_tags, savepoint_claim
-from paimark.core.actions.said import final, name_lost, unit_in, version_of
+from paimark.core.actions.said import final, go, name_lost, unit_in, version_of
 from paimark.core.errors import Refused
 from paimark.core.figures import counted, listed
 from paimark.core.storage.files import Files, read_if_there
@@ -200,10 +200,11 @@ def _lost(files: Files, target: DeletionTarget, freed: Freed, what: str) -> Iter
 
 
 def _cost(freed: Freed) -> str:
-    """`2 data files and 3 metadata files go`."""
+    """`2 data files and 3 metadata files go`, `1 metadata file goes`."""
     counts = (("data file", len(freed.data)), ("metadata file", len(freed.manifests) + len(freed.lists)))
     parts = [counted(count, noun) for noun, count in counts if count]
-    return f"{listed(parts)} go" if parts else "no file of the table goes"
+    total = sum(count for _, count in counts)
+    return f"{listed(parts)} {go(total)}" if parts else "no file of the table goes"
 
 
 def _still(twin: str) -> str:

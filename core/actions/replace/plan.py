@@ -21,6 +21,7 @@ from paimark.core.actions.said import (
     commits_between,
     consumers_of,
     final,
+    go,
     nothing_lost,
     savepoints_said,
     stock_writer,
@@ -157,11 +158,10 @@ def _lost(context: Context, takeover: Takeover, freed: Freed, *, drops_previous:
     files, main, branch = context.files, takeover.main.root, takeover.branch.root
     name, head = branch.label, takeover.main.head
     unit = unit_in(files, main)
-    goes = (
-        f". {counted(len(freed.files), 'file')} go, {size(sum(each.size or 0 for each in freed.files))}"
-        if drops_previous
-        else ""
-    )
+    goes = ""
+    if drops_previous:
+        count = len(freed.files)
+        goes = f". {counted(count, 'file')} {go(count)}, {size(sum(each.size or 0 for each in freed.files))}"
     commits = _commits_since(context, takeover)
     if head is not None and commits is None:
         text = (

@@ -335,3 +335,9 @@ def test_its_guard_goes_with_it_while_a_branch_is_main(
     assert all((warehouse / path).exists() for path in tree)
     # Those of the branch's first snapshot went with their last tag.
     assert len(tree) == 1
+
+
+def test_one_file_goes(context: Context) -> None:
+    done(context, "create-savepoint")
+    plan = planned(context, "delete-savepoint", id=1)
+    assert "1 metadata file goes" in texts(plan, "how")[0]
