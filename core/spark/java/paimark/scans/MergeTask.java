@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -23,7 +25,7 @@ public final class MergeTask implements Serializable {
  * How to read files of one schema: a reader, and the indexes of the columns in its rows, -1 for a missing one. If
  * the column of row numbers is missing, the task counts rows.
  */
-public final class Reading implements Serializable {
+final class Reading implements Serializable {
     public final int[] key;
     public final int[] sequence;
     public int number = -1;
@@ -41,7 +43,7 @@ public final class Reading implements Serializable {
     }
 }
 
-public final class MergeRules implements Serializable {
+final class MergeRules implements Serializable {
     public final int[] keyKinds;
     public final int[] sequenceKinds;
     public final boolean isDescending;
@@ -64,7 +66,7 @@ public final class MergeRules implements Serializable {
     }
 }
 
-public final class Json {
+final class Json {
     public static JsonNode read(String text) throws IOException {
         ObjectMapper mapper = new ObjectMapper();
         mapper.getFactory().setStreamReadConstraints(

@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.Serializable;
@@ -140,13 +142,13 @@ final class SurvivingReader extends AbstractFunction1 implements Serializable {
 }
 
 /** Decides which of a file's rows survive; called for one row after the other. */
-public interface Survival extends Closeable {
+interface Survival extends Closeable {
     /** The row if it survives, else null; or a batch with its surviving rows marked. */
     Object survivor(Object read);
 }
 
 /** The surviving rows of a file. */
-public final class Survivors extends AbstractIterator implements Closeable {
+final class Survivors extends AbstractIterator implements Closeable {
     private final Iterator rows;
     private final Survival survival;
     private Object next;
@@ -240,7 +242,7 @@ final class NumberedRows implements Survival {
 }
 
 /** One bit for each number from the first on, encoded by {@code travelling_bits.py}. */
-public final class FileBits {
+final class FileBits {
     private static final int HEAD = 12;
     private final long first;
     private final byte[] bits;

@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.Serializable;
@@ -186,7 +188,7 @@ final class Totals {
 }
 
 /** A frame: the size of a batch in bytes, the number of its rows, then the batch. */
-public final class Frame {
+final class Frame {
     private static final int HEAD = 8;
     // The beginning of an Arrow message: a mark, and the length of the batch's metadata.
     private static final int PREFIX = 8;
@@ -261,7 +263,7 @@ final class RowSender extends AbstractFunction2 implements Serializable {
 }
 
 /** The connection to the engine; {@code sender.py} describes how the two authenticate. */
-public final class Outlet {
+final class Outlet {
     private static final int NONCE = 32;
     private static final int DIGEST = 32;
     private static final int MILLISECONDS = 20000;

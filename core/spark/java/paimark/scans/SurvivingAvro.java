@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import java.io.Serializable;
 import java.util.ArrayList;
 import org.apache.hadoop.conf.Configuration;

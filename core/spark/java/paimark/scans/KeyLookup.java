@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -25,6 +27,7 @@ import org.apache.spark.sql.classic.SparkSession$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.ThreadUtils$;
+import scala.collection.immutable.Seq;
 
 /**
  * Looks up the rows of a few keys or values by Spark's own readers, in this process, without a job.
@@ -64,7 +67,7 @@ public class KeyLookup {
         }
         LocalRelation rows =
                 new LocalRelation(
-                        DataTypeUtils$.MODULE$.toAttributes(known.table),
+                        (Seq) DataTypeUtils$.MODULE$.toAttributes(known.table),
                         PythonUtils.toSeq(found),
                         false,
                         scala.Option.apply(null));

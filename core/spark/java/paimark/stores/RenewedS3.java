@@ -1,9 +1,12 @@
+package paimark.stores;
+
 import java.io.IOException;
 import java.net.URI;
 import java.util.HashMap;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.FilterFileSystem;
-import org.apache.hadoop.fs.s3a.S3AFileSystem;
+import org.apache.hadoop.util.ReflectionUtils;
 
 /**
  * Hadoop's client of S3, made anew when the configuration has newer keys.
@@ -16,10 +19,12 @@ public class RenewedS3 extends FilterFileSystem {
     /** Begins the setting with a bucket's number of keys, which grows with each change of the keys. */
     private static final String NUMBER = "paimark.s3.keys.";
 
-    private static final HashMap CLIENTS = new HashMap();
-    private static final HashMap NUMBERS = new HashMap();
+    /** Of a jar that is there only where a warehouse needs it. */
+    private static final String CLIENT = "org.apache.hadoop.fs.s3a.S3AFileSystem";
+    private static final HashMap<String, FileSystem> CLIENTS = new HashMap<>();
+    private static final HashMap<String, Integer> NUMBERS = new HashMap<>();
     /** The clients before these: a task that runs may still read with one, while its keys last. */
-    private static final HashMap EARLIER = new HashMap();
+    private static final HashMap<String, FileSystem> EARLIER = new HashMap<>();
 
     public void initialize(URI name, Configuration conf) throws IOException {
         fs = client(name, conf);
@@ -29,24 +34,31 @@ public class RenewedS3 extends FilterFileSystem {
     /** The clients are shared, so that a reader can't close one. */
     public void close() {}
 
-    private static S3AFileSystem client(URI name, Configuration conf) throws IOException {
+    private static FileSystem client(URI name, Configuration conf) throws IOException {
         String address = name.getScheme() + "://" + name.getAuthority();
         int number = conf.getInt(NUMBER + name.getAuthority(), 0);
         synchronized (CLIENTS) {
-            S3AFileSystem client = (S3AFileSystem) CLIENTS.get(address);
+            FileSystem client = CLIENTS.get(address);
             // A task of an earlier statement may come late, with older keys.
-            if (client != null && number <= ((Integer) NUMBERS.get(address)).intValue()) {
+            if (client != null && number <= NUMBERS.get(address)) {
                 return client;
             }
-            S3AFileSystem made = new S3AFileSystem();
+            FileSystem made = newClient(conf);
             made.initialize(name, conf);
             CLIENTS.put(address, made);
-            NUMBERS.put(address, Integer.valueOf(number));
-            S3AFileSystem earlier = (S3AFileSystem) EARLIER.put(address, client);
+            NUMBERS.put(address, number);
+            FileSystem earlier = EARLIER.put(address, client);
             if (earlier != null) {
                 earlier.close();
             }
             return made;
+        }
+    }
+    private static FileSystem newClient(Configuration conf) throws IOException {
+        try {
+            return (FileSystem) ReflectionUtils.newInstance(conf.getClassByName(CLIENT), conf);
+        } catch (ClassNotFoundException e) {
+            throw new IOException(e);
         }
     }
 }

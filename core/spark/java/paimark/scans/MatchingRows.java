@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.Closeable;
 import java.io.IOException;
@@ -133,7 +135,7 @@ public final class MatchingRows implements Closeable {
 }
 
 /** The wanted values of a column. */
-public final class WantedColumn {
+final class WantedColumn {
     public final int[] kind;
     private final Values[] values;
     // Sorted; null if the values are not whole numbers.
@@ -217,7 +219,7 @@ public final class WantedColumn {
 }
 
 /** Opens files of one layout by Spark's reader. Thread-safe. */
-public final class FileReader {
+final class FileReader {
     public final Layout layout;
     private final SparkSession session;
     private final scala.collection.immutable.Seq filters;
@@ -262,7 +264,7 @@ public final class FileReader {
 }
 
 /** The columns to read from files, and their indexes in the rows: -1 for a missing one. */
-public final class Layout {
+final class Layout {
     public final String name;
     public final String format;
     public final StructType columns;

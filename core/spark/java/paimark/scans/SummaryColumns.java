@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.TreeSet;

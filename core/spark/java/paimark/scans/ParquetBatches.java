@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import java.io.IOException;
 import java.lang.reflect.Method;
 import java.util.Iterator;
@@ -20,7 +22,7 @@ import org.apache.parquet.hadoop.util.HadoopInputFile;
 import org.apache.parquet.io.SeekableInputStream;
 import org.apache.parquet.schema.MessageType;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.catalyst.util.RebaseDateTime$RebaseSpec;
+import org.apache.spark.sql.catalyst.util.RebaseDateTime.RebaseSpec;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.RecordReaderIterator;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
@@ -147,7 +149,7 @@ public final class ParquetBatches {
                         settings.parquetFilterPushDownStringPredicate(),
                         settings.parquetFilterPushDownInFilterThreshold(),
                         settings.caseSensitiveAnalysis(),
-                        new RebaseDateTime$RebaseSpec(
+                        new RebaseSpec(
                                 LegacyBehaviorPolicy$.MODULE$.CORRECTED(), Option.apply(null)));
         FilterPredicate all = null;
         for (int number = 0; number < filters.length(); number++) {
@@ -162,7 +164,7 @@ public final class ParquetBatches {
 }
 
 /** A cache of the footers that were read last. They stay valid: no file is written twice under one name. */
-public final class ParquetFooters {
+final class ParquetFooters {
     // The metadata of one column in one row group take half a kilobyte.
     private static final int MOST_CHUNKS = 20000;
     private final LinkedHashMap kept = new LinkedHashMap(16, 0.75f, true);

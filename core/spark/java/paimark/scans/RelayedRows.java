@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import java.io.ByteArrayOutputStream;
 import java.io.Serializable;
 import java.nio.ByteBuffer;

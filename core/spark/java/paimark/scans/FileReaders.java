@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import java.util.HashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;

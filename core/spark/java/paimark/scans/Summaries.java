@@ -1,3 +1,5 @@
+package paimark.scans;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
@@ -202,7 +204,7 @@ final class Summary {
         InterpretedProjection projection = new InterpretedProjection(expressions, output);
         ArrayList made = new ArrayList();
         for (int number = 0; number < rows.size(); number++) {
-            made.add(projection.apply(rows.get(number)));
+            made.add(projection.apply((InternalRow) rows.get(number)));
         }
         return made;
     }
