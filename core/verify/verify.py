@@ -8,10 +8,10 @@ from functools import partial
 
 from paimark.core.actions.branches.create_branch import root_being_made
 from paimark.core.actions.context import Context
-from paimark.core.errors import Corrupt, FileMissing
+from paimark.core.errors import Corrupt
 from paimark.core.storage.files import Files
 from paimark.core.storage.paths import is_inside
-from paimark.core.table.follow_ups.iceberg import IcebergFiles, needed_files
+from paimark.core.table.follow_ups.iceberg import IcebergFiles
 from paimark.core.table.layout import TablePath
 from paimark.core.table.lineage.lost_newest import lost_newest
 from paimark.core.table.lineage.main_branch import main_root
@@ -20,7 +20,7 @@ from paimark.core.table.operations import Operation, read_operations
 from paimark.core.table.records import is_apart
 from paimark.core.verify.barrier import barrier_problems
 from paimark.core.verify.expired import expired_elsewhere, summed_up
-from paimark.core.verify.located import Located, SampleFile, locate
+from paimark.core.verify.located import Located, SampleFile, iceberg_files, locate
 from paimark.core.verify.lost import lost_commits, overwritten_commits
 from paimark.core.verify.needs import needs_of
 from paimark.core.verify.orphans import (
@@ -66,7 +66,7 @@ def verify(
     problems.add_missing_schemas(located, partial(root_being_made, context, table))
     for sentence in sorted(located.unplaced):
         problems.add("damaged", table.directory, sentence, ())
-    iceberg, unread_iceberg = _iceberg(files, table, located)
+    iceberg, unread_iceberg = iceberg_files(files, table, located)
     _compare(files, table, there, located, problems, orphans, iceberg)
     log, unreadable = _log(files, table)
     lost = {each.path: each for each in overwritten_commits(files, table, there, log)}
@@ -111,20 +111,6 @@ def _log(files: Files, table: TablePath) -> tuple[list[Operation], tuple[str, ..
         return [], (f"Whether a commit of Paimark's was overwritten can't be told: {error.message}",)
 
 
-def _iceberg(files: Files, table: TablePath, located: Located) -> tuple[IcebergFiles, tuple[str, ...]]:
-    """What Iceberg readers need that no version does; empty, with a warning, if it can't be read."""
-
-    def is_unneeded(address: str) -> bool:
-        _, _, below = address.rpartition(f"/{table.directory}/")
-        directory, _, name = f"{table.directory}/{below}".rpartition("/")
-        return name not in located.files.get(directory, {})
-
-    try:
-        return needed_files(files, table, is_unneeded), ()
-    except (Corrupt, FileMissing) as error:
-        return IcebergFiles(), (f"What Iceberg readers need can't be told: {error.message}",)
-
-
 def _warnings(files: Files, there: Versions) -> Iterator[str]:
     """Warnings about roots with tags of histories that were rolled back."""
     tags = (each for each in there.all if each.kind == "tag")
@@ -157,7 +143,7 @@ def _compare(
                 continue
             wanted = needed.pop(entry.name, None)
             if wanted is None:
-                if entry.name in iceberg.needed or f"{listed.directory}/{entry.name}" in iceberg.own:
+                if iceberg.has(listed.directory, entry.name):
                     continue
                 owner = owner_of(table, listed.directory, entry.name)
                 is_leftover = left_over(table, listed.directory, entry.name) is not None
