@@ -74,8 +74,12 @@ class Watch:
             operation.looks(path, References.now(self._store))
         place = view.place_of(path)
         if place is not None and place.part == "snapshot":
+            if old is not None and old != new:
+                self._require_the_same(operation, place.root, f"snapshot {old.id}")
             self._snapshot(actor, operation, place.root, int(place.name), old, new)
         elif place is not None and place.part == "tag":
+            if old is not None and old != new and not self._is_own(operation, place):
+                self._require_the_same(operation, place.root, f"tag {place.name}")
             self._touch(operation, ("tag", place.root, place.name), old)
             self._tag(actor, operation, place.root, place.name, old, new)
         elif place is not None:
@@ -91,6 +95,15 @@ class Watch:
             is_promised = any(name == f"savepoint.{number}" for _, name in self.promised)
             if after is None and is_promised and not (operation and operation.may_unsave(number)):
                 raise Violation(f"{path} went, and nobody deleted that savepoint")
+
+    def _require_the_same(self, operation: Operation | None, root: Root, what: str) -> None:
+        """Raise if an action takes a part of a branch that another engine made since the action began."""
+        if operation is not None and root in operation.anew:
+            raise Violation(f"{operation.action} takes {what} of another {root.label}, made since")
+
+    def _is_own(self, operation: Operation | None, tag: view.RootFile) -> bool:
+        """Whether the action made the tag itself."""
+        return self.last_writer.get(("tag", tag.root, tag.name)) is operation
 
     def _is_savepoint_of_another(self, operation: Operation, logged: bytes) -> bool:
         """Whether a recovery of an operation logs a savepoint that another one had begun."""

@@ -178,6 +178,12 @@ CASES = (
         {},
         (*_BRANCH, _act("create-savepoint"), _act("replace-main-branch", name="b")),
     ),
+    Case(
+        "undo of a pointer, a tag of main's past",
+        "undo",
+        {},
+        (_act("create-tag", name="past", snapshot=2), *_POINTED, _commits("b")),
+    ),
     Case("undo of a retirement", "undo", {}, (*_BRANCH, _act("delete-branch", name="b", keep=True))),
     Case("column", "alter-branch-schema", {"add": "c INT"}),
     Case("column of a branch", "alter-branch-schema", {"add": "c INT", "branch": "b"}, _BRANCH),

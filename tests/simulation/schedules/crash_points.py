@@ -113,9 +113,14 @@ def _deletes(bench: Bench) -> None:
 
 
 def _makes_anew(bench: Bench) -> None:
-    """A stock engine deletes the rest of branch b, creates another of that name, and a job writes to it."""
-    if _is_open(bench) and "fork" in view.tags(bench.world.store, TABLE.root()):
-        bench.make_anew(TABLE.root("b"), "fork")
+    """A stock engine deletes the rest of branch b, creates another of that name, and a job writes to it.
+
+    If main has a tag `past`, the other branch begins there, and has a snapshot that the first one copied.
+    """
+    tags = view.tags(bench.world.store, TABLE.root())
+    there = [each for each in ("past", "fork") if each in tags]
+    if _is_open(bench) and there:
+        bench.make_anew(TABLE.root("b"), there[0])
 
 
 def _is_open(bench: Bench) -> bool:
