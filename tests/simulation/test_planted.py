@@ -45,6 +45,7 @@ POINTS = {
     "main-loses-its-tags-with-those-of-its-copy": (
         "undo of a pointer, a tag of main's past: die after write 19, others commit and main expires"
     ),
+    "a-recovery-deletes-a-tag-that-was-made-again": "tag goes: die after write 4, its tags are made again",
     "a-moved-root-loses-what-came-late": "branch is retired: die after write 13, others commit",
 }
 STORIES = {

@@ -233,6 +233,12 @@ class Watch:
             return True
         return then is not None and not lines(newest, then) and not lines(then, newest)
 
+    def tagged_again(self, root: Root, name: str, found: Identity) -> None:
+        """Note that a stock engine made a tag of this name: from now on the name means this snapshot."""
+        for key in [each for each in self.promised if each[1] == name]:
+            del self.promised[key]
+        self.promised[root, name] = found
+
     def forget(self, name: str, found: Identity) -> None:
         """Remove a tag from the promised ones."""
         for key in [each for each, held in self.promised.items() if each[1] == name and held == found]:
@@ -265,7 +271,7 @@ class Watch:
         is_promised = any(each[1] == name and held == old for each, held in self.promised.items())
         if not is_promised or actor not in self.operations:
             return
-        if operation is not None and operation.may_untag(root, name):
+        if operation is not None and operation.may_untag(root, name, old):
             return
         others = (view.tags(self._store, each).get(name) for each in view.roots(self._store))
         if old not in others:

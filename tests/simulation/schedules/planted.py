@@ -161,6 +161,10 @@ PLANTS: dict[str, tuple[_Change, ...]] = {
     "main-loses-its-tags-with-those-of-its-copy": (
         ("paimark.core.actions.undo.replacement.UndoReplacement._own_tags", _TagsNow),
     ),
+    "a-recovery-deletes-a-tag-that-was-made-again": (
+        ("paimark.core.actions.garbage.deletion.others_since", _empty),
+        ("paimark.core.actions.garbage.deletion._is_still", _yes),
+    ),
     "an-undo-tells-of-a-branch-that-is-gone": (("paimark.core.actions.undo.replacement.root_exists", _yes),),
     "a-merge-copies-tags-of-a-branch-that-is-gone": (
         ("paimark.core.actions.merge.merge_branch.root_exists", _yes),
